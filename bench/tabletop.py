@@ -7,7 +7,12 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from assay.errors import RenderingError
-from assay.extensions.tabletop import Difficulty, Setting, TableOracle, TableSimulation, action, make, play
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.sim import gl
 from bench.figure import Figure
 

@@ -24,9 +24,13 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.episodes import Policy
-from assay.extensions.tabletop import KINDS, Level, Setting, TableOracle, make, play
-from assay.extensions.tabletop.policies.reader.policy import PromptReader
-from assay.extensions.tabletop.vima_bridge import play_there
+from assay.extensions.tabletop.policies.reader import PromptReader
+from assay.extensions.tabletop.policies.vima import play_in_vima
+from assay.extensions.tabletop.tasks import KINDS, make
+from assay.extensions.tabletop.tasks.levels import Level
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.support.stats.intervals import wilson_interval
 
 PLAYERS = ("oracle", "reader")
@@ -60,7 +64,7 @@ def there(bench: Any, kind: str, player: str, seeds: Sequence[int]) -> Found:
             if player == "oracle":
                 yield seed, _demonstrated(env, seed)
             else:
-                yield seed, play_there(env, _player(player), seed=seed).success
+                yield seed, play_in_vima(env, _player(player), seed=seed).success
         except Exception as error:  # VIMA-Bench raises where it finds no room
             yield seed, repr(error)[:200]
     env.close()

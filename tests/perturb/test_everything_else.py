@@ -13,9 +13,9 @@ from assay import tasks
 from assay.episodes import At, Effect, kinds
 from assay.episodes.events import near
 from assay.episodes.senses import Sense
-from assay.extensions.tabletop import make
-from assay.extensions.tabletop import perturb as prompts
-from assay.extensions.tabletop.tasks.base import Setting
+from assay.extensions.tabletop.prompts import perturbations as prompts
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.task import Setting
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
@@ -272,7 +272,7 @@ TABLE: list[Case] = [
     Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
     Case(prompts.PromptMask("language"), ("prompt text", "prompt pictures", "asked.*")),
     Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
-    Case(prompts.Paraphrase(), ("prompt text",)),
+    Case(prompts.PromptParaphrase(), ("prompt text",)),
     Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
     Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
 ]

@@ -6,25 +6,29 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import KINDS, Effect, Setting, TableOracle, make, play
-from assay.extensions.tabletop.perturb import (
+from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
     OtherInstruction,
-    Paraphrase,
-    Part,
     PermutedObjects,
     PromptMask,
+    PromptParaphrase,
+    PromptPart,
+    TablePerturbation,
     TextReferents,
     Unit,
 )
-from assay.extensions.tabletop.perturb.base import TablePerturbation
+from assay.extensions.tabletop.tasks import KINDS, make
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.extensions.tabletop.world.simulation import ActionEffect
 from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
 from assay.perturb.senses import Fog
 
 PROMPTS: tuple[TablePerturbation, ...] = (
-    Paraphrase(),
+    PromptParaphrase(),
     *(Gobbledygook(unit) for unit in Unit),
-    *(PromptMask(part) for part in Part),
+    *(PromptMask(part) for part in PromptPart),
     TextReferents(),
     OtherInstruction(),
 )
@@ -48,7 +52,7 @@ def test_a_perturbation_of_the_table_is_refused_elsewhere_in_one_line(value: Per
 @pytest.mark.parametrize("value", [Say("put it there"), Fog(3)], ids=repr)
 def test_the_table_refuses_perturbations_of_the_other_world(value: Say | Fog):
     with pytest.raises(PerturbationError) as caught:
-        apply_perturbations(make(Setting("T1", 0)), (Paraphrase(), value), seed=0)
+        apply_perturbations(make(Setting("T1", 0)), (PromptParaphrase(), value), seed=0)
     said = str(caught.value)
     assert said.startswith(f"{value.kind} is for tasks of the world 'libero'") and "\n" not in said
     assert "tabletop/T1/L1" in said
@@ -87,7 +91,11 @@ def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_refus
 
 
 def test_only_what_keeps_the_meaning_is_plausible():
-    assert [type(value) for value in ALL if value.plausible] == [Paraphrase, TextReferents, PermutedObjects]
+    assert [type(value) for value in ALL if value.plausible] == [
+        PromptParaphrase,
+        TextReferents,
+        PermutedObjects,
+    ]
 
 
 @pytest.mark.parametrize("value", [each for each in ALL if concerns(each, "T3")], ids=repr)
@@ -97,4 +105,4 @@ def test_the_oracle_is_unmoved_by_what_is_plausible_and_idle_where_nothing_is_as
     if value.plausible:
         assert played.flawless
     else:
-        assert not played.success and set(played.env.effects) == {Effect.NOTHING}
+        assert not played.success and set(played.env.effects) == {ActionEffect.NOTHING}

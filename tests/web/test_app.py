@@ -15,7 +15,7 @@ from markupsafe import escape
 
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
-from assay.extensions.tabletop.world import PACK
+from assay.extensions.tabletop.world.env import PACK
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 

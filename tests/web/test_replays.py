@@ -17,7 +17,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
-from assay.extensions.tabletop.world import PACK
+from assay.extensions.tabletop.world.env import PACK
 from assay.runs.episode_video import HOLD, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig

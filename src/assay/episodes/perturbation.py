@@ -20,7 +20,7 @@ from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.support.plugins import load_entry_points
 from assay.support.streams import stream
 
-BUILT_IN = ("assay.perturb", "assay.extensions.tabletop.perturb")
+BUILT_IN = ("assay.perturb", "assay.extensions.tabletop.prompts.perturbations")
 """Packages that register Assay's own perturbations when they are imported; the second needs the tabletop."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from assay.episodes.perturbation import TOGETHER
-from assay.extensions.tabletop.measures.flaw_tests import NothingMore
+from assay.extensions.tabletop.measures.findings import NothingMore
 from assay.measures.ability import Ability
 from assay.measures.evidence import Evidence, Shows
 from assay.measures.findings import Claim, Finding, Where

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from assay.extensions.tabletop.measures.flaw_tests import ENOUGH
+from assay.extensions.tabletop.measures.findings import MIN_SUCCESSES
 from assay.measures.enough import MoreSeeds
 from assay.measures.evidence import Untested
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
@@ -201,7 +201,7 @@ def _lacking(untested: Untested | None) -> str:
     if untested is None:
         return "the runs have no episodes that would test it"
     if untested.too_few:
-        return f"fewer than {ENOUGH} of the controls that could tell succeed"
+        return f"fewer than {MIN_SUCCESSES} of the controls that could tell succeed"
     if untested.notes:  # the measure itself says why
         return "; ".join(untested.notes)
     return LACKING.get((untested.measure, untested.flaw)) or _words(untested.flaw).lacking

@@ -7,8 +7,7 @@ from statistics import mean
 
 import pytest
 
-from assay.extensions.tabletop.cogelot import PER_TASK, TABLES
-from assay.extensions.tabletop.cogelot.published import published
+from assay.extensions.tabletop.cogelot import PER_TASK, TABLES, published_scores
 from assay.measures.views.table import Table
 from assay.report.papers.base import PaperError
 from assay.report.papers.page import PaperReport, build_paper
@@ -99,8 +98,8 @@ def test_crossings_are_found_task_by_task_with_intervals(report: PaperReport):
 
 
 def test_published_means_are_those_of_their_tasks():
-    assert len({each.table for each in published()}) == 14
-    for each in published():
+    assert len({each.table for each in published_scores()}) == 14
+    for each in published_scores():
         if each.tasks:
             assert each.mean == pytest.approx(mean(each.tasks.values()), abs=0.0012), each
 

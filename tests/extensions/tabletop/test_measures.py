@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from bench.diagnosis import AsRead
 
-from assay.extensions.tabletop import Difficulty
 from assay.extensions.tabletop.experiments import PROMPT_CHANGES
-from assay.extensions.tabletop.measures import tabletop
-from assay.extensions.tabletop.measures.flaw_tests import NothingMore
+from assay.extensions.tabletop.measures.findings import NothingMore
 from assay.extensions.tabletop.measures.scores import mean_of
-from assay.extensions.tabletop.perturb import Harder
+from assay.extensions.tabletop.measures.tabletop import measure_tabletop
+from assay.extensions.tabletop.prompts.perturbations import Harder
+from assay.extensions.tabletop.tasks.levels import Difficulty
 from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
 from assay.measures.findings import Unnoticed
 from assay.measures.rates import Rate
@@ -72,7 +72,7 @@ def test_one_run_says_what_succeeds_with_mistakes_and_without(run, made):
     def does(condition, task, seed):
         return None if seed == 9 else (BEST if seed < 4 else BEST + 1 if seed < 6 else 0)
 
-    measured = tabletop(run(table(made, does, ("control",))).frame(), START)
+    measured = measure_tabletop(run(table(made, does, ("control",))).frame(), START)
     (one, *_) = measured.tasks
     assert (one.kind, one.level, one.condition) == ("T1", "L1", "control")
     assert (one.allowed.successes, one.allowed.count, one.allowed.errors) == (6, 9, 1)
@@ -88,7 +88,7 @@ def test_a_level_is_the_unweighted_mean_of_its_tasks(run, made):
         *table(made, lambda *_: BEST, ("control",), ("T1/L1",), range(8)),
         *table(made, lambda *_: 0, ("control",), ("T3/L1",), range(2)),
     ]
-    (level,) = tabletop(run(episodes).frame(), START).levels
+    (level,) = measure_tabletop(run(episodes).frame(), START).levels
     assert level.allowed.score == 0.5 and level.count == 10 and level.control == 0.5
 
 
@@ -113,7 +113,7 @@ def test_conditions_are_paired_with_their_controls_level_by_level(run, made):
     def does(condition, task, seed):
         return BEST if condition == "control" or seed < 3 else 0
 
-    measured = tabletop(run(table(made, does, ("control", "order=permuted"))).frame(), START)
+    measured = measure_tabletop(run(table(made, does, ("control", "order=permuted"))).frame(), START)
     assert [(each.level, each.allowed.pairs) for each in measured.against] == [
         ("L1", 20),
         ("L2", 20),
@@ -123,27 +123,27 @@ def test_conditions_are_paired_with_their_controls_level_by_level(run, made):
     assert measured.against[-1].flawless.change == pytest.approx(-0.7)
     (kept,) = measured.kept
     assert (kept.kept, kept.count, kept.plausible) == (15, 50, True)
-    assert tabletop(run(table(made, does, ("control",))).frame(), START).against == ()
+    assert measure_tabletop(run(table(made, does, ("control",))).frame(), START).against == ()
 
 
 def test_it_tells_whether_words_or_pictures_are_missed_more(run, made):
     def does(condition, task, seed):
         return BEST if condition != "mask=language" or seed < 2 else 0
 
-    both = tabletop(run(table(made, does)).frame(), START).modalities
+    both = measure_tabletop(run(table(made, does)).frame(), START).modalities
     assert (both.starts, both.wordless, both.blind) == (50, 10, 50)
     assert both.change == pytest.approx(0.8) and both.p < 0.001
 
 
 def test_tasks_that_are_still_told_under_a_condition_say_nothing_about_it(run, made):
     tasks = ("T1/L1", "T2/L1", "T4/L1", "T15/L1", "T11/L1")
-    measured = tabletop(run(table(made, lambda *_: BEST, tasks=tasks)).frame(), START)
+    measured = measure_tabletop(run(table(made, lambda *_: BEST, tasks=tasks)).frame(), START)
     counts = {each.condition: each.count for each in measured.kept}
     assert counts["mask=instruction"] == 50 and counts["mask=language"] == 30 == counts["mask=visual"]
     assert counts["gobbledygook=words"] == 30
     assert not {"mask=visual"} & {
         each.condition
-        for each in tabletop(run(table(made, lambda *_: BEST, tasks=("T2/L1",))).frame(), START).kept
+        for each in measure_tabletop(run(table(made, lambda *_: BEST, tasks=("T2/L1",))).frame(), START).kept
     }
 
 
@@ -284,7 +284,7 @@ def test_what_is_said_about_liberos_worlds_is_not_said_about_tables(run, made):
 
 def test_a_run_elsewhere_is_no_run_on_tables(run, made):
     with pytest.raises(MeasureError, match="no episode has kind or level or best"):
-        tabletop(run([made(True)]).frame(), START)
+        measure_tabletop(run([made(True)]).frame(), START)
     assert "tabletop" not in profile(run([made(True)]))
 
 

@@ -4,21 +4,16 @@ import numpy as np
 import pytest
 
 from assay.errors import RenderingError
-from assay.extensions.tabletop import (
-    Item,
-    Picture,
-    TableObservation,
-    TableScene,
-    TableSimulation,
-    patches,
-    shown,
-)
-from assay.extensions.tabletop.prompt import portrait
-from assay.extensions.tabletop.textures import COLOURS
+from assay.extensions.tabletop.prompts.prompt import Picture, portrait
+from assay.extensions.tabletop.world.observation import TableObservation, cut_patches
+from assay.extensions.tabletop.world.render import render_picture
+from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.extensions.tabletop.world.simulation import TableSimulation
+from assay.extensions.tabletop.world.textures import COLOURS
 
-HIDDEN = Item("hidden", "shorter block", "green", 0.5, 0.0, fixed=True)
-COVER = Item("cover", "block", "red", 0.5, 0.0, z=0.03, size=(1.4, 1.4, 1.0), fixed=True)
-SEEN = Item("seen", "L-shaped block", "blue", 0.3, -0.4, fixed=True)
+HIDDEN = TableItem("hidden", "shorter block", "green", 0.5, 0.0, fixed=True)
+COVER = TableItem("cover", "block", "red", 0.5, 0.0, z=0.03, size=(1.4, 1.4, 1.0), fixed=True)
+SEEN = TableItem("seen", "L-shaped block", "blue", 0.3, -0.4, fixed=True)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +70,7 @@ def test_an_order_that_is_none_is_refused(observation: TableObservation) -> None
 
 def test_patches_cover_the_picture_row_by_row(observation: TableObservation) -> None:
     picture = observation.image("front")
-    cut = patches(picture)
+    cut = cut_patches(picture)
     assert cut.shape == (8, 32, 32, 3)
     assert np.isclose(cut[5].mean(), picture[64:, 64:128].mean(), atol=1.0)
 
@@ -88,14 +83,14 @@ def test_a_camera_that_does_not_exist_is_refused(observation: TableObservation) 
 def test_a_portrait_shows_one_object_on_white(drawing: str) -> None:
     picture = portrait(SEEN)
     assert isinstance(picture, Picture)
-    colour, labels = shown(picture)["top"]
+    colour, labels = render_picture(picture)["top"]
     assert set(np.unique(labels)) == {0, 1}
     assert (colour[labels == 0] > 240).all()
 
 
 def test_things_of_one_texture_are_as_bright_whatever_their_size(drawing: str) -> None:
     def brightness(*size: float) -> float:
-        item = Item("a", "letter A", "red", 0.5, 0.0, size=size, fixed=True)  # type: ignore[arg-type]
+        item = TableItem("a", "letter A", "red", 0.5, 0.0, size=size, fixed=True)  # type: ignore[arg-type]
         seen = TableSimulation(TableScene((item,))).observe()
         return float(seen.image("top")[seen.segmentation("top") == 1].mean())
 

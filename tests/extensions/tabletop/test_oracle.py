@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 
 from assay.episodes import EpisodeSpec, Outcome
-from assay.extensions.tabletop import (
-    KINDS,
-    Difficulty,
-    Effect,
-    Prompt,
-    Setting,
-    SweepGoal,
-    TableObservation,
-    TableOracle,
-    action,
-    make,
-    play,
-    settings,
-)
+from assay.extensions.tabletop.prompts.prompt import Prompt
+from assay.extensions.tabletop.tasks import KINDS, make, settings
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.goals import SweepGoal
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.extensions.tabletop.world.simulation import ActionEffect, action
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))
@@ -45,13 +40,13 @@ def test_told_nothing_the_oracle_does_nothing() -> None:
     task = replace(make(Setting("T1", 0)), prompt=Prompt(""))
     played = play(task, TableOracle())
     assert not played.success
-    assert set(played.env.effects) == {Effect.NOTHING}
+    assert set(played.env.effects) == {ActionEffect.NOTHING}
     assert len(played.actions) == 10
 
 
 def test_asked_for_nothing_that_can_be_done_the_oracle_does_nothing() -> None:
     played = play(replace(make(Setting("T1", 0)), asked=None), TableOracle())
-    assert set(played.env.effects) == {Effect.NOTHING}
+    assert set(played.env.effects) == {ActionEffect.NOTHING}
 
 
 def test_the_oracle_pursues_what_is_asked_and_success_is_what_counts() -> None:
@@ -60,7 +55,7 @@ def test_the_oracle_pursues_what_is_asked_and_success_is_what_counts() -> None:
     other = replace(task.goal, targets=task.goal.bystanders, bystanders=task.goal.targets)
     played = play(replace(task, asked=other), TableOracle())
     assert not played.success and played.episode.moved in task.goal.bystanders
-    assert played.env.effects[-1] is Effect.NOTHING
+    assert played.env.effects[-1] is ActionEffect.NOTHING
 
 
 class _Fixed:
@@ -92,7 +87,7 @@ def test_the_wrong_thing_in_the_container_is_no_success() -> None:
         grip = (wrong.x + c * own[0] - s * own[1], wrong.y + s * own[0] + c * own[1])
         moves.append(action(grip, (base.x, base.y)))
     played = play(task, _Fixed(np.array(moves)), most=task.best)
-    assert played.env.effects[0] is Effect.MOVED
+    assert played.env.effects[0] is ActionEffect.MOVED
     assert not played.success
 
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from assay.errors import ActionError, TaskError
-from assay.extensions.tabletop import Effect, Item, TableScene, TableSimulation, Tool, action
+from assay.extensions.tabletop.world.scene import TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.simulation import ActionEffect, TableSimulation, action
 
-BOWL = Item("base", "bowl", "tiles", 0.5, 0.25, fixed=True)
-BLOCK = Item("block", "block", "red", 0.4, -0.2)
-DISC = Item("disc", "round", "blue", 0.6, -0.35)
+BOWL = TableItem("base", "bowl", "tiles", 0.5, 0.25, fixed=True)
+BLOCK = TableItem("block", "block", "red", 0.4, -0.2)
+DISC = TableItem("disc", "round", "blue", 0.6, -0.35)
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def world() -> TableSimulation:
 
 def test_picks_a_thing_and_puts_it_elsewhere_turned(world: TableSimulation) -> None:
     report = world.step(action((0.41, -0.2), (0.61, 0.0), np.radians(30)))
-    assert report.effect is Effect.MOVED
+    assert report.effect is ActionEffect.MOVED
     assert report.held == 1
     x, y, yaw = world.poses()[1]
     turned = np.array([np.cos(np.radians(30)), np.sin(np.radians(30))]) * 0.01
@@ -47,7 +48,7 @@ def test_a_thing_put_on_another_lies_on_it_or_beside_it(world: TableSimulation) 
 
 def test_a_thing_put_on_the_edge_of_another_topples(world: TableSimulation) -> None:
     report = world.step(action((0.6, -0.35), (0.4, -0.26)))
-    assert report.effect is Effect.MOVED
+    assert report.effect is ActionEffect.MOVED
     assert world.heights()[2] < 0.05
 
 
@@ -55,14 +56,14 @@ def test_a_thing_put_on_the_edge_of_another_topples(world: TableSimulation) -> N
 def test_a_pick_of_nothing_that_moves_misses(world: TableSimulation, place: tuple[float, float]) -> None:
     before = world.poses()
     report = world.step(action(place, (0.6, 0.1)))
-    assert report.effect is Effect.MISSED
+    assert report.effect is ActionEffect.MISSED
     assert np.allclose(world.poses(), before, atol=1e-3)
 
 
 def test_a_pick_through_the_hole_of_a_ring_misses() -> None:
-    world = TableSimulation(TableScene((Item("ring", "ring", "red", 0.5, 0.0),)))
-    assert world.step(action((0.5, 0.0), (0.6, 0.2))).effect is Effect.MISSED
-    assert world.step(action((0.5, 0.037), (0.6, 0.2))).effect is Effect.MOVED
+    world = TableSimulation(TableScene((TableItem("ring", "ring", "red", 0.5, 0.0),)))
+    assert world.step(action((0.5, 0.0), (0.6, 0.2))).effect is ActionEffect.MISSED
+    assert world.step(action((0.5, 0.037), (0.6, 0.2))).effect is ActionEffect.MOVED
 
 
 def test_a_pose_outside_is_brought_to_the_edge_and_told(world: TableSimulation) -> None:
@@ -86,7 +87,7 @@ def test_an_action_that_is_none_is_refused(world: TableSimulation, given: np.nda
 
 def test_two_equal_poses_do_nothing(world: TableSimulation) -> None:
     before = world.poses()
-    assert world.step(action((0.4, -0.2), (0.4, -0.2))).effect is Effect.NOTHING
+    assert world.step(action((0.4, -0.2), (0.4, -0.2))).effect is ActionEffect.NOTHING
     assert (world.poses() == before).all()
 
 
@@ -98,7 +99,10 @@ def test_a_zero_quaternion_turns_nothing(world: TableSimulation) -> None:
 
 
 def test_the_spatula_pushes_a_block_along_and_leaves_others() -> None:
-    near, far = Item("a", "small block", "red", 0.6, 0.0, 0.4), Item("b", "small block", "blue", 0.6, 0.2)
+    near, far = (
+        TableItem("a", "small block", "red", 0.6, 0.0, 0.4),
+        TableItem("b", "small block", "blue", 0.6, 0.2),
+    )
     world = TableSimulation(TableScene((near, far), Tool.SPATULA))
     world.step(action((0.608, 0.0), (0.4, 0.0)))
     (x, y, _), other = world.poses()
@@ -108,16 +112,16 @@ def test_the_spatula_pushes_a_block_along_and_leaves_others() -> None:
 
 
 def test_a_push_that_is_too_short_is_none() -> None:
-    world = TableSimulation(TableScene((Item("a", "small block", "red", 0.6, 0.0),), Tool.SPATULA))
+    world = TableSimulation(TableScene((TableItem("a", "small block", "red", 0.6, 0.0),), Tool.SPATULA))
     for given in (action((0.5, 0.2), (0.5, 0.2), 0.5), action((0.5, 0.2), (0.475, 0.2))):
-        assert world.step(given).effect is Effect.NOTHING
+        assert world.step(given).effect is ActionEffect.NOTHING
 
 
 def test_what_is_foreseen_happens_and_looking_ahead_changes_nothing() -> None:
     scenes = (
         (TableScene((BOWL, BLOCK, DISC)), action((0.6, -0.35), (0.4, -0.25), 0.5)),
         (
-            TableScene((Item("a", "small block", "red", 0.6, 0.0, 0.4),), Tool.SPATULA),
+            TableScene((TableItem("a", "small block", "red", 0.6, 0.0, 0.4),), Tool.SPATULA),
             action((0.61, 0), (0.4, 0)),
         ),
     )
@@ -149,11 +153,11 @@ def test_a_reset_undoes_everything(world: TableSimulation) -> None:
 @pytest.mark.parametrize(
     ("item", "said"),
     [
-        (Item("x", "lettr A", "red", 0.5, 0.0), "did you mean 'letter A'"),
-        (Item("x", "block", "dark olive", 0.5, 0.0), "there is no texture 'dark olive'"),
+        (TableItem("x", "lettr A", "red", 0.5, 0.0), "did you mean 'letter A'"),
+        (TableItem("x", "block", "dark olive", 0.5, 0.0), "there is no texture 'dark olive'"),
     ],
 )
-def test_a_thing_that_does_not_exist_is_refused(item: Item, said: str) -> None:
+def test_a_thing_that_does_not_exist_is_refused(item: TableItem, said: str) -> None:
     with pytest.raises(TaskError, match=said):
         TableSimulation(TableScene((item,)))
 

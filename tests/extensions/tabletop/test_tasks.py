@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.tabletop import KINDS, Difficulty, Level, PutGoal, Setting, make, settings
-from assay.extensions.tabletop.pools import HELD_BACK, NEW_CONTAINERS, SET_1, SET_2, parsed
-from assay.extensions.tabletop.shapes import CONTAINERS
-from assay.extensions.tabletop.textures import TEXTURES, TWINNED
+from assay.extensions.tabletop.tasks import KINDS, make, settings
+from assay.extensions.tabletop.tasks.levels import (
+    HELD_BACK,
+    NEW_CONTAINERS,
+    SET_1,
+    SET_2,
+    Difficulty,
+    Level,
+    parse_level,
+)
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.goals import PutGoal
+from assay.extensions.tabletop.world.scene import CONTAINERS
+from assay.extensions.tabletop.world.textures import TEXTURES, TWINNED
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))
@@ -109,4 +119,4 @@ def test_what_does_not_exist_is_refused() -> None:
     with pytest.raises(TaskError, match="T8 has no level L1; valid: L4"):
         make(Setting("T8", 0))
     with pytest.raises(TaskError, match="did you mean 'extreme'"):
-        parsed(Difficulty, "extrem")
+        parse_level(Difficulty, "extrem")

@@ -9,12 +9,20 @@ import numpy as np
 import pytest
 
 from assay.errors import ActionError, PolicyError, TaskError
-from assay.extensions.tabletop import Setting, action, play
-from assay.extensions.tabletop import make as make_task
-from assay.extensions.tabletop.perturb import Paraphrase
-from assay.extensions.tabletop.policies.reader.policy import PromptReader
-from assay.extensions.tabletop.policies.vima import VimaPolicy, to_table, to_vima
-from assay.extensions.tabletop.vima_bridge import make, play_there, prompt_of
+from assay.extensions.tabletop.policies.reader import PromptReader
+from assay.extensions.tabletop.policies.vima import (
+    VimaPolicy,
+    from_vima_action,
+    from_vima_prompt,
+    make_vima_table,
+    play_in_vima,
+    to_vima_action,
+)
+from assay.extensions.tabletop.prompts.perturbations import PromptParaphrase
+from assay.extensions.tabletop.tasks import make as make_task
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.simulation import action
 
 
 class SecondIntoFirst:
@@ -42,7 +50,7 @@ class SecondIntoFirst:
 
 
 def test_a_policy_for_vima_plays_our_table_as_its_environment(drawing: str):
-    env = make("instruction_following/visual_manipulation", seed=4, modalities=["rgb", "segm"])
+    env = make_vima_table("instruction_following/visual_manipulation", seed=4, modalities=["rgb", "segm"])
     obs = env.reset()
     assert (
         obs["rgb"]["top"].shape == (3, 128, 256)
@@ -75,11 +83,11 @@ def test_the_same_policy_plays_in_a_run(drawing: str):
 
 def test_one_of_our_policies_plays_an_environment_of_vima(drawing: str):
     """Of VIMA's form: pictures come as pictures, objects by numbers, and actions go as two poses."""
-    played = play_there(make("T4", perturbations=(Paraphrase(),)), PromptReader(), seed=2)
+    played = play_in_vima(make_vima_table("T4", perturbations=(PromptParaphrase(),)), PromptReader(), seed=2)
     assert played.success and played.steps == 3
-    env = make("rearrange")
+    env = make_vima_table("rearrange")
     env.reset()
-    prompt = prompt_of(*env.get_prompt_and_assets())  # type: ignore[arg-type]
+    prompt = from_vima_prompt(*env.get_prompt_and_assets())  # type: ignore[arg-type]
     assert [part if isinstance(part, str) else part.kind for part in prompt.segments] == [
         "Rearrange to this",
         "scene",
@@ -89,8 +97,8 @@ def test_one_of_our_policies_plays_an_environment_of_vima(drawing: str):
 
 def test_actions_go_there_and_back():
     ours = action((0.4, -0.2), (0.6, 0.3), 1.0)
-    assert np.allclose(to_table(to_vima(ours)), ours, atol=1e-6)
-    assert np.allclose(to_vima(ours)["pose1_rotation"], [0, 0, np.sin(0.5), np.cos(0.5)])
+    assert np.allclose(from_vima_action(to_vima_action(ours)), ours, atol=1e-6)
+    assert np.allclose(to_vima_action(ours)["pose1_rotation"], [0, 0, np.sin(0.5), np.cos(0.5)])
 
 
 @pytest.mark.parametrize(
@@ -102,12 +110,12 @@ def test_actions_go_there_and_back():
 )
 def test_what_is_no_action_is_refused_in_one_line(given: dict[str, Any], told: str):
     with pytest.raises(ActionError, match=told):
-        to_table(given)
+        from_vima_action(given)
 
 
 def test_an_unknown_task_is_pointed_to_the_nearest():
     with pytest.raises(TaskError, match="did you mean 'rotate'"):
-        make("rotat")
+        make_vima_table("rotat")
 
 
 @pytest.mark.parametrize(
@@ -122,17 +130,17 @@ def test_an_unknown_task_is_pointed_to_the_nearest():
 )
 def test_what_make_does_not_know_is_refused(given: dict[str, Any], told: str):
     with pytest.raises(TaskError, match=re.escape(told)):
-        make("rotate", **given)
+        make_vima_table("rotate", **given)
 
 
 def test_each_reset_draws_a_scene_and_a_seed_draws_the_same_ones_again(drawing: str):
     def scenes(env: Any) -> list[bytes]:
         return [env.reset()["segm"]["top"].tobytes() for _ in range(3)]
 
-    env = make("rotate", seed=3)
+    env = make_vima_table("rotate", seed=3)
     found = scenes(env)
     assert len(set(found)) == 3 and scenes(env)[0] not in found
     last = env.reset()["segm"]["top"].tobytes()
-    assert scenes(make("rotate", seed=env.meta_info["seed"]))[0] == last
+    assert scenes(make_vima_table("rotate", seed=env.meta_info["seed"]))[0] == last
     env.global_seed = 3
-    assert scenes(env) == scenes(make("rotate", seed=3)) == found
+    assert scenes(env) == scenes(make_vima_table("rotate", seed=3)) == found

@@ -30,11 +30,11 @@ def sheet(
     ] = "default",
 ) -> None:
     """Draw every task's prompt, its start, and the table once the demonstrator is done."""
-    from assay.extensions.tabletop.pools import Difficulty, parsed
-    from assay.extensions.tabletop.sheet import every_kind, save_table_sheet
+    from assay.extensions.tabletop.tasks.levels import Difficulty, parse_level
+    from assay.extensions.tabletop.world.env import one_of_each_kind, save_table_sheet
 
     check_picture(out, "--out")
-    path = save_table_sheet(out, every_kind(seed, parsed(Difficulty, difficulty)))
+    path = save_table_sheet(out, one_of_each_kind(seed, parse_level(Difficulty, difficulty)))
     say(str(path))
 
 
@@ -55,11 +55,11 @@ def demos(
     from assay.extensions.tabletop.networks import demos as recording
 
     names = recording.TASKS if tasks is None else tuple(name.strip() for name in tasks.split(","))
-    wanted = recording.jobs(out, names, per_task)
+    wanted = recording.list_jobs(out, names, per_task)
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=per_task * len(names))
         there = 0
-        for job, count in recording.record(wanted, workers or os.cpu_count() or 1):
+        for job, count in recording.record_missing(wanted, workers or os.cpu_count() or 1):
             there += count
             bar.update(progress, advance=len(job.seeds), description=job.task)
     left_out = per_task * len(names) - there
@@ -88,7 +88,7 @@ def train(
 
     Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
-    from assay.extensions.tabletop.networks.models import model as model_of
+    from assay.extensions.tabletop.networks.policy import find_model as model_of
     from assay.policies.learned import require_torch
     from assay.policies.learned.schedule import Progress, Schedule
 
@@ -96,7 +96,7 @@ def train(
     if out.suffix != ".safetensors":
         raise PolicyError(f"--out {out}: a checkpoint is a .safetensors file")
     require_torch()
-    from assay.extensions.tabletop.networks.checkpoint import trained
+    from assay.extensions.tabletop.networks.training import train_and_save
 
     schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0), batch)
     with progress_bar() as bar:
@@ -108,7 +108,7 @@ def train(
                 task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
             )
 
-        made = trained(
+        made = train_and_save(
             folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
         )
     say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')} of {batch}")

@@ -9,21 +9,21 @@ from typing import Literal
 from assay.episodes import EpisodeSpec, Label, Perturbation
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.extensions.tabletop import Difficulty, TableEntry
-from assay.extensions.tabletop.perturb import (
+from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
     Harder,
     OtherInstruction,
-    Paraphrase,
-    Part,
     PermutedObjects,
     PromptMask,
+    PromptParaphrase,
+    PromptPart,
+    TablePerturbation,
     TextReferents,
     Unit,
 )
-from assay.extensions.tabletop.perturb.base import TablePerturbation
-from assay.extensions.tabletop.pools import parsed
-from assay.extensions.tabletop.world import TABLETOP_WORLD
+from assay.extensions.tabletop.tasks import TableEntry
+from assay.extensions.tabletop.tasks.levels import Difficulty, parse_level
+from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 
 WORLD = "tabletop"
 SEEDS = tuple(range(20))
@@ -44,11 +44,11 @@ def _design(
         variants,
         seeds=SEEDS,
         world=WORLD,
-        complete=lambda spec: _limited(_labelled(spec), mistakes, actions),
+        complete=lambda spec: _limit_steps(_add_labels(spec), mistakes, actions),
     )
 
 
-def _labelled(spec: EpisodeSpec) -> EpisodeSpec:
+def _add_labels(spec: EpisodeSpec) -> EpisodeSpec:
     """A spec with its kind, its level and the fewest actions it takes.
 
     Its prompt is made for that, so that one which cannot be is an error now and not later.
@@ -58,7 +58,7 @@ def _labelled(spec: EpisodeSpec) -> EpisodeSpec:
     return replace(spec, labels=about | spec.labels)
 
 
-def _limited(spec: EpisodeSpec, mistakes: bool, actions: int | None) -> EpisodeSpec:
+def _limit_steps(spec: EpisodeSpec, mistakes: bool, actions: int | None) -> EpisodeSpec:
     """The same with no more actions than there are: what the command says, else what the experiment says."""
     best = spec.labels["best"]
     assert isinstance(best, int)
@@ -92,11 +92,13 @@ def prompts(
     ``difficulty=extreme,mask=instruction``. ``order``: permuted for every change of the prompt with objects in another
     order as well: ``mask=instruction,order=permuted``.
     """
-    harder = [each for name in difficulty if (each := parsed(Difficulty, name)) is not Difficulty.DEFAULT]
+    harder = [
+        each for name in difficulty if (each := parse_level(Difficulty, name)) is not Difficulty.DEFAULT
+    ]
     return _design(
         "prompts",
         "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
-        lambda entry: _crossed(entry, harder, permuted=order == "permuted"),
+        lambda entry: _cross(entry, harder, permuted=order == "permuted"),
         mistakes,
         actions,
     )
@@ -105,17 +107,17 @@ def prompts(
 HARDER = tuple(each for each in Difficulty if each is not Difficulty.DEFAULT)
 PERMUTED = "order=permuted"
 PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
-    ("paraphrase", Paraphrase()),
+    ("paraphrase", PromptParaphrase()),
     ("referents=text", TextReferents()),
     *((f"gobbledygook={unit}", Gobbledygook(unit)) for unit in Unit),
-    *((f"mask={part}", PromptMask(part)) for part in Part),
+    *((f"mask={part}", PromptMask(part)) for part in PromptPart),
     ("instruction=other", OtherInstruction()),
     (PERMUTED, PermutedObjects()),
 )
 """Conditions and what they change."""
 
 
-def _crossed(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
+def _cross(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
     """Every change of the prompt, alone and, where asked for, at difficulties and with objects in another order."""
     changes: list[tuple[str, tuple[Perturbation, ...]]] = [
         (condition, (change,))

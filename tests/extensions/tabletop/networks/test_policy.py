@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.extensions.tabletop import Setting, make, play
-from assay.extensions.tabletop.networks import MODELS, LearnedPolicy
-from assay.extensions.tabletop.networks.models import model
+from assay.extensions.tabletop.networks.policy import MODELS, LearnedPolicy, find_model
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
 
 NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
 
@@ -16,7 +17,7 @@ NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
 def test_there_are_four_models_and_a_wrong_name_is_pointed_to_the_nearest():
     assert list(MODELS) == ["cross-objects", "cross-patches", "concat-objects", "concat-patches"]
     with pytest.raises(PolicyError, match="did you mean 'cross-objects'"):
-        model("cross-object")
+        find_model("cross-object")
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
@@ -32,11 +33,11 @@ def test_a_policy_is_made_from_demonstrations_acts_and_a_damaged_file_is_refused
     recorded: Path, tmp_path: Path, name: str
 ):
     pytest.importorskip("torch", reason=NEEDS)
-    from assay.extensions.tabletop.networks.checkpoint import trained
+    from assay.extensions.tabletop.networks.training import train_and_save
     from assay.policies.learned.schedule import Schedule
 
     file = tmp_path / "new" / "policy.safetensors"
-    made = trained(recorded, file, MODELS[name], Schedule(steps=2, batch=4), permute=True)
+    made = train_and_save(recorded, file, MODELS[name], Schedule(steps=2, batch=4), permute=True)
     assert (made.model, made.steps, made.permuted, made.episodes["T1"]) == (name, 2, True, 3)
     policy = LearnedPolicy(str(file))
     assert policy.description == made

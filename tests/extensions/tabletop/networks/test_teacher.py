@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Setting, make, play
-from assay.extensions.tabletop.networks.teacher import Teacher
+from assay.extensions.tabletop.networks.demos import Teacher
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
 
 pytestmark = pytest.mark.usefixtures("drawing")
 

@@ -7,40 +7,46 @@ import numpy as np
 import pytest
 
 from assay.extensions.tabletop.networks.bins import BINS
-from assay.extensions.tabletop.networks.dataset import Batch, Dataset, Example, batched, load
-from assay.extensions.tabletop.networks.history import History
-from assay.extensions.tabletop.networks.tokens import Form
+from assay.extensions.tabletop.networks.dataset import (
+    Batch,
+    Dataset,
+    Example,
+    History,
+    make_batch,
+    read_dataset,
+)
+from assay.extensions.tabletop.networks.tokens import TokenForm
 
 torch = pytest.importorskip(
     "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
 )
 
-from assay.extensions.tabletop.networks.network import WIDTH, Network, distinct  # noqa: E402
-from assay.extensions.tabletop.networks.training import learn, scores, train  # noqa: E402
+from assay.extensions.tabletop.networks.network import WIDTH, PromptNetwork, distinct  # noqa: E402
+from assay.extensions.tabletop.networks.training import score_held_out, train, train_step  # noqa: E402
 from assay.policies.learned.loop import size  # noqa: E402
 from assay.policies.learned.schedule import Schedule  # noqa: E402
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
     prompts, histories = [each.prompt for each in examples], [each.history for each in examples]
-    return batched(prompts, histories, [each.tool for each in examples], dataset.vocabulary)
+    return make_batch(prompts, histories, [each.tool for each in examples], dataset.vocabulary)
 
 
-def _network(dataset: Dataset, *, cross: bool) -> Network:
+def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:
     """A network that gives something else than nothing."""
     torch.manual_seed(0)
-    network = Network(dataset.vocabulary.size, cross=cross, form=dataset.form).eval()
+    network = PromptNetwork(dataset.vocabulary.size, cross=cross, form=dataset.form).eval()
     for head in network.heads:
         torch.nn.init.normal_(head.straight.weight, std=0.1)
     return network
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(TokenForm))
 @pytest.mark.parametrize("cross", [True, False])
 def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
-    recorded: Path, form: Form, cross: bool
+    recorded: Path, form: TokenForm, cross: bool
 ):
-    dataset = load(recorded, form)
+    dataset = read_dataset(recorded, form)
     network = _network(dataset, cross=cross)
     assert size(network) < 3_000_000
     bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
@@ -55,7 +61,7 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
 
 @pytest.mark.parametrize("cross", [True, False])
 def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(recorded: Path, cross: bool):
-    network = _network(load(recorded, Form.OBJECTS), cross=cross)
+    network = _network(read_dataset(recorded, TokenForm.OBJECTS), cross=cross)
     tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
     empty[0, 2:4] = True
     memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
@@ -77,7 +83,7 @@ def test_crops_that_are_alike_are_looked_at_once():
 
 
 def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: Path):
-    dataset = load(recorded, Form.OBJECTS)
+    dataset = read_dataset(recorded, TokenForm.OBJECTS)
     example = dataset.examples[0]
     now = replace(example.history.now, places=example.history.now.places[::-1].copy())
     other = replace(example, history=History((now,), example.history.done))
@@ -90,7 +96,7 @@ def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: P
 
 
 def test_what_was_seen_and_done_before_makes_a_difference(recorded: Path):
-    dataset = load(recorded, Form.OBJECTS)
+    dataset = read_dataset(recorded, TokenForm.OBJECTS)
     second = dataset.examples[-1]
     first_seen, now = second.history.seen
     forgotten = replace(second, history=History((now,), second.history.done[:0]))
@@ -103,23 +109,27 @@ def test_what_was_seen_and_done_before_makes_a_difference(recorded: Path):
 
 
 def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
-    dataset = load(recorded, Form.OBJECTS)
+    dataset = read_dataset(recorded, TokenForm.OBJECTS)
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    network = Network(dataset.vocabulary.size, cross=True, form=dataset.form)
+    network = PromptNetwork(dataset.vocabulary.size, cross=True, form=dataset.form)
     optimizer, schedule = torch.optim.AdamW(network.parameters()), Schedule(steps=40)
     losses = [
-        learn(
+        train_step(
             network, optimizer, dataset.examples, dataset.vocabulary, schedule.rate_at(step / schedule.steps)
         )
         for step in range(schedule.steps)
     ]
     assert losses[-1] < 1.4 < 3 < losses[0]
-    assert scores(network.eval(), dataset.examples, dataset.vocabulary) == {"T1": 1.0, "T3": 1.0, "T15": 1.0}
+    assert score_held_out(network.eval(), dataset.examples, dataset.vocabulary) == {
+        "T1": 1.0,
+        "T3": 1.0,
+        "T15": 1.0,
+    }
 
 
 def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):
-    dataset = load(recorded, Form.OBJECTS)
+    dataset = read_dataset(recorded, TokenForm.OBJECTS)
 
     def weights(seed: int, *, permute: bool = False) -> np.ndarray:
         network, steps, _ = train(

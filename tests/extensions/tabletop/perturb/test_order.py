@@ -3,8 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Difficulty, Setting, TableObservation, TableSimulation, action, make
-from assay.extensions.tabletop.perturb import Paraphrase, PermutedObjects
+from assay.extensions.tabletop.prompts.perturbations import PermutedObjects, PromptParaphrase
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.perturb import Senses
 
 TASK = make(Setting("T1", 0, difficulty=Difficulty.DISTRACTING))
@@ -23,7 +27,7 @@ def seen(drawing: str) -> list[TableObservation]:
 
 
 def orders(seen: list[TableObservation], *, seed: int = 0, task: str = TASK.id) -> list[list[int]]:
-    senses = Senses((Paraphrase(), PermutedObjects()), task=task, seed=seed)
+    senses = Senses((PromptParaphrase(), PermutedObjects()), task=task, seed=seed)
     return [senses.observe(each).objects("top").items.tolist() for each in seen]
 
 
@@ -51,4 +55,4 @@ def test_both_views_have_the_same_order_and_the_pictures_stay(seen: list[TableOb
 
 
 def test_without_the_perturbation_everything_passes(seen: list[TableObservation]) -> None:
-    assert Senses((Paraphrase(),), task=TASK.id, seed=0).observe(seen[0]) is seen[0]
+    assert Senses((PromptParaphrase(),), task=TASK.id, seed=0).observe(seen[0]) is seen[0]

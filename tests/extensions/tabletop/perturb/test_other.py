@@ -1,8 +1,14 @@
 from __future__ import annotations
 
-from assay.extensions.tabletop import Effect, Level, PutGoal, Setting, TableOracle, TableTask, make, play
-from assay.extensions.tabletop.perturb import OtherInstruction
-from assay.extensions.tabletop.perturb.grammar import read
+from assay.extensions.tabletop.prompts.perturbations import OtherInstruction
+from assay.extensions.tabletop.prompts.wordings import read_fields
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.levels import Level
+from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.goals import PutGoal
+from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.extensions.tabletop.world.simulation import ActionEffect
 from assay.perturb import apply_perturbations
 
 
@@ -26,7 +32,7 @@ def test_a_piece_that_should_go_into_a_container_is_to_be_turned_where_it_is():
 def test_the_count_is_kept_where_a_sweep_cannot_be_done_as_told():
     own = make(Setting("T13", 0, Level.L4))
     task = told_other("T13", 0, Level.L4)
-    (count,) = read(own)["count"]
+    (count,) = read_fields(own)["count"]
     assert (
         task.prompt.text == f"Sweep {count} {{swept_obj}} into {{bounds}} without exceeding {{constraint}}."
     )
@@ -60,7 +66,9 @@ def test_the_oracle_does_what_is_asked_and_then_nothing():
     task = told_other("T1", 0)
     played = play(task, TableOracle())
     assert not played.success
-    assert played.env.effects[0] is Effect.MOVED and set(played.env.effects[1:]) == {Effect.NOTHING}
+    assert played.env.effects[0] is ActionEffect.MOVED and set(played.env.effects[1:]) == {
+        ActionEffect.NOTHING
+    }
     assert played.env.held[0] == "dragged_obj"
 
 
@@ -74,4 +82,4 @@ def test_the_oracle_gathers_what_it_is_told_to():
     played = play(task, TableOracle())
     assert not played.success
     assert {name for name in played.env.held if name} == {put.item for put in task.asked.stages[0]}
-    assert played.env.effects[-1] is Effect.NOTHING
+    assert played.env.effects[-1] is ActionEffect.NOTHING

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import KINDS, Difficulty, Setting, TableTask, make
-from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, Unit, wordings
-from assay.extensions.tabletop.perturb.grammar import read
+from assay.extensions.tabletop.prompts.perturbations import Gobbledygook, PromptParaphrase, Unit
+from assay.extensions.tabletop.prompts.wordings import list_wordings, read_fields
+from assay.extensions.tabletop.tasks import KINDS, make
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Setting, TableTask
 from assay.perturb import apply_perturbations
 
 FEWEST = 6
@@ -23,8 +25,8 @@ def tasks_of(kind: str) -> Iterator[TableTask]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_task_has_many_wordings_that_keep_pictures_and_what_the_task_says(kind: str):
     for task in tasks_of(kind):
-        said = [value for (value,) in read(task).values()]
-        found = list(wordings(task))
+        said = [value for (value,) in read_fields(task).values()]
+        found = list(list_wordings(task))
         assert len(set(found)) == len(found) >= FEWEST and task.prompt.text not in found
         for text in found:
             assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", task.prompt.text)), text
@@ -33,7 +35,7 @@ def test_every_task_has_many_wordings_that_keep_pictures_and_what_the_task_says(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_wording_is_well_formed(kind: str):
-    for text in wordings(make(Setting(kind, 0, KINDS[kind].levels[0]))):
+    for text in list_wordings(make(Setting(kind, 0, KINDS[kind].levels[0]))):
         assert re.fullmatch(r"[A-Z{][^<>]*\.", text), text
         assert not re.search(r"\s\s|\s[.,:;]|[.,:;][.,:;]|\. [a-z]|\b(\w+) \1\b", text), text
 
@@ -41,21 +43,23 @@ def test_every_wording_is_well_formed(kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_draw_hangs_on_the_seed_and_is_one_of_the_wordings(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))
-    drawn = [apply_perturbations(task, Paraphrase(), seed=seed) for seed in range(40)]
+    drawn = [apply_perturbations(task, PromptParaphrase(), seed=seed) for seed in range(40)]
     texts = [each.prompt.text for each in drawn]
-    assert texts == [apply_perturbations(task, Paraphrase(), seed=seed).prompt.text for seed in range(40)]
-    assert len(set(texts)) >= FEWEST and set(texts) <= set(wordings(task))
+    assert texts == [
+        apply_perturbations(task, PromptParaphrase(), seed=seed).prompt.text for seed in range(40)
+    ]
+    assert len(set(texts)) >= FEWEST and set(texts) <= set(list_wordings(task))
     assert {each.asked for each in drawn} == {task.goal}
     assert {each.prompt.pictures for each in drawn} == {task.prompt.pictures}
 
 
 def test_an_angle_a_count_and_a_direction_are_what_a_prompt_says():
-    assert {*read(make(Setting("T3", 0)))} == {"angle"}
-    assert {*read(make(Setting("T12", 0)))} == {"count"}
-    assert {*read(make(Setting("T16", 0)))} == {"way"}
+    assert {*read_fields(make(Setting("T3", 0)))} == {"angle"}
+    assert {*read_fields(make(Setting("T12", 0)))} == {"count"}
+    assert {*read_fields(make(Setting("T16", 0)))} == {"way"}
 
 
 def test_nonsense_is_not_worded_back_into_sense():
     task = apply_perturbations(make(Setting("T1", 0)), Gobbledygook(Unit.WORDS), seed=0)
     with pytest.raises(PerturbationError, match="tabletop/T1/L1: the prompt was changed before"):
-        apply_perturbations(task, Paraphrase(), seed=0)
+        apply_perturbations(task, PromptParaphrase(), seed=0)

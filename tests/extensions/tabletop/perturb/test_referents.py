@@ -4,9 +4,17 @@ import re
 
 import pytest
 
-from assay.extensions.tabletop import Difficulty, Item, Prompt, Setting, make
-from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, TextReferents, Unit
-from assay.extensions.tabletop.prompt import portrait
+from assay.extensions.tabletop.prompts.perturbations import (
+    Gobbledygook,
+    PromptParaphrase,
+    TextReferents,
+    Unit,
+)
+from assay.extensions.tabletop.prompts.prompt import Prompt, portrait
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.scene import TableItem
 from assay.perturb import apply_perturbations
 
 
@@ -16,7 +24,7 @@ def test_things_are_named_and_nothing_is_shown(kind: str, reworded: bool):
     level = "L4" if kind in ("T13", "T14") else "L1"
     for seed in range(12):
         task = make(Setting(kind, seed, level, Difficulty.EXTREME if seed % 2 else Difficulty.DEFAULT))  # type: ignore[arg-type]
-        task = apply_perturbations(task, Paraphrase(), seed=seed) if reworded else task
+        task = apply_perturbations(task, PromptParaphrase(), seed=seed) if reworded else task
         changed = apply_perturbations(task, TextReferents(), seed=seed)
         assert changed.asked == task.goal and not changed.prompt.pictures
         text = changed.prompt.words
@@ -45,7 +53,7 @@ def test_an_article_stands_where_one_is_missing():
 )
 def test_several_things_are_named_in_the_plural(count: str, name: str):
     task = make(Setting("T12", 0))
-    shown = {**dict(task.prompt.pictures), "swept_obj": portrait(Item("x", "cross", "red", 0.5, 0.0))}
+    shown = {**dict(task.prompt.pictures), "swept_obj": portrait(TableItem("x", "cross", "red", 0.5, 0.0))}
     said = re.sub(r"^Sweep \w+", f"Sweep {count}", task.prompt.text)
     object.__setattr__(task, "prompt", Prompt(said, tuple(shown.items())))
     assert f"Sweep {name} into the " in apply_perturbations(task, TextReferents(), seed=0).prompt.text

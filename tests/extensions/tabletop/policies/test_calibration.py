@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from assay.episodes import Policy
-from assay.extensions.tabletop import Level, Played, Setting, TableOracle, TableTask, make, play
-from assay.extensions.tabletop.perturb import Part, PermutedObjects, PromptMask
-from assay.extensions.tabletop.policies.calibration import (
+from assay.extensions.tabletop.policies.planted import (
     FirstObject,
     OrderFollower,
     PromptBlind,
     RandomPlaces,
 )
+from assay.extensions.tabletop.prompts.perturbations import PermutedObjects, PromptMask, PromptPart
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.levels import Level
+from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.world.env import PlayedTable, play
+from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.perturb import apply_perturbations
 
 TASKS = [
@@ -23,10 +27,10 @@ TASKS = [
 
 
 def masked(setting: Setting) -> TableTask:
-    return apply_perturbations(make(setting), PromptMask(Part.INSTRUCTION), seed=setting.seed)
+    return apply_perturbations(make(setting), PromptMask(PromptPart.INSTRUCTION), seed=setting.seed)
 
 
-def permuted(setting: Setting, policy: Policy) -> Played:
+def permuted(setting: Setting, policy: Policy) -> PlayedTable:
     return play(make(setting), policy, perturbations=(PermutedObjects(),))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.extensions.tabletop.measures.scores import Mean, TaskScore, mean_of
+from assay.extensions.tabletop.measures.scores import MeanScore, TaskScore, mean_of
 from assay.measures.result import MeasureError, Result
 from assay.measures.table import START, controls, judged, pairs, sums
 from assay.support.stats.distributions import binomial_at_least
@@ -32,7 +32,7 @@ FIRST = "L1"
 WORDLESS, BLIND = "mask=language", "mask=visual"
 """Conditions without the words of a prompt, and without its pictures."""
 _BY_PICTURES, _BY_WORDS = ("T4", "T10", "T11"), ("T2", "T14", "T15")
-TOLD = MappingProxyType(
+STILL_INFORMED_TASKS = MappingProxyType(
     {
         WORDLESS: _BY_PICTURES,
         "gobbledygook=words": _BY_PICTURES,
@@ -47,7 +47,7 @@ Pictures show the table as it is to be; words name textures, or the only contain
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Result):
+class KeptSuccess(Result):
     """Of the starts that succeed when nothing is changed, how many succeed under a condition.
 
     Tasks that can still be known to be asked for under it, `TOLD`, are left out.
@@ -109,9 +109,9 @@ class Novelty(Result):
     tasks: int
     hits: int
     """Successes at the first level."""
-    usual: Mean
+    usual: MeanScore
     """Of the first level."""
-    score: Mean
+    score: MeanScore
     change: float
     interval: Interval
     """Newcombe's, from both means."""
@@ -119,12 +119,16 @@ class Novelty(Result):
     """Exact: within tasks, or between all episodes of either level."""
 
 
-def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
+def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
     """How much of its success is kept under each condition; those without a successful control left out."""
     both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
     found = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
-        told = [kind for part in str(condition).rpartition("/")[2].split(",") for kind in TOLD.get(part, ())]
+        told = [
+            kind
+            for part in str(condition).rpartition("/")[2].split(",")
+            for kind in STILL_INFORMED_TASKS.get(part, ())
+        ]
         group = every.filter(~pl.col("kind").is_in(told))
         if not len(group):
             continue
@@ -133,7 +137,7 @@ def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
         sure = int((hits == counts).sum())  # of a start's variants all are kept
         p = _more(sure, len(hits))
         found.append(
-            Kept(
+            KeptSuccess(
                 condition=str(condition),
                 plausible=sensible,
                 kept=int(hits.sum()),
@@ -147,7 +151,7 @@ def kept(rows: pl.DataFrame) -> tuple[Kept, ...]:
     return tuple(found)
 
 
-def again(rows: pl.DataFrame) -> Retried:
+def measure_retries(rows: pl.DataFrame) -> Retried:
     """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
     usual = controls(judged(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
@@ -160,7 +164,7 @@ def again(rows: pl.DataFrame) -> Retried:
     return Retried(hits, len(won), len(usual), hits / len(won), interval, _more(hits, len(won)))
 
 
-def modalities(rows: pl.DataFrame) -> Modalities:
+def compare_modalities(rows: pl.DataFrame) -> Modalities:
     """Whether words or pictures are missed more."""
     both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
     one, other = (
@@ -179,7 +183,7 @@ def modalities(rows: pl.DataFrame) -> Modalities:
     return Modalities(len(shared), int(first.sum()), int(second.sum()), found.difference, found.interval, p)
 
 
-def novelty(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
+def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
     """Each level against the first."""
     levels: dict[str, dict[str, TaskScore]] = {}
     for each in tasks:

@@ -9,11 +9,29 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.extensions.tabletop.measures.rows import flawless
 from assay.measures.drops import Drop, drops
 from assay.measures.rates import Rate, rates
 from assay.measures.result import Missing, Result, attempt
+from assay.measures.table import require
 from assay.support.stats.intervals import Interval, wilson_interval
+
+NEEDED = ("kind", "level", "best")
+
+
+def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows by level and task, conditions as they are met. Raises MeasureError where these are not known."""
+    require(frame, *NEEDED)
+    number = pl.col("kind").str.strip_prefix("T").cast(pl.Int64, strict=False)
+    order = frame.select("condition").unique(maintain_order=True).with_row_index("_met")
+    rows = frame.join(order, on="condition", maintain_order="left").with_columns(_number=number)
+    return rows.sort("_met", "level", "_number", "seed", maintain_order=True).drop("_met", "_number")
+
+
+def flawless(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows as they are judged when no mistake is allowed: success takes the fewest actions."""
+    late = (pl.col("outcome") == "success") & (pl.col("steps") > pl.col("best"))
+    return frame.with_columns(outcome=pl.when(late).then(pl.lit("failure")).otherwise("outcome"))
+
 
 BINS = 12 * 50 + 2 * 100
 """What the paper counts as equally likely choices of an action; it adds up what it should multiply."""
@@ -37,7 +55,7 @@ class TaskScore(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Mean(Result):
+class MeanScore(Result):
     """The unweighted mean of success rates of tasks."""
 
     score: float
@@ -59,8 +77,8 @@ class LevelScore(Result):
     """The score of the same tasks unchanged, with mistakes allowed."""
     count: int
     errors: int
-    allowed: Mean
-    flawless: Mean
+    allowed: MeanScore
+    flawless: MeanScore
     chance: float
     """Mean over the tasks."""
 
@@ -97,7 +115,7 @@ def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore,
     return tuple(found)
 
 
-def mean_of(found: Sequence[Rate]) -> Mean:
+def mean_of(found: Sequence[Rate]) -> MeanScore:
     """The unweighted mean of tasks' success rates; each must have an episode that counts.
 
     Only what happens within a task is left to chance. The variance of the mean is that of independent tasks,
@@ -109,7 +127,7 @@ def mean_of(found: Sequence[Rate]) -> Mean:
     variance = float((near * (1 - near) / counts).sum()) / len(found) ** 2
     score, usual = float((hits / counts).mean()), float(near.mean())
     effective = usual * (1 - usual) / variance
-    return Mean(score, effective, wilson_interval(score, effective))
+    return MeanScore(score, effective, wilson_interval(score, effective))
 
 
 def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
@@ -140,7 +158,7 @@ def _usual(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
     return sum(rates) / len(rates) if len(rates) == len(kinds) else None
 
 
-def against(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
+def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
     """What each condition costs, at each level and altogether; empty where nothing was changed.
 
     ``ignoring`` columns that go with a start.

@@ -8,22 +8,23 @@ from dataclasses import dataclass
 import polars as pl
 
 from assay.extensions.tabletop.measures.instruction_use import (
-    Kept,
+    KeptSuccess,
     Modalities,
     Novelty,
     Retried,
-    again,
-    kept,
-    modalities,
-    novelty,
+    compare_levels,
+    compare_modalities,
+    measure_kept,
+    measure_retries,
 )
-from assay.extensions.tabletop.measures.rows import NEEDED, table_rows
 from assay.extensions.tabletop.measures.scores import (
+    NEEDED,
     Against,
     LevelScore,
     TaskScore,
-    against,
+    compare_with_controls,
     level_scores,
+    table_rows,
     task_scores,
 )
 from assay.measures.measure import Measure, Panel
@@ -42,7 +43,7 @@ class Tabletop(Result):
     """By condition and level."""
     against: tuple[Against, ...]
     """By condition and level, then by condition."""
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptSuccess, ...]
     """By condition."""
     again: Retried | Missing
     modalities: Modalities | Missing
@@ -50,7 +51,7 @@ class Tabletop(Result):
     """Every level but the first."""
 
 
-def tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
+def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
     """Measure a run on tables, ``ignoring`` columns that go with a start. Raises MeasureError where all of it broke."""
     rows = table_rows(frame)
     judged(rows)
@@ -58,53 +59,53 @@ def tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
     return Tabletop(
         tasks=tasks,
         levels=level_scores(tasks),
-        against=against(rows, ignoring),
-        kept=kept(rows),
-        again=attempt(again, rows),
-        modalities=attempt(modalities, rows),
-        novelty=novelty(tasks),
+        against=compare_with_controls(rows, ignoring),
+        kept=measure_kept(rows),
+        again=attempt(measure_retries, rows),
+        modalities=attempt(compare_modalities, rows),
+        novelty=compare_levels(tasks),
     )
 
 
 TABLETOP = Measure(
     "tabletop",
     "Success by task and level, with mistakes and without, and what the prompt has to do with it.",
-    lambda run: tabletop(run.whole, run.world.start_columns),
+    lambda run: measure_tabletop(run.whole, run.world.start_columns),
     needs=NEEDED,
     world="tabletop",
     instead_of=("changes", "names", "nonsense", "starts", "levels", "task_changes", "other_tasks"),
     panels=(
         Panel(
             "What it goes by",
-            tables=("assay.extensions.tabletop.report.tables:reading_table",),
-            figures=("assay.extensions.tabletop.report.figures:kept_figure",),
+            tables=("assay.extensions.tabletop.measures.tables:reading_table",),
+            figures=("assay.extensions.tabletop.measures.figures:kept_figure",),
         ),
         Panel(
             "Tasks and levels",
             tables=(
-                "assay.extensions.tabletop.report.tables:levels_table",
-                "assay.extensions.tabletop.report.tables:tasks_table",
+                "assay.extensions.tabletop.measures.tables:levels_table",
+                "assay.extensions.tabletop.measures.tables:tasks_table",
             ),
             figures=(
-                "assay.extensions.tabletop.report.figures:tasks_figure",
-                "assay.extensions.tabletop.report.figures:levels_figure",
+                "assay.extensions.tabletop.measures.figures:tasks_figure",
+                "assay.extensions.tabletop.measures.figures:levels_figure",
             ),
         ),
         Panel(
             SUCCESS,
             tables=(
-                "assay.extensions.tabletop.report.tables:prompts_table",
-                "assay.extensions.tabletop.report.tables:order_table",
-                "assay.extensions.tabletop.report.tables:difficulty_table",
+                "assay.extensions.tabletop.measures.tables:prompts_table",
+                "assay.extensions.tabletop.measures.tables:order_table",
+                "assay.extensions.tabletop.measures.tables:difficulty_table",
             ),
         ),
     ),
     side_by_side=(
-        "assay.extensions.tabletop.report.tables:runs_table",
-        "assay.extensions.tabletop.report.figures:runs_figure",
+        "assay.extensions.tabletop.measures.tables:runs_table",
+        "assay.extensions.tabletop.measures.figures:runs_figure",
     ),
-    sentences="assay.extensions.tabletop.report.tables:sentences",
-    numbers="assay.extensions.tabletop.report.tables:numbers",
-    tests="assay.extensions.tabletop.measures.flaw_tests:prompt_tests",
-    wording="assay.extensions.tabletop.report.wording:table_wording",
+    sentences="assay.extensions.tabletop.measures.tables:sentences",
+    numbers="assay.extensions.tabletop.measures.tables:numbers",
+    tests="assay.extensions.tabletop.measures.findings:prompt_tests",
+    wording="assay.extensions.tabletop.measures.findings:tabletop_wording",
 )

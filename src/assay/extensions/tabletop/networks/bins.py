@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.extensions.tabletop import action
-from assay.extensions.tabletop.build import EXTENT
-from assay.extensions.tabletop.render import HEIGHT, WIDTH
-from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.world.model import EXTENT
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.world.simulation import action
 
 BINS = (50, 100, 50, 100, 72)
 """How many there are for x, y, x, y and the turn. The last one goes round."""
@@ -34,7 +34,7 @@ def from_bins(chosen: np.ndarray) -> np.ndarray:
     return action((x0, y0), (x1, y1), turn - np.pi / BINS[-1])
 
 
-def middles(axis: int) -> np.ndarray:
+def bin_centres(axis: int) -> np.ndarray:
     """The middle of each bin of an axis, (bins,): shares of the view from above, or of a whole turn."""
     count = BINS[axis]
     if axis == len(BINS) - 1:
@@ -44,7 +44,7 @@ def middles(axis: int) -> np.ndarray:
     return np.asarray((metres - middle) / covered + 0.5)
 
 
-def placed(positions: np.ndarray) -> np.ndarray:
+def bins_to_shares(positions: np.ndarray) -> np.ndarray:
     """Actions in bins (n, 5) as shares of the view from above, and of a whole turn: float32, (n, 5)."""
     metres = _LOW[:4] + positions[:, :4] / BINS[:4] * (_HIGH - _LOW)[:4]
     middle, covered = np.array([(X_LOW + X_HIGH) / 2, 0.0] * 2), np.array([EXTENT["top"], _WIDE] * 2)
@@ -52,7 +52,7 @@ def placed(positions: np.ndarray) -> np.ndarray:
     return np.concatenate([(metres - middle) / covered + 0.5, turns], axis=1).astype(np.float32)
 
 
-def shares(positions: np.ndarray, axis: int) -> np.ndarray:
+def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
     """What each bin of an axis is to get when the truth lies at positions (n,): (n, bins), sums of one."""
     count, turns = BINS[axis], axis == len(BINS) - 1
     away = np.arange(count) + (0.0 if turns else 0.5) - positions[:, None]
@@ -62,7 +62,7 @@ def shares(positions: np.ndarray, axis: int) -> np.ndarray:
     return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
-def nearest(positions: np.ndarray) -> np.ndarray:
+def nearest_bins(positions: np.ndarray) -> np.ndarray:
     """The bins in which positions (n, 5) lie: int64, (n, 5)."""
     chosen = np.floor(positions)
     chosen[:, -1] = np.round(positions[:, -1]) % BINS[-1]

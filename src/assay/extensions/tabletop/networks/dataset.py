@@ -6,7 +6,7 @@ import json
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,12 +14,56 @@ import numpy as np
 
 from assay.errors import one_line
 from assay.extensions.learn.demonstrations.errors import DemonstrationError
-from assay.extensions.tabletop.networks.bins import placed, to_bins
-from assay.extensions.tabletop.networks.history import OLDEST, History
-from assay.extensions.tabletop.networks.pieces import pieces
-from assay.extensions.tabletop.networks.shift import moved_bins, room
-from assay.extensions.tabletop.networks.tokens import Form, Segments, Sight, joined, words
-from assay.extensions.tabletop.prompt import PLACEHOLDER
+from assay.extensions.tabletop.networks.bins import bins_to_shares, to_bins
+from assay.extensions.tabletop.networks.tokens import (
+    Segments,
+    TokenForm,
+    ViewTokens,
+    cut_pieces,
+    join_tokens,
+    move_bins,
+    move_table,
+    room,
+    split_words,
+)
+from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER
+
+LATEST = 3
+"""So many observations are remembered, the present one among them, besides the first of the episode."""
+OLDEST = 15
+"""Actions ago; what is older counts as this old."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Observations and actions in their order; the last observation is the present."""
+
+    seen: tuple[ViewTokens, ...]
+    done: np.ndarray
+    """Where the actions between them lay in bins, (len(seen) - 1, 5)."""
+
+    @property
+    def now(self) -> ViewTokens:
+        """The present."""
+        return self.seen[-1]
+
+    def remembered(self) -> Iterator[tuple[int, ViewTokens]]:
+        """What the networks are shown: how many actions ago, at most `OLDEST`, and what was seen then."""
+        last = len(self.seen) - 1
+        for place in sorted({0, *range(max(0, len(self.seen) - LATEST), len(self.seen))}, reverse=True):
+            yield min(last - place, OLDEST), self.seen[place]
+
+    def moved(self, way: np.ndarray) -> History:
+        """The same with everything elsewhere on the table, a way (x, y), metres."""
+        seen = list(self.seen)
+        for place in {0, *range(max(0, len(seen) - LATEST), len(seen))}:
+            seen[place] = move_table(seen[place], way)
+        return History(tuple(seen), move_bins(self.done, way))
+
+    def permuted(self, rng: np.random.Generator) -> History:
+        """The same with objects in another order at every observation."""
+        return replace(self, seen=tuple(each.permuted(rng) for each in self.seen))
+
 
 STRANGE = 64
 """Places for words that training did not know; each has one of them by its letters."""
@@ -30,7 +74,7 @@ _PLACES = ("T4", "T5")
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class PromptVocabulary:
     """Words by number: 0 is none, then those that training knew, then places for others."""
 
     known: tuple[str, ...]
@@ -45,9 +89,9 @@ class Vocabulary:
         return {word: index for index, word in enumerate(self.known, start=1)}
 
     @staticmethod
-    def of(texts: Iterable[str]) -> Vocabulary:
+    def of(texts: Iterable[str]) -> PromptVocabulary:
         """All words of some texts."""
-        return Vocabulary(tuple(sorted({word for text in texts for word in words(text)})))
+        return PromptVocabulary(tuple(sorted({word for text in texts for word in split_words(text)})))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,14 +113,14 @@ class Example:
         if self.task in _PLACES or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
-        return replace(self, history=self.history.moved(way), bins=moved_bins(self.bins, way))
+        return replace(self, history=self.history.moved(way), bins=move_bins(self.bins, way))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """Examples side by side. Pictures' tokens come one after the other; slots count them from 1."""
 
-    sight: Sight
+    sight: ViewTokens
     words: np.ndarray
     """int64, (examples, length of prompts): a word's number; 0 where there is none."""
     shown: np.ndarray
@@ -93,18 +137,21 @@ class Batch:
     """int64, (examples,)."""
 
 
-def batched(
-    prompts: Sequence[Segments], histories: Sequence[History], tools: Sequence[int], vocabulary: Vocabulary
+def make_batch(
+    prompts: Sequence[Segments],
+    histories: Sequence[History],
+    tools: Sequence[int],
+    vocabulary: PromptVocabulary,
 ) -> Batch:
     """Prompts and histories as arrays."""
     numbers = vocabulary.numbers()
     strange = 1 + len(vocabulary.known)
-    sights: list[Sight] = []
+    sights: list[ViewTokens] = []
     count = 0
 
-    def slots(sight: Sight) -> range:
+    def slots(sight: ViewTokens) -> range:
         nonlocal count
-        sight = pieces(sight) if sight.form is Form.PATCHES else sight
+        sight = cut_pieces(sight) if sight.form is TokenForm.PATCHES else sight
         sights.append(sight)
         count += len(sight)
         return range(count - len(sight) + 1, count + 1)
@@ -129,20 +176,20 @@ def batched(
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
-        done[index, : counts[index]] = placed(history.done)
+        done[index, : counts[index]] = bins_to_shares(history.done)
     return Batch(
-        joined(sights),
-        _padded(said),
-        _padded(shown),
-        _padded(laid),
-        _padded(ages),
+        join_tokens(sights),
+        _pad(said),
+        _pad(shown),
+        _pad(laid),
+        _pad(ages),
         done,
-        _padded([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
+        _pad([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
         np.array(tools, dtype=np.int64),
     )
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
+def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
     filled = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
     for index, row in enumerate(rows):
         filled[index, : len(row)] = row
@@ -153,9 +200,9 @@ def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
 class Dataset:
     """All examples of a folder in one form."""
 
-    form: Form
+    form: TokenForm
     examples: tuple[Example, ...]
-    vocabulary: Vocabulary
+    vocabulary: PromptVocabulary
     paraphrased: bool
     """Whether prompts are in other words than the tasks' own."""
 
@@ -165,7 +212,7 @@ class Dataset:
         return dict(Counter(task for task, _ in {(each.task, each.seed) for each in self.examples}))
 
 
-def load(folder: Path, form: Form, *, paraphrase: bool = True) -> Dataset:
+def read_dataset(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
     """Read what was recorded, with its prompts in many wordings or in their own. Raises DemonstrationError."""
     files = sorted(folder.glob("T*_*.npz"))
     if not files:
@@ -186,16 +233,16 @@ def load(folder: Path, form: Form, *, paraphrase: bool = True) -> Dataset:
     if not examples:
         raise DemonstrationError(f"{folder} holds not a single episode; record more")
     examples.sort(key=lambda each: (int(each.task[1:]), each.seed))
-    vocabulary = Vocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
+    vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
     return Dataset(form, tuple(examples), vocabulary, paraphrase)
 
 
-def _read(task: str, arrays: Mapping[str, np.ndarray], form: Form, said: Sequence[str]) -> list[Example]:
+def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Sequence[str]) -> list[Example]:
     """An example for each action that was no slip, with all that came before it."""
     seeds = arrays["seeds"]
     if not len(seeds):
         return []
-    sights, objects = _sights(arrays, form), _sights(arrays, Form.OBJECTS)
+    sights, objects = _sights(arrays, form), _sights(arrays, TokenForm.OBJECTS)
     shown = [json.loads(str(each)) for each in arrays["shown"]]
     actions, episodes = arrays["actions"], arrays["episodes"]
     bins = to_bins(actions)
@@ -225,15 +272,15 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: Form, said: Sequenc
     return examples
 
 
-def _segments(text: str, shown: Mapping[str, Sight]) -> Segments:
-    parts: list[str | Sight] = []
+def _segments(text: str, shown: Mapping[str, ViewTokens]) -> Segments:
+    parts: list[str | ViewTokens] = []
     for index, part in enumerate(PLACEHOLDER.split(text)):
-        parts.extend([shown[part]] if index % 2 else words(part))
+        parts.extend([shown[part]] if index % 2 else split_words(part))
     return tuple(parts)
 
 
-def _sights(arrays: Mapping[str, np.ndarray], form: Form) -> list[Sight]:
+def _sights(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:
     crops, boxes, views, places = (arrays[f"{form}_{name}"] for name in ("crops", "boxes", "views", "places"))
-    every = Sight(crops, boxes, views, places, form)
+    every = ViewTokens(crops, boxes, views, places, form)
     ends = arrays[f"{form}_ends"].tolist()
     return [every.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]

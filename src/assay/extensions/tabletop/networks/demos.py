@@ -13,37 +13,78 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.ndimage import distance_transform_edt
 
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.tabletop import (
-    KINDS,
-    Level,
-    Picture,
-    Setting,
-    TableObservation,
-    TableScene,
-    TableTask,
-    Tool,
-    make,
-    play,
+from assay.extensions.tabletop.networks.tokens import (
+    TokenForm,
+    ViewTokens,
+    tokenize_observation,
+    tokenize_picture,
 )
-from assay.extensions.tabletop.networks.teacher import Teacher
-from assay.extensions.tabletop.networks.tokens import Form, Sight, pictured, seen
-from assay.extensions.tabletop.perturb import Paraphrase
-from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.prompts.perturbations import PromptParaphrase
+from assay.extensions.tabletop.prompts.prompt import Picture
+from assay.extensions.tabletop.tasks import KINDS, make
+from assay.extensions.tabletop.tasks.levels import Level
+from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.goals import Put
+from assay.extensions.tabletop.world.model import EXTENT
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
 from assay.perturb import apply_perturbations
 from assay.support import processes
 from assay.support.files import replacing
 from assay.support.streams import stream
 
+_PIXEL = EXTENT["top"] / HEIGHT
+"""Metres."""
+_TIP_CLEARANCE = 0.012
+"""Room around the tip beyond which more is of no use, metres."""
+
+
+class Teacher(TableOracle):
+    """An oracle whose choices can be seen in the picture from above.
+
+    It takes hold of a thing near its middle where there is room around the tip, and turns it only where that
+    matters. What the oracle draws at random would have to be learnt as noise.
+    """
+
+    def act(self, observation: TableObservation) -> np.ndarray:
+        """One action, (1, 12)."""
+        self._saw = observation
+        return super().act(observation)
+
+    def _carried(self, put: Put) -> np.ndarray:
+        item = self._task.scene.index(put.item)
+        turn = put.yaw - self._world.poses()[item, 2] if put.turned else 0.0
+        return self._move(item, np.array([put.x, put.y]), turn)
+
+    def _grip(self, item: int) -> np.ndarray:
+        mask = self._saw.segmentation("top") == item + 1
+        if not mask.any():
+            return super()._grip(item)
+        rows, columns = np.nonzero(mask)
+        depth = distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1][rows, columns] * _PIXEL
+        middle = np.array([rows.min() + rows.max(), columns.min() + columns.max()]) / 2
+        offset = (np.column_stack([rows, columns]) - middle) * _PIXEL
+        # To the right rather than to the left where both are as good, as on a ring.
+        cost = np.linalg.norm(offset, axis=1) - 3 * np.minimum(depth, _TIP_CLEARANCE) - 0.1 * offset[:, 1]
+        best = int(np.argmin(cost))
+        x = (X_LOW + X_HIGH) / 2 + (rows[best] + 0.5 - HEIGHT / 2) * _PIXEL
+        return np.array([x, (columns[best] + 0.5 - WIDTH / 2) * _PIXEL])
+
+
 FIRST_SEED = 1_000_000
 """From here on seeds are for training, below for evaluation."""
-IN_A_FILE = 50
+SEEDS_PER_FILE = 50
 TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
 """The thirteen that there are for training."""
-OWN_WORDS = 0.2
+ORIGINAL_SHARE = 0.2
 """The share of episodes that keep their own words where the others are paraphrased."""
-SLIPS, MOST_SLIPS = 0.08, 2
+SLIP_SHARE, MAX_SLIPS = 0.08, 2
 """The share of actions that go wrong, so that the next one shows how to recover, and the most in an episode."""
 _FIELDS = ("crops", "boxes", "views", "places")
 
@@ -74,17 +115,19 @@ class Job:
 class _Album:
     """Pictures, each once."""
 
-    sights: dict[Form, list[Sight]] = field(default_factory=lambda: {form: [] for form in Form})
+    sights: dict[TokenForm, list[ViewTokens]] = field(
+        default_factory=lambda: {form: [] for form in TokenForm}
+    )
     known: dict[TableScene, int] = field(default_factory=dict)
 
-    def add(self, tokens: Callable[[Form], Sight]) -> int:
-        for form in Form:
+    def add(self, tokens: Callable[[TokenForm], ViewTokens]) -> int:
+        for form in TokenForm:
             self.sights[form].append(tokens(form))
-        return len(self.sights[Form.OBJECTS]) - 1
+        return len(self.sights[TokenForm.OBJECTS]) - 1
 
     def shown(self, picture: Picture) -> int:
         if picture.scene not in self.known:
-            self.known[picture.scene] = self.add(partial(pictured, picture))
+            self.known[picture.scene] = self.add(partial(tokenize_picture, picture))
         return self.known[picture.scene]
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -108,12 +151,12 @@ class _Recorder(Teacher):
         self.saw.append(observation)
         chosen = super().act(observation)
         # A push that goes wrong may touch the line, which nothing makes good.
-        able = observation.tool is Tool.SUCTION and sum(self.slipped) < MOST_SLIPS
-        self.slipped.append(able and bool(self._chance.random() < SLIPS))
-        return slipped(chosen, self._chance) if self.slipped[-1] else chosen
+        able = observation.tool is Tool.SUCTION and sum(self.slipped) < MAX_SLIPS
+        self.slipped.append(able and bool(self._chance.random() < SLIP_SHARE))
+        return slip(chosen, self._chance) if self.slipped[-1] else chosen
 
 
-def slipped(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """An action (1, 12) whose pick or whose place is 12 to 20 cm off."""
     end = 6 * int(rng.integers(2))
     way, far = rng.uniform(0, 2 * np.pi), rng.uniform(0.12, 0.20)
@@ -123,22 +166,22 @@ def slipped(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return wrong
 
 
-def jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
+def list_jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
     """What is to be recorded, file by file. Raises TaskError for a task that there is not."""
     for task in tasks:
         if task not in KINDS:
             raise TaskError(f"there is no tabletop task '{task}': {did_you_mean(task, KINDS)}")
         if Level.L1 not in KINDS[task].levels:
             raise TaskError(f"{task} is for evaluation only: it has no level {Level.L1}")
-    ends = range(FIRST_SEED, FIRST_SEED + per_task, IN_A_FILE)
+    ends = range(FIRST_SEED, FIRST_SEED + per_task, SEEDS_PER_FILE)
     return [
-        Job(folder, task, range(first, min(first + IN_A_FILE, FIRST_SEED + per_task)))
+        Job(folder, task, range(first, min(first + SEEDS_PER_FILE, FIRST_SEED + per_task)))
         for first in ends
         for task in tasks
     ]
 
 
-def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
+def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
     """Write the files that are missing; tells how many episodes are in each."""
     missing = []
     for job in wanted:
@@ -148,9 +191,9 @@ def record(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
         else:
             yield job, count
     if workers == 1 or len(missing) < 2:
-        yield from map(write, missing)
+        yield from map(record_job, missing)
         return
-    yield from processes.results(write, missing, workers)
+    yield from processes.results(record_job, missing, workers)
 
 
 def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
@@ -162,7 +205,7 @@ def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
     return {task: (min(counts), max(counts)) for task, counts in found.items() if counts}
 
 
-def write(job: Job) -> tuple[Job, int]:
+def record_job(job: Job) -> tuple[Job, int]:
     """Write one file; tells how many episodes are in it."""
     album = _Album()
     texts: list[str] = []
@@ -178,9 +221,11 @@ def write(job: Job) -> tuple[Job, int]:
             continue
         tool = int(task.scene.tool is Tool.SPATULA)
         for observation, slip, action in zip(teacher.saw, teacher.slipped, played.actions, strict=True):
-            rows.append((len(seeds), album.add(partial(seen, observation)), tool, slip, action))
+            rows.append(
+                (len(seeds), album.add(partial(tokenize_observation, observation)), tool, slip, action)
+            )
         texts.append(task.prompt.text)
-        reworded.append(told(task).prompt.text)
+        reworded.append(paraphrase_most(task).prompt.text)
         shown.append(json.dumps({name: album.shown(picture) for name, picture in task.prompt.pictures}))
         seeds.append(seed)
     arrays = album.arrays() if rows else {}
@@ -195,8 +240,8 @@ def write(job: Job) -> tuple[Job, int]:
     return job, len(seeds)
 
 
-def told(task: TableTask) -> TableTask:
+def paraphrase_most(task: TableTask) -> TableTask:
     """A training task in other words, four times in five."""
-    if stream("tabletop", "training", task.setting.id, "own words").random() < OWN_WORDS:
+    if stream("tabletop", "training", task.setting.id, "own words").random() < ORIGINAL_SHARE:
         return task
-    return apply_perturbations(task, Paraphrase(), seed=task.setting.seed)
+    return apply_perturbations(task, PromptParaphrase(), seed=task.setting.seed)

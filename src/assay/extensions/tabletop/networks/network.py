@@ -15,11 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from assay.extensions.tabletop.networks.bins import BINS, middles
-from assay.extensions.tabletop.networks.dataset import Batch
-from assay.extensions.tabletop.networks.history import OLDEST
-from assay.extensions.tabletop.networks.pieces import SIDE
-from assay.extensions.tabletop.networks.tokens import MOST, Form, Sight
+from assay.extensions.tabletop.networks.bins import BINS, bin_centres
+from assay.extensions.tabletop.networks.dataset import OLDEST, Batch
+from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
 
 WIDTH = 128
 HEADS = 4
@@ -42,13 +40,13 @@ def waves(shares: Tensor) -> Tensor:
     return torch.cat([angles.cos(), angles.sin()], dim=-1).flatten(-2)
 
 
-class Pictures(nn.Module):
+class PictureEncoder(nn.Module):
     """Tokens of pictures as vectors."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: TokenForm) -> None:
         super().__init__()
         self.form = form
-        if form is Form.OBJECTS:
+        if form is TokenForm.OBJECTS:
             self.fine = nn.Sequential(nn.Conv2d(3, 32, 4, 4), nn.GELU())
             self.points = nn.Conv2d(32, POINTS, 3, 1, 1)
             self.crop = nn.Sequential(
@@ -56,21 +54,21 @@ class Pictures(nn.Module):
             )
         else:
             self.crop = nn.Sequential(
-                nn.Flatten(), nn.Linear(3 * SIDE**2, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)
+                nn.Flatten(), nn.Linear(3 * PIECE_SIDE**2, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)
             )
-        self.where = nn.Linear((1 + POINTS * (form is Form.OBJECTS)) * 4 * WAVES, WIDTH)
+        self.where = nn.Linear((1 + POINTS * (form is TokenForm.OBJECTS)) * 4 * WAVES, WIDTH)
         self.extent = nn.Sequential(nn.Linear(2, WIDTH), nn.GELU(), nn.Linear(WIDTH, WIDTH))
         self.view = nn.Embedding(2, WIDTH)
-        self.place = nn.Embedding(MOST, WIDTH)
+        self.place = nn.Embedding(MAX_PLACES, WIDTH)
         self.norm = nn.LayerNorm(WIDTH)
 
-    def forward(self, sight: Sight) -> Tensor:
+    def forward(self, sight: ViewTokens) -> Tensor:
         """(tokens, WIDTH)."""
         first, which = distinct(sight.crops)
         crops = torch.from_numpy(sight.crops[first]).permute(0, 3, 1, 2).float() / 127.5 - 1
         boxes = torch.from_numpy(sight.boxes)
         points = boxes[:, None, :2]
-        if self.form is Form.OBJECTS:
+        if self.form is TokenForm.OBJECTS:
             crops = self.fine(crops)
             rows, columns = (each[which] for each in self._points(crops))
             points = torch.cat([points, _in_picture(rows, columns, boxes)], dim=1)
@@ -104,7 +102,7 @@ def _in_picture(rows: Tensor, columns: Tensor, boxes: Tensor) -> Tensor:
     return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
 
 
-class Head(nn.Module):
+class AxisHead(nn.Module):
     """The bins of one axis: waves that add up where the action lies."""
 
     def __init__(self, axis: int) -> None:
@@ -114,7 +112,7 @@ class Head(nn.Module):
         for last in (self.straight, self.bent[-1]):
             nn.init.zeros_(last.weight)  # so many waves, added up at random, would be a storm
             nn.init.zeros_(last.bias)
-        middle = torch.from_numpy(middles(axis)).float()
+        middle = torch.from_numpy(bin_centres(axis)).float()
         # A turn goes round once, a place half way: the ends of the table do not meet.
         self.register_buffer("basis", waves(middle[:, None] * (2 if axis == len(BINS) - 1 else 1)), False)
 
@@ -123,18 +121,18 @@ class Head(nn.Module):
         return (self.straight(state) + self.bent(state)) @ self.basis.T
 
 
-def _attended(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, empty: Tensor) -> Tensor:
+def _attend(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, empty: Tensor) -> Tensor:
     found: Tensor = attention(asking, asked, asked, key_padding_mask=empty, need_weights=False)[0]
     return found
 
 
-class Network(nn.Module):
+class PromptNetwork(nn.Module):
     """From a batch to the bins of an action."""
 
-    def __init__(self, words: int, *, cross: bool, form: Form) -> None:
+    def __init__(self, words: int, *, cross: bool, form: TokenForm) -> None:
         super().__init__()
         self.cross = cross
-        self.pictures = Pictures(form)
+        self.pictures = PictureEncoder(form)
         self.words = nn.Embedding(words, WIDTH, padding_idx=0)
         self.positions = nn.Embedding(LONGEST, WIDTH)
         self.tools = nn.Embedding(2, WIDTH)
@@ -156,7 +154,7 @@ class Network(nn.Module):
             self.decider = nn.TransformerEncoder(
                 layer, DECIDING, nn.LayerNorm(WIDTH), enable_nested_tensor=False
             )
-        self.heads = nn.ModuleList(Head(axis) for axis in range(len(BINS)))
+        self.heads = nn.ModuleList(AxisHead(axis) for axis in range(len(BINS)))
         self.chosen = nn.ModuleList(nn.Embedding(count, WIDTH) for count in BINS[:-1])
 
     def forward(
@@ -205,10 +203,10 @@ class Network(nn.Module):
         for layer in earlier:
             tokens = layer(tokens, **prompt, **mask)
         given = final.norm1(tokens)
-        state = tokens[:, -1:] + _attended(final.self_attn, given[:, -1:], given, empty)
+        state = tokens[:, -1:] + _attend(final.self_attn, given[:, -1:], given, empty)
         if prompt:
             memory, no_memory = prompt["memory"], prompt["memory_key_padding_mask"]
-            state = state + _attended(final.multihead_attn, final.norm2(state), memory, no_memory)
+            state = state + _attend(final.multihead_attn, final.norm2(state), memory, no_memory)
         given = (final.norm3 if prompt else final.norm2)(state)
         state = state + final.linear2(final.activation(final.linear1(given)))
         return self.decider.norm(state)[:, 0]

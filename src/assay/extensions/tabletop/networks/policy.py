@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.errors import PolicyError
-from assay.extensions.tabletop import Prompt, TableObservation, Tool
+from assay.errors import PolicyError, did_you_mean
 from assay.extensions.tabletop.networks.bins import from_bins, to_bins
-from assay.extensions.tabletop.networks.dataset import Vocabulary, batched
-from assay.extensions.tabletop.networks.history import History
-from assay.extensions.tabletop.networks.models import MODELS
-from assay.extensions.tabletop.networks.tokens import Sight, seen, segments
+from assay.extensions.tabletop.networks.dataset import History, PromptVocabulary, make_batch
+from assay.extensions.tabletop.networks.tokens import (
+    TokenForm,
+    ViewTokens,
+    tokenize_observation,
+    tokenize_prompt,
+)
+from assay.extensions.tabletop.prompts.prompt import Prompt
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.scene import Tool
 from assay.policies.learned import require_torch
 from assay.support.streams import stream
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkModel:
+    """How a network takes in its prompt, and what its tokens are."""
+
+    cross: bool
+    """Whether the table attends to the prompt; else both are one sequence."""
+    form: TokenForm
+
+    @property
+    def name(self) -> str:
+        """``cross-objects``."""
+        return f"{'cross' if self.cross else 'concat'}-{self.form}"
+
+
+MODELS = {
+    model.name: model
+    for model in (NetworkModel(cross, form) for cross in (True, False) for form in TokenForm)
+}
+"""By their names."""
+
+
+def find_model(name: str) -> NetworkModel:
+    """The model of that name. Raises PolicyError that says what is valid."""
+    if name not in MODELS:
+        raise PolicyError(f"there is no model '{name}': {did_you_mean(name, MODELS)}")
+    return MODELS[name]
 
 
 class LearnedPolicy:
@@ -32,22 +66,22 @@ class LearnedPolicy:
         require_torch()
         import torch
 
-        from assay.extensions.tabletop.networks.checkpoint import load
+        from assay.extensions.tabletop.networks.training import load_network
 
         torch.set_num_threads(1)
-        self._network, self.description = load(Path(checkpoint))
+        self._network, self.description = load_network(Path(checkpoint))
         self._form = MODELS[self.description.model].form
-        self._vocabulary = Vocabulary(self.description.vocabulary)
+        self._vocabulary = PromptVocabulary(self.description.vocabulary)
         self._retry = retry
         self.metadata: Mapping[str, object] = self.description.model_dump(exclude={"vocabulary"})
         """How the network came about."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
-        self._prompt = segments(prompt, self._form)
+        self._prompt = tokenize_prompt(prompt, self._form)
         self._rng = stream("tabletop", "learned", spec.task, spec.seed)
         self._before: np.ndarray | None = None
-        self._seen: list[Sight] = []
+        self._seen: list[ViewTokens] = []
         self._done: list[np.ndarray] = []
 
     def act(self, observation: TableObservation) -> np.ndarray:
@@ -55,9 +89,9 @@ class LearnedPolicy:
         import torch
 
         tool = int(observation.tool is Tool.SPATULA)
-        self._seen.append(seen(observation, self._form))
+        self._seen.append(tokenize_observation(observation, self._form))
         history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
-        batch = batched([self._prompt], [history], [tool], self._vocabulary)
+        batch = make_batch([self._prompt], [history], [tool], self._vocabulary)
         with torch.inference_mode():
             _, bins = self._network(batch, rng=self._rng if self._again(observation) else None)
         chosen = from_bins(bins[0].numpy())[None]

@@ -6,27 +6,30 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
 
-from assay.extensions.tabletop import (
+from assay.extensions.tabletop.networks.bins import BINS
+from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
+from assay.extensions.tabletop.world.model import EXTENT, VIEWS
+from assay.extensions.tabletop.world.observation import (
+    PATCH,
     ObjectTokens,
-    Picture,
-    Prompt,
     TableObservation,
+    cut_patches,
     object_tokens,
-    patches,
-    shown,
 )
-from assay.extensions.tabletop.build import VIEWS
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer, render_picture
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
-MOST = 32
+MAX_PLACES = 32
 """How many places there are in an order; what comes later shares the last one."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
-_ROWS, _COLUMNS = 2, 4
+PATCH_ROWS, PATCH_COLUMNS = 2, 4
 
 
-class Form(StrEnum):
+class TokenForm(StrEnum):
     """What one token of a picture is."""
 
     OBJECTS = "objects"
@@ -34,7 +37,7 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sight:
+class ViewTokens:
     """Both views of something as tokens. What cannot be seen has none."""
 
     crops: np.ndarray
@@ -45,18 +48,18 @@ class Sight:
     """int64, (tokens,): which of `VIEWS`."""
     places: np.ndarray
     """int64, (tokens,): the place in the order of its view."""
-    form: Form
+    form: TokenForm
 
     def __len__(self) -> int:
         return len(self.crops)
 
-    def only(self, kept: np.ndarray | slice) -> Sight:
+    def only(self, kept: np.ndarray | slice) -> ViewTokens:
         """Some of its tokens."""
-        return Sight(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
+        return ViewTokens(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
 
-    def permuted(self, rng: np.random.Generator) -> Sight:
+    def permuted(self, rng: np.random.Generator) -> ViewTokens:
         """The same in another order, alike in both views."""
-        rank = rng.permutation(MOST)
+        rank = rng.permutation(MAX_PLACES)
         places = np.zeros_like(self.places)
         for view in np.unique(self.views):
             own = self.views == view
@@ -64,43 +67,45 @@ class Sight:
         return replace(self, places=places)
 
 
-Segments = tuple[str | Sight, ...]
+Segments = tuple[str | ViewTokens, ...]
 """A prompt in reading order: single words and punctuation, and pictures."""
 
 
-def seen(observation: TableObservation, form: Form) -> Sight:
+def tokenize_observation(observation: TableObservation, form: TokenForm) -> ViewTokens:
     """What a policy sees of the table."""
-    if form is Form.OBJECTS:
-        return _of_objects([observation.objects(camera) for camera in VIEWS])
-    return of_patches([observation.patches(camera) for camera in VIEWS])
+    if form is TokenForm.OBJECTS:
+        return _tokens_of_objects([observation.objects(camera) for camera in VIEWS])
+    return tokens_of_patches([observation.patches(camera) for camera in VIEWS])
 
 
-def pictured(picture: Picture, form: Form) -> Sight:
+def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
     """What a prompt shows. Patches without any content are left out."""
-    views = shown(picture)
-    if form is Form.OBJECTS:
-        return _of_objects([object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS])
-    sight = of_patches([patches(views[camera][0]) for camera in VIEWS])
+    views = render_picture(picture)
+    if form is TokenForm.OBJECTS:
+        return _tokens_of_objects(
+            [object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS]
+        )
+    sight = tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS])
     kept = (sight.crops != sight.crops[:, :1, :1]).any(axis=(1, 2, 3))
     return sight.only(kept)
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words and punctuation of a text, in small letters."""
     return _WORD.findall(text.lower())
 
 
-def segments(prompt: Prompt, form: Form) -> Segments:
+def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
     """A prompt as tokens; what is masked in it is not there."""
-    parts: list[str | Sight] = []
+    parts: list[str | ViewTokens] = []
     for segment in prompt.segments:
-        parts.extend(words(segment) if isinstance(segment, str) else [pictured(segment, form)])
+        parts.extend(split_words(segment) if isinstance(segment, str) else [tokenize_picture(segment, form)])
     return tuple(parts)
 
 
-def joined(sights: Sequence[Sight]) -> Sight:
+def join_tokens(sights: Sequence[ViewTokens]) -> ViewTokens:
     """The tokens of several, one after the other."""
-    return Sight(
+    return ViewTokens(
         np.concatenate([each.crops for each in sights]),
         np.concatenate([each.boxes for each in sights]),
         np.concatenate([each.views for each in sights]),
@@ -109,25 +114,134 @@ def joined(sights: Sequence[Sight]) -> Sight:
     )
 
 
-def _of_objects(views: list[ObjectTokens]) -> Sight:
-    return _of_views([(view.crops[view.visible], view.boxes[view.visible]) for view in views], Form.OBJECTS)
+def _tokens_of_objects(views: list[ObjectTokens]) -> ViewTokens:
+    return _tokens_of_views(
+        [(view.crops[view.visible], view.boxes[view.visible]) for view in views], TokenForm.OBJECTS
+    )
 
 
-def of_patches(views: list[np.ndarray]) -> Sight:
+def tokens_of_patches(views: list[np.ndarray]) -> ViewTokens:
     """The patches of each view, (8, 32, 32, 3), as tokens."""
-    row, column = np.divmod(np.arange(_ROWS * _COLUMNS), _COLUMNS)
-    middle = np.column_stack([(column + 0.5) / _COLUMNS, (row + 0.5) / _ROWS])
-    boxes = np.column_stack([middle, np.full_like(middle, (1 / _ROWS, 1 / _COLUMNS))])
-    return _of_views([(crops, boxes) for crops in views], Form.PATCHES)
+    row, column = np.divmod(np.arange(PATCH_ROWS * PATCH_COLUMNS), PATCH_COLUMNS)
+    middle = np.column_stack([(column + 0.5) / PATCH_COLUMNS, (row + 0.5) / PATCH_ROWS])
+    boxes = np.column_stack([middle, np.full_like(middle, (1 / PATCH_ROWS, 1 / PATCH_COLUMNS))])
+    return _tokens_of_views([(crops, boxes) for crops in views], TokenForm.PATCHES)
 
 
-def _of_views(views: list[tuple[np.ndarray, np.ndarray]], form: Form) -> Sight:
+def _tokens_of_views(views: list[tuple[np.ndarray, np.ndarray]], form: TokenForm) -> ViewTokens:
     """From the crops and boxes of each view."""
     counts = [len(crops) for crops, _ in views]
-    return Sight(
+    return ViewTokens(
         np.concatenate([crops for crops, _ in views]),
         np.concatenate([boxes for _, boxes in views]).astype(np.float32),
         np.repeat(np.arange(len(views)), counts),
-        np.minimum(np.concatenate([np.arange(count) for count in counts]), MOST - 1),
+        np.minimum(np.concatenate([np.arange(count) for count in counts]), MAX_PLACES - 1),
         form,
     )
+
+
+PIECE_SIDE = 8
+"""Of a piece, pixels: about six centimetres."""
+_ACROSS = PATCH // PIECE_SIDE
+
+
+def cut_pieces(sight: ViewTokens) -> ViewTokens:
+    """The pieces that show something, (n, SIDE, SIDE, 3), each with the box of what it shows."""
+    sight = sight.only(sight.views == VIEWS.index("top"))
+    cut = _cut(sight.crops)
+    content = (cut != _behind(cut, sight)).any(axis=-1)
+    patch, piece = np.nonzero(content.any(axis=(2, 3)))
+    content = content[patch, piece]
+    corner = sight.boxes[patch, :2] - sight.boxes[patch, 3:1:-1] / 2
+    corner += np.column_stack(np.divmod(piece, _ACROSS)[::-1]) * sight.boxes[patch, 3:1:-1] / _ACROSS
+    pixel = sight.boxes[patch, 3:1:-1] / PATCH
+    rows, columns = content.any(axis=2), content.any(axis=1)
+    first = np.column_stack([columns.argmax(axis=1), rows.argmax(axis=1)])
+    end = PIECE_SIDE - np.column_stack([columns[:, ::-1].argmax(axis=1), rows[:, ::-1].argmax(axis=1)])
+    boxes = np.concatenate([corner + (first + end) / 2 * pixel, ((end - first) * pixel)[:, ::-1]], axis=1)
+    return replace(sight.only(patch), crops=cut[patch, piece], boxes=boxes.astype(np.float32))
+
+
+def _behind(cut: np.ndarray, sight: ViewTokens) -> np.ndarray:
+    """What there would be if there were no objects: the bare table or, in prompts, the wall everywhere."""
+    view = VIEWS.index("top")
+    wall, table = bare_table()[view, 0, 0], bare_table()[view, PATCH, PATCH]
+    alone = (cut == wall).all(axis=-1).sum() > (cut == table).all(axis=-1).sum()
+    return np.asarray(wall if alone else _bare_pieces()[view, sight.places])
+
+
+def paste_patches(crops: np.ndarray) -> np.ndarray:
+    """All patches of both views as pictures: (views, height, width, 3)."""
+    grid = crops.reshape(len(VIEWS), 2, -1, PATCH, PATCH, 3).swapaxes(2, 3)
+    return grid.reshape(len(VIEWS), 2 * PATCH, -1, 3)
+
+
+@cache
+def bare_table() -> np.ndarray:
+    """What the cameras see of a table without anything on it, as `pasted`."""
+    return paste_patches(_bare_patches())
+
+
+@cache
+def _bare_patches() -> np.ndarray:
+    views = TableRenderer.shared().still(TableScene(()))
+    return tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS]).crops
+
+
+@cache
+def _bare_pieces() -> np.ndarray:
+    """Those of each patch: (views, patches, pieces, SIDE, SIDE, 3)."""
+    cut = _cut(_bare_patches())
+    return cut.reshape(len(VIEWS), -1, *cut.shape[1:])
+
+
+def _cut(crops: np.ndarray) -> np.ndarray:
+    """Patches (n, PATCH, PATCH, 3) as (n, pieces, SIDE, SIDE, 3)."""
+    grid = crops.reshape(-1, _ACROSS, PIECE_SIDE, _ACROSS, PIECE_SIDE, 3).swapaxes(2, 3)
+    return grid.reshape(-1, _ACROSS**2, PIECE_SIDE, PIECE_SIDE, 3)
+
+
+_TOP = VIEWS.index("top")
+_FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
+"""How much of a way along x each view shows: the front view looks down at 45 degrees."""
+_HEIGHTS = np.array([EXTENT[view] for view in VIEWS])
+"""What each view covers from its top to its bottom, metres."""
+
+
+def room(objects: ViewTokens, ends: np.ndarray) -> np.ndarray:
+    """How far objects and the ends of an action (n, 2) can go on the table: least and most, (2, 2)."""
+    boxes = objects.boxes[objects.views == _TOP].astype(np.float64)
+    middle = np.column_stack([boxes[:, 1] - 0.5, (boxes[:, 0] - 0.5) * WIDTH / HEIGHT]) * EXTENT["top"]
+    half = boxes[:, 2:] * (0.5, 0.5 * WIDTH / HEIGHT) * EXTENT["top"]
+    middle[:, 0] += (X_LOW + X_HIGH) / 2
+    low = np.vstack([middle - half, ends]).min(axis=0)
+    high = np.vstack([middle + half, ends]).max(axis=0)
+    return np.array([np.array([X_LOW, Y_LOW]) - low, np.array([X_HIGH, Y_HIGH]) - high])
+
+
+def move_table(table: ViewTokens, way: np.ndarray) -> ViewTokens:
+    """The table after everything went a way (x, y), metres."""
+    if table.form is TokenForm.OBJECTS:
+        heights = _HEIGHTS[table.views]
+        boxes = table.boxes.copy()
+        boxes[:, 0] += way[1] / (heights * WIDTH / HEIGHT)
+        boxes[:, 1] += way[0] * _FORESHORTENED[table.views] / heights
+        return replace(table, boxes=boxes)
+    pixel = 2 * _HEIGHTS / HEIGHT
+    rows = np.round(way[0] * _FORESHORTENED / pixel).astype(int)
+    columns = np.round(way[1] / pixel).astype(int)
+    pictures = paste_patches(table.crops)
+    empty = bare_table()
+    for view in range(len(VIEWS)):
+        by = (rows[view], columns[view])
+        things = (pictures[view] != empty[view]).any(axis=-1)
+        things, picture = (np.roll(each, by, (0, 1)) for each in (things, pictures[view]))
+        pictures[view] = np.where(things[..., None], picture, empty[view])
+    cut = pictures.reshape(len(VIEWS), PATCH_ROWS, PATCH, PATCH_COLUMNS, PATCH, 3).swapaxes(2, 3)
+    return replace(table, crops=cut.reshape(table.crops.shape))
+
+
+def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
+    """Where actions lie in bins (..., 5) after everything went a way (x, y), metres."""
+    by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
+    return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)

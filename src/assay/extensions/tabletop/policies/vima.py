@@ -1,43 +1,61 @@
-"""VIMA-Bench's conventions: what its policies are given and what they give, from and to Assay's.
+"""VIMA-Bench and our table, each for the other's policies.
 
-A VIMA policy sees ``{"rgb": {view: (3, 128, 256)}, "segm": {view: (128, 256)}, "ee": 0 or 1}``, is told a text with
-placeholders and a dictionary of assets, and answers with two poses, quaternions as (x, y, z, w).
+    env = make("visual_manipulation", seed=0)      # in place of vima_bench.make: our table as VIMA-Bench's environment
+    play_there(vima_env, policy, seed=0)           # one of our policies in VIMA-Bench itself
+
+VIMA-Bench is not on PyPI and is not needed for the first.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from assay.episodes import EpisodeSpec
-from assay.errors import ActionError, PolicyError
-from assay.extensions.tabletop import ACTION_SIZE, Picture, Prompt, TableObservation, Tool, shown
-from assay.extensions.tabletop.build import VIEWS
-from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.episodes import EpisodeSpec, Perturbation, Policy
+from assay.errors import ActionError, PolicyError, TaskError, did_you_mean
+from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Picture, Prompt
+from assay.extensions.tabletop.tasks import KINDS
+from assay.extensions.tabletop.tasks import make as make_task
+from assay.extensions.tabletop.tasks.levels import Difficulty, Level
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import PACK, TableEnv
+from assay.extensions.tabletop.world.model import VIEWS
+from assay.extensions.tabletop.world.observation import (
+    ObjectTokens,
+    TableObservation,
+    cut_patches,
+    object_tokens,
+)
+from assay.extensions.tabletop.world.render import Photograph, render_picture
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.simulation import ACTION_SIZE
+from assay.perturb import apply_perturbations
+from assay.support.streams import stream
 
 LOW, HIGH = np.array([X_LOW, Y_LOW], dtype=np.float32), np.array([X_HIGH, Y_HIGH], dtype=np.float32)
 _POSES = ("pose0", "pose1")
 
 
-def observed(observation: TableObservation) -> dict[str, Any]:
+def vima_observation(observation: TableObservation) -> dict[str, Any]:
     """An observation as VIMA-Bench gives it; an object's number in ``segm`` is its place in the order, from 1 on."""
     return {
-        "rgb": {view: _first(observation.image(view)) for view in VIEWS},
+        "rgb": {view: _channels_first(observation.image(view)) for view in VIEWS},
         "segm": {view: observation.segmentation(view) for view in VIEWS},
         "ee": int(observation.tool is Tool.SPATULA),
     }
 
 
-def assets(prompt: Prompt) -> dict[str, Any]:
+def vima_assets(prompt: Prompt) -> dict[str, Any]:
     """What the placeholders of a prompt stand for, as VIMA-Bench gives it."""
-    return {name: _asset(picture) for name, picture in prompt.pictures}
+    return {name: _vima_asset(picture) for name, picture in prompt.pictures}
 
 
-def _asset(picture: Picture) -> dict[str, Any]:
-    views = shown(picture)
+def _vima_asset(picture: Picture) -> dict[str, Any]:
+    views = render_picture(picture)
     about = [
         {"obj_id": number, "obj_name": item.shape, "obj_color": item.texture}
         for number, item in enumerate(picture.scene.items, start=1)
@@ -45,13 +63,13 @@ def _asset(picture: Picture) -> dict[str, Any]:
     segm: dict[str, Any] = {view: views[view][1] for view in VIEWS}
     segm["obj_info"] = about[0] if picture.kind == "object" else about
     return {
-        "rgb": {view: _first(views[view][0]) for view in VIEWS},
+        "rgb": {view: _channels_first(views[view][0]) for view in VIEWS},
         "segm": segm,
         "placeholder_type": picture.kind,
     }
 
 
-def meta_info(observation: TableObservation) -> dict[str, Any]:
+def vima_meta_info(observation: TableObservation) -> dict[str, Any]:
     """What VIMA-Bench tells besides: how many objects there are, their numbers, where poses may lie."""
     tool = observation.tool
     return {
@@ -65,7 +83,7 @@ def meta_info(observation: TableObservation) -> dict[str, Any]:
     }
 
 
-def to_table(given: Mapping[str, Any]) -> np.ndarray:
+def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
     """A VIMA action as one of ours, (12,). Raises ActionError for what it has not got."""
     poses = []
     for pose in _POSES:
@@ -83,7 +101,7 @@ def to_table(given: Mapping[str, Any]) -> np.ndarray:
     return np.array(poses)
 
 
-def to_vima(action: np.ndarray) -> dict[str, np.ndarray]:
+def to_vima_action(action: np.ndarray) -> dict[str, np.ndarray]:
     """One of our actions (12,) as VIMA-Bench takes it."""
     made: dict[str, np.ndarray] = {}
     for place, pose in zip((0, ACTION_SIZE // 2), _POSES, strict=True):
@@ -93,7 +111,7 @@ def to_vima(action: np.ndarray) -> dict[str, np.ndarray]:
     return made
 
 
-def _first(picture: np.ndarray) -> np.ndarray:
+def _channels_first(picture: np.ndarray) -> np.ndarray:
     """A picture with its colours first: (3, height, width)."""
     return np.ascontiguousarray(picture.transpose(2, 0, 1))
 
@@ -121,6 +139,220 @@ class VimaPolicy:
     def act(self, observation: TableObservation) -> np.ndarray:
         """One action, (1, 12)."""
         if self._told is not None:
-            self._policy.reset(self._told.text, assets(self._told), meta_info(observation))
+            self._policy.reset(self._told.text, vima_assets(self._told), vima_meta_info(observation))
             self._told = None
-        return to_table(self._policy.act(observed(observation)))[None]
+        return from_vima_action(self._policy.act(vima_observation(observation)))[None]
+
+
+MAX_VIMA_ACTIONS = 10
+_IGNORED_KEYWORDS = frozenset(
+    {
+        "task_kwargs",
+        "modalities",
+        "debug",
+        "display_debug_window",
+        "render_prompt",
+        "record_gui",
+        "record_kwargs",
+        "hide_arm_rgb",
+    }
+)
+"""What ``vima_bench.make`` takes besides: all about PyBullet, or, as ``task_kwargs``, what ``level`` says here."""
+
+
+def make_vima_table(
+    task_name: str,
+    *,
+    seed: int = 0,
+    level: str | None = None,
+    difficulty: str = "default",
+    perturbations: Sequence[Perturbation] = (),
+    **theirs: object,
+) -> VimaTable:
+    """Our table as the environment that ``vima_bench.make`` gives. Its other keywords are accepted without effect.
+
+    ``task_name``: VIMA-Bench's, with or without its group, or T1 to T17. Raises TaskError that says what is valid.
+    """
+    for keyword in sorted(theirs.keys() - _IGNORED_KEYWORDS):
+        valid = {"seed", "level", "difficulty", "perturbations", *_IGNORED_KEYWORDS}
+        raise TaskError(f"make has no keyword '{keyword}': {did_you_mean(keyword, valid)}")
+    name = task_name.rpartition("/")[2]
+    kinds = {kind.name: kind for kind in KINDS.values()} | dict(KINDS)
+    if name not in kinds:
+        raise TaskError(f"there is no task '{task_name}': {did_you_mean(name, kinds)}")
+    kind = kinds[name]
+    if level and level not in map(str, kind.levels):
+        raise TaskError(f"{kind.name} has no level '{level}'; valid: {', '.join(map(str, kind.levels))}")
+    if difficulty not in map(str, Difficulty):
+        raise TaskError(f"there is no difficulty '{difficulty}'; valid: {', '.join(map(str, Difficulty))}")
+    chosen = Level(level) if level else kind.levels[0]
+    return VimaTable(Setting(kind.id, seed, chosen, Difficulty(difficulty)), tuple(perturbations))
+
+
+class VimaTable:
+    """Our table in VIMA-Bench's conventions: ``reset``, ``get_prompt_and_assets``, ``step`` with two poses."""
+
+    def __init__(self, setting: Setting, perturbations: tuple[Perturbation, ...] = ()) -> None:
+        self._given, self._perturbations = setting, perturbations
+        self._resets = 0
+        self.prompt: str | None = None
+        self.prompt_assets: dict[str, Any] | None = None
+        self.meta_info: dict[str, Any] = {}
+
+    @property
+    def task_name(self) -> str:
+        """VIMA-Bench's name of the task."""
+        return KINDS[self._given.task].name
+
+    @property
+    def action_space(self) -> Any:
+        """As VIMA-Bench has it. Needs gymnasium."""
+        from gymnasium import spaces
+
+        position, rotation = spaces.Box(LOW, HIGH), spaces.Box(-1.0, 1.0, (4,))
+        return spaces.Dict(
+            {f"{pose}_{part}": space for pose in ("pose0", "pose1")
+             for part, space in (("position", position), ("rotation", rotation))}
+        )  # fmt: skip
+
+    def seed(self, seed: int | None = None) -> None:
+        """The seed of the next episode, and of those that follow it."""
+        self._given, self._resets = replace(self._given, seed=seed or 0), 0
+
+    @property
+    def global_seed(self) -> int:
+        """The seed that was given last."""
+        return self._given.seed
+
+    @global_seed.setter
+    def global_seed(self, seed: int) -> None:
+        self.seed(seed)
+
+    def reset(self) -> dict[str, Any]:
+        """Set the table anew; an observation.
+
+        The first scene is the given seed's own; each later one is drawn from it, as VIMA-Bench goes on with its
+        generator. ``meta_info["seed"]`` is the scene's own seed.
+        """
+        drawn = int(stream(self._given.seed, "reset", self._resets).integers(2**31))
+        setting = replace(self._given, seed=drawn) if self._resets else self._given
+        self._resets += 1
+        task = apply_perturbations(make_task(setting), self._perturbations, seed=setting.seed)
+        self._env = TableEnv(task)
+        observation = self._env.reset(EpisodeSpec(task.id, setting.seed, PACK))
+        self.prompt, self.prompt_assets = task.prompt.text, vima_assets(task.prompt)
+        self.meta_info = vima_meta_info(observation) | {
+            "difficulty": str(setting.difficulty),
+            "seed": setting.seed,
+            "obj_id_to_info": {
+                number: {"obj_name": item.shape, "texture_name": item.texture}
+                for number, item in enumerate(task.scene.items, start=1)
+            },
+        }
+        return vima_observation(observation)
+
+    def get_prompt_and_assets(self) -> tuple[str | None, dict[str, Any] | None]:
+        """The text with its placeholders, and what they stand for."""
+        return self.prompt, self.prompt_assets
+
+    def step(
+        self, action: Mapping[str, Any], **ignored: object
+    ) -> tuple[dict[str, Any], float, bool, dict[str, Any]]:
+        """Carry out an action: observation, reward (0), whether the task is done, and what became of it."""
+        observation = self._env.step(from_vima_action(action))
+        success = self._env.succeeded()
+        failure = not success and self._env.mistakes[-1] not in ("", "no_progress")
+        return (
+            vima_observation(observation),
+            0.0,
+            success,
+            {"prompt": self.prompt, "success": success, "failure": failure},
+        )
+
+    def render(self, mode: str = "human") -> None:
+        """Nothing is displayed."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class VimaObservation:
+    """One of VIMA-Bench's observations as our policies read them; see `TableObservation`."""
+
+    def __init__(self, given: Mapping[str, Any], ids: Sequence[int], step: int) -> None:
+        self.step = step
+        self.tool = Tool.SPATULA if given["ee"] else Tool.SUCTION
+        self.count = len(ids)
+        self._views = {view: _view(given["rgb"][view], given["segm"][view], ids) for view in VIEWS}
+
+    def image(self, camera: str = "top") -> np.ndarray:
+        """A picture: uint8, (height, width, 3)."""
+        return self._views[camera][0].copy()
+
+    def segmentation(self, camera: str = "top") -> np.ndarray:
+        """Labels: 0 for what is no object, i + 1 for the object i of the order in which they were made."""
+        return self._views[camera][1].copy()
+
+    def objects(self, camera: str = "top") -> ObjectTokens:
+        """One crop and box for each object."""
+        return object_tokens(*self._views[camera], self.count)
+
+    def patches(self, camera: str = "top") -> np.ndarray:
+        """The picture cut up."""
+        return cut_patches(self._views[camera][0])
+
+
+def _view(rgb: Any, segm: Any, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """A picture with its colours last, and labels from 1 on in place of the simulator's numbers."""
+    picture = np.ascontiguousarray(np.asarray(rgb, dtype=np.uint8).transpose(1, 2, 0))
+    numbers = np.asarray(segm)
+    labels = np.zeros(numbers.shape, dtype=np.uint8)
+    for place, number in enumerate(ids, start=1):
+        labels[numbers == number] = place
+    return picture, labels
+
+
+def from_vima_prompt(text: str, given: Mapping[str, Any]) -> Prompt:
+    """A prompt of VIMA-Bench as one of ours, with its pictures as they were taken."""
+    pictures = []
+    for name in dict.fromkeys(PLACEHOLDER.findall(text)):
+        asset = given[name]
+        about = asset["segm"]["obj_info"]
+        about = about if isinstance(about, list) else [about]
+        ids = sorted(each["obj_id"] for each in about)
+        named = {each["obj_id"]: each for each in about}
+        items = tuple(
+            TableItem(f"object_{number}", named[number]["obj_name"], named[number]["obj_color"], 0.5, 0.0)
+            for number in ids
+        )
+        views = {view: _view(asset["rgb"][view], asset["segm"][view], ids) for view in VIEWS}
+        kind: Literal["object", "scene"] = "object" if asset["placeholder_type"] == "object" else "scene"
+        pictures.append((name, Photograph(kind, TableScene(items), views)))
+    return Prompt(text, tuple(pictures))
+
+
+@dataclass(frozen=True, slots=True)
+class VimaOutcome:
+    """An episode in VIMA-Bench."""
+
+    success: bool
+    failure: bool
+    """Whether VIMA-Bench's own task declared one."""
+    steps: int
+
+
+def play_in_vima(env: Any, policy: Policy, *, seed: int, most: int = MAX_VIMA_ACTIONS) -> VimaOutcome:
+    """Let one of our policies play an episode of a VIMA-Bench environment; success ends it, as in CoGeLoT."""
+    env.global_seed = seed
+    given = env.reset()
+    text, shown_assets = env.get_prompt_and_assets()
+    ids = sorted(env.meta_info["obj_id_to_info"])
+    policy.reset(from_vima_prompt(text, shown_assets), EpisodeSpec(f"vima/{env.task_name}", seed, PACK))
+    info: Mapping[str, Any] = {}
+    for step in range(most):
+        observation: Any = VimaObservation(given, ids, step)
+        (action, *_) = policy.act(observation)
+        given, _, _, info = env.step(to_vima_action(action))
+        if info["success"]:
+            return VimaOutcome(True, False, step + 1)
+    return VimaOutcome(False, bool(info.get("failure")), most)

@@ -6,43 +6,41 @@ task = make(Setting("T1", seed=0))
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import PlacementError, TaskError, did_you_mean
-from assay.extensions.tabletop.draw import Draw
-from assay.extensions.tabletop.pools import Difficulty, Level
-from assay.extensions.tabletop.tasks import arranging, learning, motions, placing, sorting, sweeping
-from assay.extensions.tabletop.tasks.base import Kind, Setting, TableTask
+from assay.extensions.tabletop.tasks import learning, placing
+from assay.extensions.tabletop.tasks.levels import Difficulty, Level, parse_level
+from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind
 from assay.support.streams import stream
-
-__all__ = ["KINDS", "Kind", "Setting", "TableTask", "make", "settings"]
 
 _TRAINED = (Level.L1, Level.L2, Level.L3)
 _SEEN = (Level.L1, Level.L2)
 _NEW = (Level.L4,)
 _DRAWS = 200
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, TaskKind] = MappingProxyType(
     {
         kind.id: kind
         for kind in (
-            Kind("T1", "visual_manipulation", placing.t1, _TRAINED),
-            Kind("T2", "scene_understanding", placing.t2, _TRAINED),
-            Kind("T3", "rotate", placing.t3, _TRAINED),
-            Kind("T4", "rearrange", arranging.t4, _TRAINED),
-            Kind("T5", "rearrange_then_restore", arranging.t5, _TRAINED),
-            Kind("T6", "novel_adj", learning.t6, _TRAINED),
-            Kind("T7", "novel_noun", learning.t7, _TRAINED),
-            Kind("T8", "novel_adj_and_noun", learning.t8, _NEW),
-            Kind("T9", "twist", motions.t9, _TRAINED),
-            Kind("T10", "follow_motion", motions.t10, _NEW),
-            Kind("T11", "follow_order", motions.t11, _TRAINED),
-            Kind("T12", "sweep_without_exceeding", sweeping.t12, _SEEN),
-            Kind("T13", "sweep_without_touching", sweeping.t13, _NEW),
-            Kind("T14", "same_texture", sorting.t14, _NEW),
-            Kind("T15", "same_shape", sorting.t15, _TRAINED),
-            Kind("T16", "manipulate_old_neighbor", sorting.t16, _TRAINED),
-            Kind("T17", "pick_in_order_then_restore", sorting.t17, _TRAINED),
+            TaskKind("T1", "visual_manipulation", placing.t1, _TRAINED),
+            TaskKind("T2", "scene_understanding", placing.t2, _TRAINED),
+            TaskKind("T3", "rotate", placing.t3, _TRAINED),
+            TaskKind("T4", "rearrange", placing.t4, _TRAINED),
+            TaskKind("T5", "rearrange_then_restore", placing.t5, _TRAINED),
+            TaskKind("T6", "novel_adj", learning.t6, _TRAINED),
+            TaskKind("T7", "novel_noun", learning.t7, _TRAINED),
+            TaskKind("T8", "novel_adj_and_noun", learning.t8, _NEW),
+            TaskKind("T9", "twist", learning.t9, _TRAINED),
+            TaskKind("T10", "follow_motion", learning.t10, _NEW),
+            TaskKind("T11", "follow_order", learning.t11, _TRAINED),
+            TaskKind("T12", "sweep_without_exceeding", placing.t12, _SEEN),
+            TaskKind("T13", "sweep_without_touching", placing.t13, _NEW),
+            TaskKind("T14", "same_texture", placing.t14, _NEW),
+            TaskKind("T15", "same_shape", placing.t15, _TRAINED),
+            TaskKind("T16", "manipulate_old_neighbor", placing.t16, _TRAINED),
+            TaskKind("T17", "pick_in_order_then_restore", placing.t17, _TRAINED),
         )
     }
 )
@@ -77,3 +75,61 @@ def settings(
         if level in (None, each)
         for seed in seeds
     ]
+
+
+PREFIX = "tabletop/"
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """A kind of task at a level."""
+
+    kind: str
+    level: Level
+
+    @property
+    def id(self) -> str:
+        """``tabletop/T1/L1``."""
+        return f"{PREFIX}{self.kind}/{self.level}"
+
+    def setting(self, seed: int, difficulty: Difficulty = Difficulty.DEFAULT) -> Setting:
+        """What a seed draws."""
+        return Setting(self.kind, seed, self.level, difficulty)
+
+
+def table_entry(task_id: str) -> TableEntry:
+    """The task of that id. Raises TaskError that says what is valid."""
+    parts = task_id.removeprefix(PREFIX).split("/")
+    if len(parts) != 2 or parts[0] not in KINDS:
+        raise TaskError(f"there is no tabletop task '{task_id}': {did_you_mean(task_id, _ids())}")
+    kind, level = KINDS[parts[0]], parse_level(Level, parts[1])
+    if level not in kind.levels:
+        raise TaskError(f"{kind.id} has no level {level}; valid: {', '.join(kind.levels)}")
+    return TableEntry(kind.id, level)
+
+
+def resolve_tables(selection: str) -> tuple[TableEntry, ...]:
+    """The tasks that a selection names, each once, level by level.
+
+    A selection is ``all``, or kinds, levels and ids with commas between them: ``T1,L4,T2/L3``; the ids with
+    or without ``tabletop/``.
+    Raises TaskError with the nearest name for anything unknown.
+    """
+    every = [table_entry(each) for each in _ids()]
+    chosen: set[TableEntry] = set()
+    for name in (part.strip() for part in selection.split(",") if part.strip()):
+        short = name.removeprefix(PREFIX)
+        found = {each for each in every if short in ("all", each.kind, each.level, each.id[len(PREFIX) :])}
+        if not found:
+            if "/" in short:
+                table_entry(name)
+            near = did_you_mean(name, ["all", *Level, *KINDS])
+            raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
+        chosen |= found
+    if not chosen:
+        raise TaskError(f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17")
+    return tuple(each for each in every if each in chosen)
+
+
+def _ids() -> list[str]:
+    return [f"{PREFIX}{kind.id}/{each}" for each in Level for kind in KINDS.values() if each in kind.levels]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from assay.extensions.tabletop.draw import Draw
-from assay.extensions.tabletop.goals import PutGoal
-from assay.extensions.tabletop.originals import original
-from assay.extensions.tabletop.pools import dark
-from assay.extensions.tabletop.prompt import Picture, Prompt, portrait
-from assay.extensions.tabletop.scene import Item, TableScene
-from assay.extensions.tabletop.tasks.placing import Made, base_and_piece, into, names
-from assay.extensions.tabletop.textures import GREY
+import numpy as np
+
+from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, original, portrait, scene_picture
+from assay.extensions.tabletop.tasks.levels import dark_version
+from assay.extensions.tabletop.tasks.placing import Drawn, base_and_piece, names_of, put_into
+from assay.extensions.tabletop.tasks.task import Draw
+from assay.extensions.tabletop.world.goals import Put, PutGoal
+from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.extensions.tabletop.world.textures import GREY
 
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
 NOUNS = ("dax", "blicket", "wug", "zup")
@@ -36,7 +38,7 @@ class _Lesson:
         """Texture and size of a thing at a pole."""
         if self.tall:
             return texture, (1.0, 1.0, self.short + (_TALLER if upper else 0.0))
-        return (dark(texture) if upper else texture), (1.0, 1.0, 1.0)
+        return (dark_version(texture) if upper else texture), (1.0, 1.0, 1.0)
 
 
 def _lesson(draw: Draw) -> _Lesson:
@@ -51,12 +53,12 @@ def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
         texture = draw.one(draw.pools.twinned)
         for role, upper in (("more", lesson.upper), ("less", not lesson.upper)):
             look, size = lesson.made(texture, upper)
-            shown = portrait(Item("demo", shape, look, 0.5, 0.0, size=size))
+            shown = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
             pictures.append((f"{role}_{number}", shown))
     return pictures
 
 
-def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[Item, Item, Item]:
+def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableItem, TableItem]:
     """The container, the piece at the wanted pole and its twin at the other."""
     base = draw.place("base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_looks), fixed=True)
     shape = draw.one(draw.pools.pieces, but=["block", base.shape])
@@ -67,13 +69,13 @@ def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[Item, Item, Item]:
     return base, piece, draw.place("twin_obj", shape, look, size=size, clear=0.12)
 
 
-def _strangers(draw: Draw, count: int, *known: Item) -> list[Item]:
+def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
     """Distractors of shapes that play no part."""
     shapes = [shape for shape in draw.pools.pieces if shape not in {item.shape for item in known} | {"block"}]
     return draw.others(count, shapes, draw.pools.looks)
 
 
-def t6(draw: Draw) -> Made:
+def t6(draw: Draw) -> Drawn:
     """An adjective by comparisons, then: put the more (or less) such thing into another."""
     lesson, less = _lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
@@ -81,21 +83,21 @@ def t6(draw: Draw) -> Made:
     others = [twin, *_strangers(draw, 2 if draw.distracting else 0, base, piece)]
     pictures = (*_examples(draw, lesson), *_outlines(piece, base))
     text = original("T6", adjective=adjective, wanted="less " * less + adjective)
-    goal = PutGoal(((into(piece, base),),), names(others))
+    goal = PutGoal(((put_into(piece, base),),), names_of(others))
     return TableScene(tuple(draw.items)), Prompt(text, pictures), goal
 
 
-def t7(draw: Draw) -> Made:
+def t7(draw: Draw) -> Drawn:
     """Two nouns by pictures, then: put one into the other."""
     base, piece = base_and_piece(draw)
     others = _strangers(draw, 3 if draw.distracting else 1, base, piece)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
     text = original("T7", form=int(draw.chance()), piece=nouns[0], base=nouns[1])
-    goal = PutGoal(((into(piece, base),),), names(others))
+    goal = PutGoal(((put_into(piece, base),),), names_of(others))
     return TableScene(tuple(draw.items)), Prompt(text, _outlines(piece, base)), goal
 
 
-def t8(draw: Draw) -> Made:
+def t8(draw: Draw) -> Drawn:
     """Nouns and an adjective, then a command of invented words only."""
     lesson, less = _lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
@@ -106,12 +108,112 @@ def t8(draw: Draw) -> Made:
         "T8", form=int(draw.chance()), piece=nouns[0], base=nouns[1],
         adjective=adjective, wanted="less " * less + adjective,
     )  # fmt: skip
-    goal = PutGoal(((into(piece, base),),), names(others))
+    goal = PutGoal(((put_into(piece, base),),), names_of(others))
     prompt = Prompt(text, (*_outlines(piece, base), *_examples(draw, lesson)))
     return TableScene(tuple(draw.items)), prompt, goal
 
 
-def _outlines(piece: Item, base: Item) -> tuple[tuple[str, Picture], ...]:
+def _outlines(piece: TableItem, base: TableItem) -> tuple[tuple[str, Picture], ...]:
     """A piece and a container as pictures that tell their shapes and nothing else."""
-    bare = portrait(Item(piece.name, piece.shape, GREY, 0.5, 0.0))
+    bare = portrait(TableItem(piece.name, piece.shape, GREY, 0.5, 0.0))
     return ("dragged_obj", bare), ("base_obj", portrait(base, texture=GREY))
+
+
+EXAMPLES = 3
+_RADIUS = 0.19
+_MOVES = 2
+
+
+def t9(draw: Draw) -> Drawn:
+    """An angle by examples, then: turn everything of a texture."""
+    total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
+    look = draw.one(draw.pools.any_look)
+    targets = []
+    for number in range(1, count + 1):
+        targets.append(draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), look, clear=0.1))
+    looks = [each for each in draw.pools.any_look if each != look]
+    others = draw.others(total - count, draw.pools.turnable, looks, clear=0.1)
+    angles = range(20, 161, 20) if draw.extreme else range(30, 331, 30)
+    turn = math.radians(int(draw.rng.choice(list(angles))))
+    pictures = []
+    for number in range(1, EXAMPLES + 1):
+        x, y = 0.5 + draw.rng.uniform(-0.0625, 0.0625), draw.rng.uniform(-0.375, 0.375)
+        shown = TableItem(
+            "demo", draw.one(draw.pools.turnable), draw.one(looks), x, y, draw.rng.uniform(0, 2 * np.pi)
+        )
+        pictures += [
+            (f"before_{number}", scene_picture(shown)),
+            (f"after_{number}", scene_picture(shown.at(x, y, shown.yaw - turn))),
+        ]
+    text = original("T9", look=look)
+    puts = tuple(Put(each.name, each.x, each.y, each.yaw - turn, 0.05, turned=True) for each in targets)
+    return TableScene(tuple(draw.items)), Prompt(text, tuple(pictures)), PutGoal((puts,), names_of(others))
+
+
+def t10(draw: Draw) -> Drawn:
+    """Move a thing as frames show it moving."""
+    points = 10 if draw.extreme else 5
+    shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.any_look)
+    where = [int(draw.rng.integers(points))]
+    for _ in range(_MOVES):
+        where.append((where[-1] + (1 if draw.chance() else -1)) % points)
+    path = [_on_circle(step, points) for step in where]
+    piece = draw.put(TableItem("dragged_obj", shape, look, *path[0]))
+    circle = [piece.at(*_on_circle(step, points)) for step in range(points)]
+    looks = [each for each in draw.pools.any_look if each != look]
+    others: list[TableItem] = []
+    extras: list[TableItem] = []
+    for number in range(3 if draw.distracting else 1):
+        for items, at in ((others, f"distractor_{number + 1}"), (extras, f"other_{number + 1}")):
+            item = TableItem(at, draw.one(draw.pools.pieces), draw.one(looks), 0.5, 0.0)
+            items.append(item if number == 0 else draw.spot(item, [*circle, *items], clear=0.125))
+    for item in others:
+        draw.put(item)
+    frames = [scene_picture(piece.at(*place), *extras) for place in path]
+    prompt = Prompt(original("T10"), (("dragged_obj", portrait(piece)), *_number_frames(frames)))
+    stages = tuple((Put(piece.name, *place),) for place in path[1:])
+    return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names_of(others), in_order=True)
+
+
+def _on_circle(step: int, points: int) -> tuple[float, float]:
+    angle = 2 * np.pi * step / points
+    return 0.5 + _RADIUS * float(np.cos(angle)), _RADIUS * float(np.sin(angle))
+
+
+def t11(draw: Draw) -> Drawn:
+    """Stack things as frames show it."""
+    count = 5 if draw.extreme else 3
+    slots = [
+        (0.5, float(y)) for y in (np.arange(count) - (count - 1) / 2) * (1 / 6 if draw.extreme else 0.25)
+    ]
+    shape = draw.one(draw.pools.pieces)
+    row = [
+        draw.put(TableItem(f"dragged_obj_{i + 1}", shape, look, *slots[i]))
+        for i, look in enumerate(draw.some(draw.pools.any_look, count))
+    ]
+    shapes = [each for each in draw.pools.pieces if each != shape] or list(draw.pools.pieces)
+    others = draw.others(3 if draw.distracting else 1, shapes, draw.pools.any_look, clear=0.125)
+    piles = [[item] for item in row]
+    frames, stages = [_draw_piles(piles, slots)], []
+    for _ in range(_MOVES):
+        moves = [(i, j) for i in range(count) for j in range(count) if i != j and piles[i]]
+        source, target = moves[int(draw.rng.integers(len(moves)))]
+        piles[target].append(piles[source].pop())
+        stages.append((Put(piles[target][-1].name, *slots[target]),))
+        frames.append(_draw_piles(piles, slots))
+    prompt = Prompt(original("T11"), tuple(_number_frames(frames)))
+    return TableScene(tuple(draw.items)), prompt, PutGoal(tuple(stages), names_of(others), in_order=True)
+
+
+def _draw_piles(piles: list[list[TableItem]], slots: list[tuple[float, float]]) -> Picture:
+    items = []
+    for pile, slot in zip(piles, slots, strict=True):
+        height = 0.0
+        for item in pile:
+            items.append(item.at(*slot, z=height))
+            height += item.solid.height
+    return scene_picture(*items)
+
+
+def _number_frames(frames: list[Picture]) -> list[tuple[str, Picture]]:
+    return [(f"frame_{number}", frame) for number, frame in enumerate(frames)]

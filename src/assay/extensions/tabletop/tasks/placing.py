@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from assay.extensions.tabletop.draw import Draw
-from assay.extensions.tabletop.goals import Goal, Put, PutGoal
-from assay.extensions.tabletop.originals import original
-from assay.extensions.tabletop.pools import Difficulty
-from assay.extensions.tabletop.prompt import Prompt, portrait, view
-from assay.extensions.tabletop.scene import Item, TableScene
+import numpy as np
 
-Made = tuple[TableScene, Prompt, Goal]
+from assay.errors import PlacementError
+from assay.extensions.tabletop.prompts.prompt import Prompt, original, portrait, scene_picture
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Draw
+from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal, Rectangle, SweepGoal, reaches_straight
+from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.textures import TEXTURES
+
+Drawn = tuple[TableScene, Prompt, Goal]
 
 
-def into(item: Item, base: Item, *, within: float = 0.10) -> Put:
+def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
     """The item at the base's place."""
     return Put(item.name, base.x, base.y, base.yaw, within)
 
 
-def names(items: list[Item]) -> tuple[str, ...]:
+def names_of(items: list[TableItem]) -> tuple[str, ...]:
     """The names of items."""
     return tuple(item.name for item in items)
 
 
-def base_and_piece(draw: Draw) -> tuple[Item, Item]:
+def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
     """A container and a piece of different shape."""
     shape = draw.base()
     base = draw.place("base_obj", shape, draw.one(draw.pools.container_looks), fixed=True)
@@ -32,7 +36,7 @@ def base_and_piece(draw: Draw) -> tuple[Item, Item]:
     return base, draw.place("dragged_obj", draw.one(draw.pools.pieces, but=[shape]), texture, clear=0.12)
 
 
-def t1(draw: Draw) -> Made:
+def t1(draw: Draw) -> Drawn:
     """Put one thing into another."""
     base, piece = base_and_piece(draw)
     count = 6 if draw.distracting else 1
@@ -42,10 +46,10 @@ def t1(draw: Draw) -> Made:
         original("T1"),
         (("dragged_obj", portrait(piece)), ("base_obj", portrait(base))),
     )
-    return TableScene(tuple(draw.items)), prompt, PutGoal(((into(piece, base),),), names(others))
+    return TableScene(tuple(draw.items)), prompt, PutGoal(((put_into(piece, base),),), names_of(others))
 
 
-def t2(draw: Draw) -> Made:
+def t2(draw: Draw) -> Drawn:
     """Put a thing that a picture shows into a thing of a texture."""
     base, piece = base_and_piece(draw)
     looks = draw.pools.looks + draw.pools.container_looks
@@ -64,11 +68,11 @@ def t2(draw: Draw) -> Made:
     frame.others(3 if draw.distracting else 1, draw.pools.pieces,
                  [look for look in looks if look != piece.texture])  # fmt: skip
     text = original("T2", look=piece.texture, base_look=base.texture)
-    prompt = Prompt(text, (("scene", view(*frame.items)),))
-    return TableScene(tuple(draw.items)), prompt, PutGoal(((into(piece, base),),), names(others))
+    prompt = Prompt(text, (("scene", scene_picture(*frame.items)),))
+    return TableScene(tuple(draw.items)), prompt, PutGoal(((put_into(piece, base),),), names_of(others))
 
 
-def t3(draw: Draw) -> Made:
+def t3(draw: Draw) -> Drawn:
     """Turn a thing by an angle."""
     shape, look = draw.one(draw.pools.turnable), draw.one(draw.pools.any_look)
     piece = draw.place("dragged_obj", shape, look)
@@ -79,4 +83,272 @@ def t3(draw: Draw) -> Made:
     put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
     text = original("T3", angle=str(angle))
     prompt = Prompt(text, (("dragged_obj", portrait(piece)),))
-    return TableScene(tuple(draw.items)), prompt, PutGoal(((put,),), names(others))
+    return TableScene(tuple(draw.items)), prompt, PutGoal(((put,),), names_of(others))
+
+
+PIECES = 3
+
+
+def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], list[TableItem]]:
+    """Pieces at their start, the same at their goal, and distractors."""
+    kinds: set[str] = set()
+    starts: list[TableItem] = []
+    goals: list[TableItem] = []
+    while len(starts) < PIECES:
+        shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.any_look)
+        if f"{look} {shape}" in kinds:
+            continue
+        kinds.add(f"{look} {shape}")
+        start = draw.place(f"dragged_obj_{len(starts) + 1}", shape, look, clear=0.12, keep_off=goals)
+        turned = replace(start, yaw=float(draw.rng.uniform(0, 2 * np.pi)))
+        starts.append(start)
+        goals.append(draw.spot(turned, [*draw.items, *goals], clear=0.12))
+    others = []
+    for number in range(3 if draw.distracting else 2):
+        shape = draw.one(draw.pools.pieces)
+        look = draw.one([each for each in draw.pools.any_look if f"{each} {shape}" not in kinds])
+        other = TableItem(
+            f"distractor_{number + 1}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi))
+        )
+        if number == 0 and draw.extreme:
+            blocked = goals[int(draw.rng.integers(PIECES))]
+            others.append(draw.put(other.at(blocked.x, blocked.y)))
+        else:
+            others.append(draw.put(draw.spot(other, [*draw.items, *goals], clear=0.125)))
+    return starts, goals, others
+
+
+def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
+    return tuple(Put(item.name, item.x, item.y, item.yaw) for item in items)
+
+
+def t4(draw: Draw) -> Drawn:
+    """Make the table look like a picture."""
+    _, goals, others = _draw_arrangement(draw)
+    prompt = Prompt(original("T4"), (("scene", scene_picture(*goals)),))
+    goal = PutGoal((_puts_at(goals),), names_of(others), blockers=int(draw.extreme))
+    return TableScene(tuple(draw.items)), prompt, goal
+
+
+def t5(draw: Draw) -> Drawn:
+    """Make the table look like a picture, then put everything back."""
+    starts, goals, others = _draw_arrangement(draw)
+    goal = PutGoal((_puts_at(goals), _puts_at(starts)), names_of(others), blockers=int(draw.extreme))
+    return TableScene(tuple(draw.items)), Prompt(original("T5"), (("scene", scene_picture(*goals)),)), goal
+
+
+_LARGE = (1.8, 1.8, 1.0)
+"""A piece that serves as a container for several others."""
+_DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
+"""Steps of row and column; north is at the top of the pictures."""
+_NEIGHBOURS = 3
+"""Bystanders beside the two that are moved, in a grid of nine cells: as many as in VIMA-Bench."""
+
+
+def t14(draw: Draw) -> Drawn:
+    """Everything of a container's texture into it."""
+    look = draw.one(TEXTURES)
+    base = _large_base(draw, draw.base(), look)
+    targets = [
+        draw.place(f"dragged_obj_{number}", draw.one(draw.pools.pieces), look, clear=0.13)
+        for number in (1, 2)
+    ]
+    looks = [each for each in TEXTURES if each != look]
+    others = draw.others(5 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.14)
+    return _gather(draw, base, targets, others, original("T14"))
+
+
+def t15(draw: Draw) -> Drawn:
+    """Everything of a container's profile into it."""
+    containers = [shape for shape in draw.pools.containers if SOLIDS[shape].profile]
+    if draw.extreme:
+        containers = [*draw.pools.with_profile("circle"), *draw.pools.with_profile("square")]
+    base = _large_base(draw, draw.one(containers), draw.one(draw.pools.container_looks))
+    profile = SOLIDS[base.shape].profile
+    looks = draw.some(draw.pools.looks, 2, but=[base.texture])
+    targets = [
+        draw.place(f"dragged_obj_{i + 1}", draw.one(draw.pools.with_profile(profile)), look, clear=0.13)
+        for i, look in enumerate(looks)
+    ]
+    flat = ["shorter block" if shape == "block" else shape for shape in draw.pools.pieces]
+    shapes = [shape for shape in flat if SOLIDS[shape].profile != profile]
+    unused = [look for look in draw.pools.looks if look not in looks]
+    others = draw.others(5 if draw.distracting else 1, shapes, unused, clear=0.14)
+    return _gather(draw, base, targets, others, original("T15"))
+
+
+def _large_base(draw: Draw, shape: str, look: str) -> TableItem:
+    size = (1.0, 1.0, 1.0) if SOLIDS[shape].container else _LARGE
+    return draw.place("base_obj", shape, look, fixed=True, size=size)
+
+
+def _gather(
+    draw: Draw, base: TableItem, targets: list[TableItem], others: list[TableItem], text: str
+) -> Drawn:
+    within = 0.0875 if base.shape == "bowl" else 0.125
+    goal = PutGoal((tuple(put_into(each, base, within=within) for each in targets),), names_of(others))
+    return TableScene(tuple(draw.items)), Prompt(text, (("base_obj", portrait(base)),)), goal
+
+
+def t16(draw: Draw) -> Drawn:
+    """A thing and then its former neighbour into a container."""
+    side, step, size = (4, 0.12, (0.8, 0.8, 1.0)) if draw.extreme else (3, 0.15, (1.0, 1.0, 1.0))
+    cells = [(row, column) for row in range(side) for column in range(side)]
+    target = cells[int(draw.rng.integers(len(cells)))]
+    ways = [way for way, (r, c) in _DIRECTIONS.items() if (target[0] + r, target[1] + c) in cells]
+    way = draw.one(ways)
+    neighbour = (target[0] + _DIRECTIONS[way][0], target[1] + _DIRECTIONS[way][1])
+    free = [cell for cell in cells if cell not in (target, neighbour)]
+    # An extreme grid is dense: there is something in every cell.
+    count = len(free) if draw.extreme else _NEIGHBOURS + 2 * draw.distracting
+    filled = {free[i] for i in draw.rng.choice(len(free), count, replace=False)} | {target, neighbour}
+    words: set[str] = set()
+    roles = {target: "dragged_obj", neighbour: "neighbour_obj"}
+    for row, column in sorted(filled):
+        item = _unlike(draw, words)
+        x, y = 0.5 + (row - (side - 1) / 2) * step, -0.44 + 0.08 * (side == 3) + column * 0.15
+        name = roles.get((row, column), f"distractor_{row}{column}")
+        draw.put(replace(item, name=name, x=x, y=y, size=size))
+    base = draw.put(
+        TableItem("base_obj", draw.base(), draw.one(draw.pools.container_looks), 0.5, 0.3, fixed=True)
+    )
+    piece = next(item for item in draw.items if item.name == "dragged_obj")
+    others = [item for item in draw.items if item.name.startswith("distractor")]
+    stages = tuple((Put(name, base.x, base.y, base.yaw),) for name in ("dragged_obj", "neighbour_obj"))
+    prompt = Prompt(
+        original("T16", way=way), (("dragged_obj", portrait(piece)), ("base_obj", portrait(base)))
+    )
+    return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names_of(others), in_order=True)
+
+
+def _unlike(draw: Draw, words: set[str]) -> TableItem:
+    """A piece unlike any before."""
+    while True:
+        item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.looks), 0.5, 0.0)
+        if item.words not in words:
+            words.add(item.words)
+            return item
+
+
+def t17(draw: Draw) -> Drawn:
+    """A thing into one container, into another and back."""
+    kinds = [shape for shape in draw.pools.containers if shape != "pan"]
+    common = draw.one(kinds)
+    looks = draw.some(draw.pools.container_looks, 6)
+    places = [(x, y) for x in (0.375, 0.625) for y in (-0.25, 0.0, 0.25)]
+    bases = []
+    for number, index in enumerate(draw.rng.permutation(6)):
+        shape = draw.one(kinds) if draw.extreme else common
+        x, y = places[index]
+        bases.append(TableItem(f"base_obj_{number}", shape, looks[number], x, y, fixed=True))
+    shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.looks, but=looks)
+    piece = draw.put(TableItem("dragged_obj", shape, look, bases[0].x, bases[0].y, z=_rest(bases[0])))
+    for base in bases:
+        draw.put(base)
+    others = []
+    for number, base in enumerate(bases[3:] if draw.distracting else []):
+        item = TableItem(
+            f"distractor_{number + 1}",
+            draw.one(draw.pools.pieces, but=[shape]),
+            draw.one(draw.pools.looks),
+            base.x,
+            base.y,
+            z=_rest(base),
+        )
+        others.append(draw.put(item))
+    stages = tuple(
+        (Put("dragged_obj", base.x, base.y, base.yaw, 0.05),) for base in (bases[1], bases[2], bases[0])
+    )
+    shown = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
+    return (
+        TableScene(tuple(draw.items)),
+        Prompt(original("T17"), tuple(shown)),
+        PutGoal(stages, names_of(others), in_order=True),
+    )
+
+
+def _rest(base: TableItem) -> float:
+    """A height from which a piece falls into a container, metres."""
+    return {"bowl": 0.035, "pallet": 0.023, "container": 0.004}.get(base.shape, 0.0)
+
+
+_CORNERS = ((0.57, -0.22), (0.58, 0.03))
+_COUNT_WORDS = ("one", "two", "three", "four", "five")
+_SHAPES = ("cross", "diamond", "triangle", "flower", "heart", "hexagon", "pentagon", "ring", "star")
+_SPREAD = 0.16
+
+
+def t12(draw: Draw) -> Drawn:
+    """Sweep blocks into a rectangle, but not as far as a line."""
+    x = float(draw.rng.uniform(0.3425, 0.437))
+    bounds = TableItem("bounds", "three-sided rectangle", "", 0.41, 0.0, size=(0.27, 0.27, 1.0), fixed=True)
+    line = TableItem("constraint", "line", "", x, 0.0, size=(0.04, 0.3375, 1.0), fixed=True)
+    zone = (x + 0.02 + 0.015, -0.135, 0.56, 0.135)
+    return _sweep(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "T12")
+
+
+def t13(draw: Draw) -> Drawn:
+    """Sweep blocks into a rectangle around a line that stands before it."""
+    bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
+    line = TableItem("constraint", "line", "", 0.496, 0.0, size=(0.04, 0.1875, 1.0), fixed=True)
+    zone = (0.304, -0.15, 0.476, 0.15)
+    return _sweep(draw, bounds, line, zone, (0.476, -0.094, 0.516, 0.094), "T13")
+
+
+def _sweep(
+    draw: Draw, bounds: TableItem, line: TableItem, zone: Rectangle, barrier: Rectangle, kind: str
+) -> Drawn:
+    counts, shares = ((3, 4, 5), (0.2, 0.4, 0.4)) if draw.distracting else ((1, 2, 3), (0.5, 0.25, 0.25))
+    count = int(draw.rng.choice(counts, p=shares))
+    looks = draw.some(draw.pools.any_look, 4)
+    bounds = draw.put(
+        TableItem(bounds.name, bounds.shape, looks[0], bounds.x, bounds.y, size=bounds.size, fixed=True)
+    )
+    line = draw.put(TableItem(line.name, line.shape, looks[1], line.x, line.y, size=line.size, fixed=True))
+    shape = draw.one(_SHAPES) if draw.extreme else "small block"
+    scale = draw.rng.uniform(0.4, 0.7, 2) if draw.extreme else np.ones(2)
+    size = (float(scale[0]), float(scale[1]), 1.0)
+    corners = [_CORNERS[i] for i in draw.rng.permutation(2)]
+    groups: list[list[TableItem]] = []
+    for role, look, corner in zip(("swept_obj", "distractor"), looks[2:], corners, strict=True):
+        made: list[TableItem] = []
+        for number in range(1, count + 1):
+            item = TableItem(
+                f"{role}_{number}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi)), size=size
+            )
+            made.append(_near(draw, item, corner))
+        groups.append(made)
+    targets, others = groups
+    pushes = sorted(_pushes(item, zone, barrier) for item in targets)
+    wording = ["any", *_COUNT_WORDS[:count], "all"]
+    word = draw.one(wording)
+    fewest = {"any": 1, "all": count}.get(word) or _COUNT_WORDS.index(word) + 1
+    most = count if word == "any" else fewest
+    text = original(kind, count=word)
+    pictures = (
+        ("swept_obj", portrait(targets[0])),
+        ("bounds", portrait(bounds)),
+        ("constraint", portrait(line)),
+    )
+    goal = SweepGoal(names_of(targets), names_of(others), fewest, most, zone, barrier, sum(pushes[:fewest]))
+    return TableScene(tuple(draw.items), Tool.SPATULA), Prompt(text, pictures), goal
+
+
+def _pushes(item: TableItem, zone: Rectangle, barrier: Rectangle) -> int:
+    """How many pushes it takes: one where the zone lies straight ahead, two around the line."""
+    x, y = (np.linspace(zone[i] + item.radius, zone[i + 2] - item.radius, 13) for i in range(2))
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    half = float(max(item.solid.half_size))
+    return 1 if reaches_straight(np.array([item.x, item.y]), places, barrier, half).any() else 2
+
+
+def _near(draw: Draw, item: TableItem, corner: tuple[float, float]) -> TableItem:
+    """The item somewhere beside a corner, clear of what is there."""
+    for _ in range(300):
+        x, y = (float(at + draw.rng.uniform(0, _SPREAD)) for at in corner)
+        solid = [other for other in draw.items if not other.solid.flat]
+        if x + item.radius > 0.75:
+            continue
+        if all(np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008 for other in solid):
+            return draw.put(item.at(x, y))
+    raise PlacementError(f"there is no room for another {item.words}")

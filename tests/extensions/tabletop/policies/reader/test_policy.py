@@ -5,22 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import (
-    Effect,
-    Item,
-    Level,
-    Picture,
-    Prompt,
-    Setting,
-    TableScene,
-    make,
-    play,
-    shown,
+from assay.extensions.tabletop.policies.perception import may_have_texture, see_objects, turn_between
+from assay.extensions.tabletop.policies.reader import PromptReader
+from assay.extensions.tabletop.prompts.perturbations import (
+    PermutedObjects,
+    PromptMask,
+    PromptParaphrase,
+    PromptPart,
+    TextReferents,
 )
-from assay.extensions.tabletop.observation import Photograph
-from assay.extensions.tabletop.perturb import Paraphrase, Part, PermutedObjects, PromptMask, TextReferents
-from assay.extensions.tabletop.policies.reader.perception import has, see, turn_between
-from assay.extensions.tabletop.policies.reader.policy import PromptReader
+from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.levels import Level
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.render import Photograph, render_picture
+from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.extensions.tabletop.world.simulation import ActionEffect
 from assay.perturb import apply_perturbations
 
 SOLVED = ("T1", "T2", "T3", "T6", "T7", "T9", "T11", "T16", "T17")
@@ -29,7 +30,7 @@ SOLVED = ("T1", "T2", "T3", "T6", "T7", "T9", "T11", "T16", "T17")
 @pytest.mark.parametrize("kind", SOLVED)
 def test_it_does_what_is_asked_in_other_words(drawing: str, kind: str):
     task = make(Setting(kind, 3, Level.L2))
-    assert play(apply_perturbations(task, Paraphrase(), seed=3), PromptReader()).success
+    assert play(apply_perturbations(task, PromptParaphrase(), seed=3), PromptReader()).success
 
 
 def test_it_does_what_is_asked_in_words_alone_and_sweeps(drawing: str):
@@ -43,30 +44,30 @@ def test_the_order_of_objects_is_nothing_to_it(drawing: str):
 
 
 def test_told_nothing_it_does_nothing(drawing: str):
-    for part in (Part.LANGUAGE, Part.INSTRUCTION, Part.VISUAL):
+    for part in (PromptPart.LANGUAGE, PromptPart.INSTRUCTION, PromptPart.VISUAL):
         played = play(
             apply_perturbations(make(Setting("T1", 0)), PromptMask(part), seed=0), PromptReader(), most=2
         )
-        assert set(played.env.effects) == {Effect.NOTHING}
+        assert set(played.env.effects) == {ActionEffect.NOTHING}
 
 
 def test_it_goes_by_pixels_and_not_by_what_they_were_drawn_from(drawing: str):
-    lie = TableScene((Item("a", "star", "magma", 0.5, 0.0),))
+    lie = TableScene((TableItem("a", "star", "magma", 0.5, 0.0),))
     for kind in ("T1", "T4"):
         task = make(Setting(kind, 0))
         pictures = tuple(
-            (name, Photograph("object", lie, shown(each))) for name, each in task.prompt.pictures
+            (name, Photograph("object", lie, render_picture(each))) for name, each in task.prompt.pictures
         )
         assert play(replace(task, prompt=Prompt(task.prompt.text, pictures)), PromptReader()).success
 
 
 def test_shapes_textures_and_turns_are_seen(drawing: str):
     def table(yaw: float) -> Picture:
-        return Picture("scene", TableScene((Item("a", "letter G", "tiger", 0.45, 0.1, yaw),)))
+        return Picture("scene", TableScene((TableItem("a", "letter G", "tiger", 0.45, 0.1, yaw),)))
 
-    before, after = (see(shown(table(yaw))) for yaw in (0.4, 0.4 + np.radians(120)))
+    before, after = (see_objects(render_picture(table(yaw))) for yaw in (0.4, 0.4 + np.radians(120)))
     (thing,) = before
     name, origin, yaw = thing.shape()
     assert name == "letter G" and np.allclose(origin, (0.45, 0.1), atol=0.006) and abs(yaw - 0.4) < 0.1
-    assert has(thing, "tiger") and not has(thing, "blue")
+    assert may_have_texture(thing, "tiger") and not may_have_texture(thing, "blue")
     assert abs(turn_between([(thing, after[0])]) - np.radians(120)) < 0.1

@@ -2,9 +2,24 @@ from __future__ import annotations
 
 import pytest
 
-from assay.extensions.tabletop import KINDS, Picture, Prompt, Setting, TableTask, make
-from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, Part, PromptMask, TextReferents, Unit
-from assay.extensions.tabletop.policies.reader.reading import Named, Request, Told, read, told
+from assay.extensions.tabletop.policies.reading import (
+    MarkedPrompt,
+    NamedObject,
+    PromptRequest,
+    mark_prompt,
+    read_request,
+)
+from assay.extensions.tabletop.prompts.perturbations import (
+    Gobbledygook,
+    PromptMask,
+    PromptParaphrase,
+    PromptPart,
+    TextReferents,
+    Unit,
+)
+from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
+from assay.extensions.tabletop.tasks import KINDS, make
+from assay.extensions.tabletop.tasks.task import Setting, TableTask
 from assay.perturb import apply_perturbations
 
 ASKED = {
@@ -20,17 +35,17 @@ PARTS = {
 }  # fmt: skip
 
 
-def understood(prompt: Prompt) -> tuple[Told, Request | None]:
+def understood(prompt: Prompt) -> tuple[MarkedPrompt, PromptRequest | None]:
     def scene(thing: object) -> bool:
         return isinstance(thing, Picture) and thing.kind == "scene"
 
-    given = told(prompt.segments, scene=scene)
-    return given, read(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
+    given = mark_prompt(prompt.segments, scene=scene)
+    return given, read_request(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
 
 
 def is_part(slot: object, picture: Picture) -> bool:
     (item,) = picture.scene.items
-    if isinstance(slot, Named):
+    if isinstance(slot, NamedObject):
         return slot.shape == item.shape and slot.look in (None, item.texture)
     return slot == picture
 
@@ -40,7 +55,10 @@ def wordings_of(kind: str) -> list[tuple[TableTask, Prompt]]:
     found = []
     for seed in range(8):
         task = make(Setting(kind, seed, KINDS[kind].levels[0]))
-        found += [(task, task.prompt), (task, apply_perturbations(task, Paraphrase(), seed=seed).prompt)]
+        found += [
+            (task, task.prompt),
+            (task, apply_perturbations(task, PromptParaphrase(), seed=seed).prompt),
+        ]
         if TextReferents.concerns(kind):
             found.append((task, apply_perturbations(task, TextReferents(), seed=seed).prompt))
     return found
@@ -71,18 +89,22 @@ def test_every_wording_is_understood_with_its_parts(kind: str):
     ],
 )
 def test_pictures_that_cannot_be_paired_are_not_understood(text: str, scenes):
-    given = Told(text.lower(), list(range(7)))
-    assert read(given, frozenset(scenes)) is None
+    given = MarkedPrompt(text.lower(), list(range(7)))
+    assert read_request(given, frozenset(scenes)) is None
     if not scenes:
-        whole = Told(
+        whole = MarkedPrompt(
             text.lower().replace("than nothing", "than @5@").replace("@2@,", "@2@ and @5@,"), given.slots
         )
-        assert read(whole, frozenset()) is not None
+        assert read_request(whole, frozenset()) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nonsense_and_pictures_without_words_are_not_understood(kind: str):
     task = make(Setting(kind, 0, KINDS[kind].levels[0]))
-    for change in (*map(Gobbledygook, Unit), PromptMask(Part.LANGUAGE), PromptMask(Part.INSTRUCTION)):
+    for change in (
+        *map(Gobbledygook, Unit),
+        PromptMask(PromptPart.LANGUAGE),
+        PromptMask(PromptPart.INSTRUCTION),
+    ):
         given, request = understood(apply_perturbations(task, change, seed=1).prompt)
         assert request is None, given.text

@@ -1,0 +1,398 @@
+"""CoGeLoT: instructions reworded, made nonsense and masked, tasks made harder, objects in another order."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from statistics import mean, stdev
+from types import MappingProxyType
+
+import polars as pl
+
+from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
+from assay.extensions.tabletop.measures.tabletop import TABLETOP
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.world.env import TABLETOP_WORLD
+from assay.measures.result import MeasureError
+from assay.measures.views.table import Column, Table, Value
+from assay.perturb.words.rewordings.gobbledygook import token_count
+from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each
+
+PUBLISHED_SOURCE = (
+    "Parekh et al., arXiv:2407.03967v2, Tables F.2 to F.14 and 8; 200 episodes of each task and level"
+)
+TASK_IDS = tuple(f"T{number}" for number in range(1, 18))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScore:
+    """One network under one condition at one level."""
+
+    table: str
+    """Where it stands in the paper: F.2 to F.14, or 8 where the paper gives the mean alone."""
+    trained: str
+    """On original instructions, on paraphrases, or on paraphrases with permuted objects."""
+    condition: str
+    mistakes: bool
+    """Whether they were allowed."""
+    model: str
+    level: str
+    tasks: Mapping[str, float]
+    """Kind -> success, 0 to 1."""
+    mean: float
+
+
+@cache
+def published_scores() -> tuple[PublishedScore, ...]:
+    """Everything, in the order of the paper's tables."""
+    text = files(__package__).joinpath("cogelot.csv").read_text(encoding="utf-8")
+    return tuple(
+        PublishedScore(
+            row["table"],
+            row["trained"],
+            row["condition"],
+            row["mistakes"] == "allowed",
+            row["model"],
+            row["level"],
+            {kind: float(row[kind]) / 100 for kind in TASK_IDS if row[kind]},
+            float(row["average"]) / 100,
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+_SHOWN = re.compile(r"\[[^]]*\]")
+"""What a picture shows, in a recorded prompt."""
+LEVELS = ("L1", "L2", "L3", "L4")
+ORIGINAL, PARAPHRASED, PERMUTED = "original", "paraphrase", "permuted"
+
+
+@dataclass(frozen=True, slots=True)
+class TableBlock:
+    """A part of one of the paper's tables: one condition, with mistakes allowed or without."""
+
+    what: str
+    """As the paper calls it."""
+    condition: str
+    mistakes: bool = True
+    trained: str = PARAPHRASED
+    """Of the published numbers that belong to it."""
+    same_tasks_as: str = ""
+    """Only tasks that this condition has, too."""
+
+
+def levels_table(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Part]:
+    """Success by level: the unweighted mean over tasks, each with its interval."""
+    found, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
+    rows: list[tuple[Value, ...]] = []
+    for block in blocks:
+        for name, (trained, tasks) in found.items():
+            chosen = _choose(tasks, block) if _belongs(trained, block, blocks) else []
+            cells: list[Value] = []
+            for level in LEVELS:
+                rates = [
+                    each.allowed if block.mistakes else each.flawless
+                    for each in chosen
+                    if each.level == level and each.allowed.count
+                ]
+                score = mean_of(rates) if rates else None
+                cells += [score.score, score.interval] if score else [None, None]
+            if chosen:
+                rows.append((block.what, name, trained, *(("run",) if beside else ()), *cells))
+        if beside:
+            rows += [(*row[:3], "published", *row[3:]) for row in _published_levels(block)]
+    if not any(row[1] in found for row in rows):
+        wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
+        raise MeasureError(f"no run has a condition of it ({wanted})")
+    columns = [Column(name, "share", bare=True) for level in LEVELS for name in (level, f"{level}, interval")]
+    yield Table(
+        "levels",
+        "Success by level",
+        (
+            Column("condition"),
+            Column("model"),
+            Column("trained on"),
+            *((Column("source"),) if beside else ()),
+            *columns,
+        ),
+        tuple(rows),
+        "In per cent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
+        + (f" Published: {PUBLISHED_SOURCE}." if beside else ""),
+    )
+    yield from missing
+
+
+def tasks_tables(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Part]:
+    """Success by task and level as the paper has it, and the 95 % intervals in a table of the same form."""
+    found, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
+    shares: list[tuple[Value, ...]] = []
+    intervals: list[tuple[Value, ...]] = []
+    for block in blocks:
+        for name, (trained, tasks) in found.items():
+            for level in LEVELS if _belongs(trained, block, blocks) else ():
+                known = {each.kind: each.allowed if block.mistakes else each.flawless
+                         for each in _choose(tasks, block)
+                         if each.level == level and each.allowed.count}  # fmt: skip
+                if known:
+                    score, head = mean_of(list(known.values())), (block.what, name, level)
+                    shares.append(
+                        (*head, *(known[k].rate if k in known else None for k in TASK_IDS), score.score)
+                    )
+                    intervals.append(
+                        (
+                            *head,
+                            *(known[k].interval if k in known else None for k in TASK_IDS),
+                            score.interval,
+                        )
+                    )
+        if beside:
+            shares += [
+                (block.what, f"{each.model}, published", each.level,
+                 *(each.tasks.get(kind) for kind in TASK_IDS), each.mean)
+                for each in _published_of(block) if each.tasks
+            ]  # fmt: skip
+    if not intervals:
+        wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
+        raise MeasureError(f"no run has a condition of it ({wanted})")
+    columns = (Column("condition"), Column("model"), Column("level"))
+    cells = tuple(Column(kind, "share", bare=True) for kind in (*TASK_IDS, "mean"))
+    note = "In per cent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
+    yield Table("tasks", "Success by task", (*columns, *cells), tuple(shares), note)
+    yield Table(
+        "intervals",
+        "95 % intervals of success by task",
+        (*columns, *cells),
+        tuple(intervals),
+        "In per cent; Wilson's, of the mean stratified by task.",
+    )
+    yield from missing
+
+
+def lengths_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
+    """How long prompts are, as they are and as nonsense."""
+    found, missing = of_each(runs, _lengths)
+    yield Table(
+        "lengths",
+        "Length of prompts",
+        (
+            Column("run"),
+            Column("condition"),
+            Column("prompts", "count"),
+            Column("words", "number"),
+            Column("words, deviation", "number"),
+            Column("sub-words", "number"),
+            Column("sub-words, deviation", "number"),
+        ),
+        tuple((name, *row) for name, rows in found.items() for row in rows),
+        "Mean and standard deviation over prompts. A picture is one word and one sub-word; sub-words are those of "
+        "all-MiniLM-L6-v2, in the paper T5's.",
+    )
+    yield from missing
+
+
+def _lengths(run: PaperRun) -> list[tuple[Value, ...]]:
+    rows: list[tuple[Value, ...]] = []
+    for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
+        texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
+        if len(texts) < 2:
+            continue
+        words = [len(_SHOWN.sub("picture", text).split()) for text in texts]
+        tokens = [len(_SHOWN.findall(text)) + token_count(_SHOWN.sub(" ", text)) for text in texts]
+        counts = (number for each in (words, tokens) for number in (mean(each), stdev(each)))
+        rows.append((condition, len(texts), *counts))
+    if not rows:
+        raise MeasureError("it has no prompts")
+    return rows
+
+
+def _training_of(run: PaperRun) -> str:
+    """What its policy says that it was trained on; nothing where it says nothing."""
+    told = run.meta.get("policy_metadata") or {}
+    if str(told.get("permuted")) == "True":
+        return PERMUTED
+    return {"True": PARAPHRASED, "False": ORIGINAL}.get(str(told.get("paraphrased")), "")
+
+
+def _belongs(trained: str, block: TableBlock, blocks: Sequence[TableBlock]) -> bool:
+    """Whether a run goes with a block: what it was trained on does, or no block of the condition has that."""
+    alike = [each for each in blocks if (each.condition, each.mistakes) == (block.condition, block.mistakes)]
+    own = [each for each in alike if each.trained == trained]
+    return block is (own or alike)[0]
+
+
+def _choose(tasks: Sequence[TaskScore], block: TableBlock) -> list[TaskScore]:
+    also = {(each.kind, each.level) for each in tasks if each.condition == block.same_tasks_as}
+    return [
+        each
+        for each in tasks
+        if each.condition == block.condition and (not block.same_tasks_as or (each.kind, each.level) in also)
+    ]
+
+
+def _published_of(block: TableBlock) -> Iterator[PublishedScore]:
+    return (
+        each
+        for each in published_scores()
+        if (each.condition, each.mistakes, each.trained) == (block.condition, block.mistakes, block.trained)
+    )
+
+
+def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
+    """What the authors have of a block, network by network."""
+    models: dict[str, dict[str, float]] = {}
+    also = {
+        (kind, each.level)
+        for each in published_scores()
+        if each.condition == block.same_tasks_as
+        for kind in each.tasks
+    }
+    for each in _published_of(block):
+        known = [share for kind, share in each.tasks.items() if (kind, each.level) in also]
+        models.setdefault(each.model, {})[each.level] = mean(known) if known else each.mean
+    for model, levels in models.items():
+        cells = [value for level in LEVELS for value in (levels.get(level), None)]
+        yield block.what, model, block.trained, *cells
+
+
+_ORDER, _MASKED = "order=permuted", "mask=instruction"
+_HARDER = {
+    str(each): str(each).replace("-", " ").capitalize()
+    for each in Difficulty
+    if each is not Difficulty.DEFAULT
+}
+_HARD = tuple(TableBlock(name, f"difficulty={each}", mistakes=False) for each, name in _HARDER.items())
+_HARD_MASKED = tuple(
+    TableBlock(f"{name}; mask instructions", f"difficulty={each},{_MASKED}", mistakes=False)
+    for each, name in _HARDER.items()
+)
+_BASE = TableBlock("Original instructions", CONTROL)
+
+
+def _permuted_blocks(*, mistakes: bool, trained: str = "paraphrase") -> tuple[TableBlock, ...]:
+    """Objects in another order at the usual difficulty and at each of the others."""
+    suffix = "mistakes allowed" if mistakes else "no mistakes"
+    return (
+        TableBlock(f"Permuted objects; {suffix}", _ORDER, mistakes, trained),
+        *(
+            TableBlock(
+                f"Permuted objects; {name}; {suffix}", f"difficulty={each},{_ORDER}", mistakes, trained
+            )
+            for each, name in _HARDER.items()
+        ),
+    )
+
+
+TABLES = MappingProxyType(
+    {
+        "1": (
+            "Original and paraphrased instructions",
+            (
+                TableBlock("Original instructions", CONTROL, trained=ORIGINAL),
+                TableBlock("Paraphrases", "paraphrase", trained=ORIGINAL),
+                _BASE,
+                TableBlock("Paraphrases", "paraphrase"),
+            ),
+            ("F.2", "F.3"),
+        ),
+        "2": (
+            "Pictures replaced by descriptions",
+            (
+                TableBlock("With pictures, the same tasks", CONTROL, same_tasks_as="referents=text"),
+                TableBlock("With descriptions", "referents=text"),
+            ),
+            ("F.4",),
+        ),
+        "3": (
+            "Nonsense",
+            (_BASE, *(TableBlock(f"Gobbledygook {unit}", f"gobbledygook={unit}") for unit in ("tokens", "words"))),
+            ("F.5",),
+        ),
+        "4": (
+            "One modality masked",
+            (_BASE, TableBlock("Mask language", "mask=language"), TableBlock("Mask pictures", "mask=visual")),
+            ("F.6",),
+        ),
+        "5": (
+            "With and without mistakes",
+            (TableBlock("Mistakes allowed", CONTROL), TableBlock("No mistakes", CONTROL, mistakes=False)),
+            ("F.7",),
+        ),
+        "6": (
+            "The whole instruction masked",
+            tuple(
+                TableBlock(f"Mask instructions; {told}", _MASKED, mistakes)
+                for told, mistakes in (("mistakes allowed", True), ("no mistakes", False))
+            ),
+            ("F.8",),
+        ),
+        "7": ("Difficulties, without mistakes", (*_HARD, *_HARD_MASKED), ("F.9", "F.10")),
+        "8": (
+            "Objects in another order",
+            (*_permuted_blocks(mistakes=True)[:1], *_permuted_blocks(mistakes=False),
+             *(_permuted_blocks(mistakes=mistakes, trained=PERMUTED)[0] for mistakes in (True, False))),
+            ("F.11", "F.12", "F.13", "F.14"),
+        ),
+    }
+)  # fmt: skip
+"""Number -> title, parts, and the tables of the appendix that have the same task by task."""
+PER_TASK = MappingProxyType(
+    {
+        "F.2": TABLES["1"][1][:2],
+        "F.3": TABLES["1"][1][2:],
+        "F.4": TABLES["2"][1],
+        "F.5": TABLES["3"][1][1:],
+        "F.6": TABLES["4"][1][1:],
+        "F.7": TABLES["5"][1][1:],
+        "F.8": TABLES["6"][1],
+        "F.9": _HARD,
+        "F.10": _HARD_MASKED,
+        "F.11": tuple(_permuted_blocks(mistakes=mistakes)[0] for mistakes in (True, False)),
+        "F.12": _permuted_blocks(mistakes=True)[1:],
+        "F.13": _permuted_blocks(mistakes=True, trained=PERMUTED),
+        "F.14": _permuted_blocks(mistakes=False, trained=PERMUTED),
+    }
+)
+
+
+def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
+    """Its tables; ``beside``: with what the authors published."""
+    yield PaperSection(
+        "Success by level",
+        "Tables 1 to 8. Each run is a model; what it was trained on is what its policy says.",
+        tuple(
+            exhibit(f"Table {number}", title, levels_table, runs, blocks, beside)
+            for number, (title, blocks, _) in TABLES.items()
+        ),
+    )
+    yield PaperSection(
+        "Prompts",
+        "",
+        (
+            exhibit(
+                "Table D.1", "Length of prompts before and after they are made nonsense", lengths_table, runs
+            ),
+        ),
+    )
+    of = {each: number for number, (_, _, parts) in TABLES.items() for each in parts}
+    yield PaperSection(
+        "Success by task",
+        "Tables F.2 to F.14: the same task by task.",
+        tuple(
+            exhibit(f"Table {name}", f"Table {of[name]} by task", tasks_tables, runs, blocks, beside)
+            for name, blocks in PER_TASK.items()
+        ),
+    )
+
+
+PAPER = Paper(
+    "cogelot",
+    "Investigating the role of instruction variety and task difficulty in robotic manipulation tasks",
+    make_sections,
+    partial(make_sections, beside=True),
+    TABLETOP_WORLD.traits.name,
+)

@@ -1,0 +1,273 @@
+"""The part of a report that is about the tabletop: the paper's tables with intervals, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeVar
+
+from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.scores import Against, LevelScore, TaskScore
+from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
+from assay.measures.flaws import Flaw
+from assay.measures.profile import Profile
+from assay.measures.result import Missing
+from assay.measures.views.table import Column, Kind, Table, Value
+from assay.measures.views.wording import between, p_phrase, percent, points
+from assay.report.run_report import RunReport
+from assay.report.sentences import sentence
+from assay.report.summary import KeyNumber
+
+QUESTIONS = MappingProxyType(
+    {
+        Flaw.UNABLE: "Does it do the tasks?",
+        Flaw.UNTOLD: "Does it need to be told?",
+        Flaw.WORDLESS: "Does it go by the words?",
+        Flaw.PICTURELESS: "Does it go by the images?",
+        Flaw.WORDING: "Is it robust to paraphrases?",
+        Flaw.DESCRIBED: "Does it know objects by words, too?",
+        Flaw.ORDER: "Does it go by the order of objects?",
+        Flaw.RETRIES: "Does it succeed only by trying again?",
+        Flaw.DIFFICULTY: "Does difficulty break it?",
+        Flaw.NOVELTY: "Does it do what is new?",
+    }
+)
+"""What is asked about a policy, in the order in which it is told."""
+STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
+CHANCE = "Chance: the paper's convention, 1/800 for each action that is needed."
+_ORDER, _DIFFICULTY = "order=", "difficulty="
+_COUNTS = (Column("n", "count"), Column("errors", "count"))
+_SCORE = (
+    Column("success", "share"),
+    Column("95 % interval", "share"),
+    Column("no mistakes", "share"),
+    Column("95 % interval, no mistakes", "share"),
+    Column("chance", "chance"),
+)
+_DIFFERENCE: tuple[tuple[str, Kind], ...] = (
+    ("control", "share"),
+    ("changed", "share"),
+    ("difference", "change"),
+    ("95 % interval", "change"),
+    ("Holm p", "p"),
+)
+S = TypeVar("S", LevelScore, TaskScore)
+
+
+def prompts_table(found: Tabletop, report: RunReport) -> Table | None:
+    """What other prompts cost."""
+    prompts = [each for each in found.against if not each.condition.startswith((_ORDER, _DIFFICULTY))]
+    return _against("table-prompts", "What other prompts cost, level by level", prompts)
+
+
+def order_table(found: Tabletop, report: RunReport) -> Table | None:
+    """What permuted objects cost."""
+    order = [each for each in found.against if each.condition.startswith(_ORDER)]
+    return _against("table-order", "What permuted objects cost, level by level", order)
+
+
+def difficulty_table(found: Tabletop, report: RunReport) -> Table | None:
+    """What difficulty costs."""
+    harder = [each for each in found.against if each.condition.startswith(_DIFFICULTY)]
+    return _against("table-difficulty", "What difficulty costs, level by level", harder)
+
+
+def runs_table(runs: Mapping[str, Tabletop]) -> Table:
+    """Scores of several runs by condition and level, as the paper has them."""
+    levels = sorted({each.level for found in runs.values() for each in found.levels})
+    known = {(run, each.condition, each.level): each for run, found in runs.items() for each in found.levels}
+    rows: list[tuple[Value, ...]] = []
+    for run, condition in dict.fromkeys((run, condition) for run, condition, _ in known):
+        cells: list[Value] = [condition, run]
+        for level in levels:
+            each = known.get((run, condition, level))
+            cells += (
+                [each.allowed.score, each.allowed.interval, each.flawless.score, each.flawless.interval]
+                if each
+                else [None] * 4
+            )
+        rows.append(tuple(cells))
+    conditions = list(dict.fromkeys(row[0] for row in rows))
+    rows.sort(key=lambda row: conditions.index(row[0]))
+    columns = [
+        column
+        for level in levels
+        for column in (
+            Column(level, "share"),
+            Column(f"{level}, 95 % interval", "share"),
+            Column(f"{level}, no mistakes", "share"),
+            Column(f"{level}, no mistakes, 95 % interval", "share"),
+        )
+    ]
+    return Table(
+        "table-runs",
+        "Success by condition and level, run by run",
+        (Column("condition"), Column("run"), *columns),
+        tuple(rows),
+        f"Unweighted means over the tasks; {STRATIFIED}",
+    )
+
+
+def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
+    """Scores of the levels."""
+    for each in _controls(found.levels):
+        about = f"Success in controls of level {each.level}, mistakes allowed: the mean over its tasks."
+        yield KeyNumber.of(each.level, percent(each.allowed.score), each.allowed.interval, each.count, about)
+
+
+def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
+    """Scores of the levels, and which of words and images it needs more."""
+    usual = list(_controls(found.levels))
+    if usual:
+        said = ", ".join(
+            f"{each.level} {100 * each.allowed.score:.1f} % ({between(each.allowed.interval, 100)}; "
+            f"without mistakes {100 * each.flawless.score:.1f} %)"
+            for each in usual
+        )
+        yield f"Unperturbed it scores {said}: unweighted means of the tasks, 95 % intervals."
+    both = found.modalities
+    if not isinstance(both, Missing):
+        needs = "which of them it needs more cannot be told"
+        if both.p < 0.05 and not both.interval.low <= 0 <= both.interval.high:
+            needs = f"it needs the {'words' if both.change > 0 else 'images'} more"
+        yield (
+            f"Of {both.starts:,} starts in which the control succeeds, {both.wordless:,} succeed without the words of "
+            f"the prompt and {both.blind:,} without its images: {needs} ({points(both.change)} points, "
+            f"95 % interval {between(both.interval, 100)}, {p_phrase(both.p)})."
+        )
+
+
+def reading_table(found: Tabletop, report: RunReport) -> Table:
+    """What the run says, question by question."""
+    said = {finding.flaw: sentence(finding).text for finding in report.diagnosis}
+    return Table(
+        "table-reading",
+        "How to read it",
+        (Column("question"), Column("what the run says")),
+        tuple((question, said[flaw]) for flaw, question in QUESTIONS.items() if flaw in said),
+        "The numbers are those of the tables below; p values adjusted for all that was asked (Holm).",
+        shown_at_once=True,
+    )
+
+
+def levels_table(found: Tabletop, report: RunReport) -> Table:
+    """Success by condition and level; beside it that of acting at random, if a run of the report tells."""
+    chance = report.random(TABLETOP)
+    random = {each.level: each.allowed for each in _controls(chance.levels)} if chance else {}
+    return Table(
+        "table-levels",
+        "Success by condition and level",
+        (
+            Column("condition"),
+            Column("level"),
+            Column("tasks", "count"),
+            *_COUNTS,
+            Column("control, same tasks", "share"),
+            *_SCORE,
+            *_columns(chance),
+        ),
+        tuple(
+            (
+                each.condition,
+                each.level,
+                each.tasks,
+                each.count,
+                each.errors,
+                each.control,
+                each.allowed.score,
+                each.allowed.interval,
+                each.flawless.score,
+                each.flawless.interval,
+                each.chance,
+                *((mean.score, mean.interval) if (mean := random.get(each.level)) else _nothing(chance)),
+            )
+            for each in found.levels
+        ),
+        f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
+    )
+
+
+def tasks_table(found: Tabletop, report: RunReport) -> Table:
+    """Success by condition, level and task; beside it that of acting at random."""
+    chance = report.random(TABLETOP)
+    random = {(each.kind, each.level): each.allowed for each in _controls(chance.tasks)} if chance else {}
+    return Table(
+        "table-tasks",
+        "Success by condition, level and task",
+        (
+            *(Column(name) for name in ("condition", "level", "task")),
+            Column("successes", "count"),
+            Column("successes, no mistakes", "count"),
+            *_COUNTS,
+            *_SCORE,
+            *_columns(chance),
+        ),
+        tuple(
+            (
+                each.condition,
+                each.level,
+                each.kind,
+                each.allowed.successes,
+                each.flawless.successes,
+                each.allowed.count,
+                each.allowed.errors,
+                each.allowed.rate,
+                each.allowed.interval,
+                each.flawless.rate,
+                each.flawless.interval,
+                each.chance,
+                *(
+                    (rate.rate, rate.interval)
+                    if (rate := random.get((each.kind, each.level)))
+                    else _nothing(chance)
+                ),
+            )
+            for each in found.tasks
+        ),
+        f"95 % Wilson intervals; errors are excluded. {CHANCE}",
+    )
+
+
+def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
+    if not found:
+        return None
+    return Table(
+        name,
+        title,
+        (
+            Column("condition"),
+            Column("level"),
+            Column("success expected"),
+            Column("pairs", "count"),
+            *(Column(f"{what}{mode}", kind) for mode in ("", ", no mistakes") for what, kind in _DIFFERENCE),
+        ),
+        tuple(
+            (
+                each.condition,
+                each.level or "all",
+                each.allowed.plausible,
+                each.allowed.pairs,
+                *(
+                    value
+                    for drop in (each.allowed, each.flawless)
+                    for value in (drop.control, drop.perturbed, drop.change, drop.interval, drop.p_holm)
+                ),
+            )
+            for each in found
+        ),
+        "Paired with the control of the same task and seed: only tasks that have the condition count. "
+        "95 % Newcombe intervals over starts; exact p, adjusted after Holm.",
+    )
+
+
+def _controls(found: Sequence[S]) -> Iterator[S]:
+    return (each for each in found if each.condition == CONTROL)
+
+
+def _columns(chance: Tabletop | None) -> tuple[Column, ...]:
+    """Those of acting at random, where that was measured."""
+    return (Column("random", "share"), Column("95 % interval, random", "share")) if chance else ()
+
+
+def _nothing(chance: Tabletop | None) -> tuple[Value, ...]:
+    return (None, None) if chance else ()

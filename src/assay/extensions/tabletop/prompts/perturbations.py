@@ -1,0 +1,330 @@
+"""Perturbations of tasks on the table."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.senses import Chance, Filter, Key, Sense
+from assay.errors import PerturbationError
+from assay.extensions.tabletop.prompts.prompt import ORIGINALS, PLACEHOLDER, Picture, Prompt, original
+from assay.extensions.tabletop.prompts.wordings import TEMPLATES, WORDS, capitalise, draw_wording, read_fields
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.learning import ADJECTIVES, NOUNS, STRANGE_ADJECTIVES, STRANGE_NOUNS
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import TableTask
+from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.scene import SOLIDS
+from assay.extensions.tabletop.world.textures import DARK, GREY, TEXTURES
+from assay.perturb.words.distance.stems import stem
+from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, sub_words
+
+
+@dataclass(frozen=True, slots=True)
+class TablePerturbation(Perturbation, ABC):
+    """Turns one task on the table into another; by default, by its prompt."""
+
+    world = "tabletop"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    only: ClassVar[tuple[str, ...]] = ()
+    """The kinds of task it is defined for, ``T1`` to ``T17``; all if there are none."""
+
+    @classmethod
+    def concerns(cls, kind: str) -> bool:
+        """Whether it is defined for a kind of task."""
+        return not cls.only or kind in cls.only
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Harder(TablePerturbation):
+    """A tabletop task at another difficulty: the seed draws a scene of the same kind and level."""
+
+    kind = "world/harder"
+    effects = frozenset({Effect.WORDS, Effect.LOOKS, Effect.PHYSICS, Effect.GOAL})
+    change = Change.DIFFICULTY
+
+    difficulty: Difficulty
+
+    def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
+        """The task drawn anew."""
+        return make(replace(task.setting, difficulty=self.difficulty))
+
+
+class PromptPart(StrEnum):
+    """What of a prompt is hidden."""
+
+    LANGUAGE = "language"
+    VISUAL = "visual"
+    INSTRUCTION = "instruction"
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class PromptMask(TablePerturbation):
+    """On the table: hides the words, the pictures or both. In a few tasks the rest still says what to do."""
+
+    kind = "words/prompt_mask"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
+
+    part: PromptPart
+    """What is hidden: the words, the pictures, or the whole instruction."""
+
+    def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
+        """The task with what is left of its prompt, which asks for nothing."""
+        return replace(task, prompt=_mask(task.prompt, self.part), asked=None)
+
+
+def _mask(prompt: Prompt, part: PromptPart) -> Prompt:
+    if part is PromptPart.INSTRUCTION:
+        return prompt.saying("")
+    if part is PromptPart.LANGUAGE:
+        # The names of placeholders are words, too: they say what is to be moved, and where to.
+        names = {name: f"picture_{i}" for i, name in enumerate(dict.fromkeys(prompt.placeholders), start=1)}
+        text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
+        shown = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
+        return replace(prompt, text=text, pictures=shown)
+    bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
+    return prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class PermutedObjects(Sense):
+    """On the table: objects, and labels of segmentations, come in an order drawn anew at every observation.
+
+    It is the same in both views. Pictures, patches and the prompt stay as they are.
+    """
+
+    kind = "senses/permuted_objects"
+    world = "tabletop"
+
+    def begin(self, key: Key) -> Filter:
+        """The filter of an episode."""
+        return _Permuting(key)
+
+
+class _Permuting(Filter):
+    def __init__(self, key: Key) -> None:
+        self._key = key
+
+    def observe(self, observation: TableObservation) -> TableObservation:
+        drawn = Chance(self._key, observation.step).now().permutation(observation.count)
+        return observation.ordered(drawn)
+
+
+_ANGLES = range(30, 151, 30)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class OtherInstruction(TablePerturbation):
+    """On the table: asks for what another kind of task asks for; the task's own goal still counts.
+
+    T1 is told to turn its piece (T3), T13 to sweep as T12, T14 to gather by profile as T15, T15 by texture as
+    T14. T12 could be told to sweep as T13, but in its scene doing the one does the other. In about one
+    scene of T14 in a hundred the profile happens to pick out the same things as the texture.
+    """
+
+    kind = "words/prompt_other"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
+    only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
+
+    def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
+        """The task with another's instruction. Raises PerturbationError where none fits."""
+        kind = task.setting.task
+        if not self.concerns(kind):
+            raise PerturbationError(
+                f"{self.kind}: {task.id}: no other task's instruction fits; valid: {', '.join(self.only)}"
+            )
+        said = read_fields(task)
+        asked: Goal | None
+        if kind == "T1":
+            angle = int(rng.choice(list(_ANGLES)))
+            text, asked = original("T3", angle=str(angle)), _turn_goal(task, angle)
+        elif kind == "T13":
+            # Its line stands before the rectangle: one cannot get in there and stop short of the line.
+            text, asked = original("T12", count=said["count"][0]), None
+        else:
+            text, asked = (
+                original("T15" if kind == "T14" else "T14"),
+                _gather_goal(task, by_texture=kind == "T15"),
+            )
+        return replace(task, prompt=task.prompt.saying(text), asked=asked)
+
+
+def _turn_goal(task: TableTask, angle: int) -> Goal:
+    """The piece of a T1 where it is, turned clockwise by degrees."""
+    assert isinstance(task.goal, PutGoal)
+    piece = task.scene.item("dragged_obj")
+    put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
+    return PutGoal(((put,),), task.goal.bystanders)
+
+
+def _gather_goal(task: TableTask, *, by_texture: bool) -> Goal | None:
+    """Everything of the container's texture or profile in it; None if there is no such thing."""
+    assert isinstance(task.goal, PutGoal)
+    base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
+    pieces = [item for item in task.scene.items if not item.fixed]
+    wanted = {
+        item.name
+        for item in pieces
+        if (item.texture == base.texture if by_texture else item.solid.profile == base.solid.profile != "")
+    }
+    if not wanted:
+        return None
+    puts = tuple(Put(item.name, base.x, base.y, base.yaw, within) for item in pieces if item.name in wanted)
+    return PutGoal((puts,), tuple(item.name for item in pieces if item.name not in wanted))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class PromptParaphrase(TablePerturbation):
+    """On the table: says the same in other words, with every picture, number, direction and invented word."""
+
+    kind = "words/prompt_paraphrase"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+
+    def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
+        """The task in other words than its own. Raises PerturbationError if it is not in its own."""
+        return replace(task, prompt=task.prompt.saying(draw_wording(task, rng)))
+
+
+_DEFINITION = re.compile(r"This is a (\w+) (\{\w+\})\.")
+_REFERENT = re.compile(r"(?:(\w+) )?\{(\w+)\}")
+_SINGULAR, _PLURAL = ("any", "one"), ("two", "three", "four", "five", "all")
+_NO_ARTICLE = (*_SINGULAR, *_PLURAL, "the", "same")
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class TextReferents(TablePerturbation):
+    """On the table: says in words what its pictures showed: ``Put the tiger letter A into the blue bowl.``"""
+
+    kind = "words/prompt_referents"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
+
+    def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
+        """The task with a prompt of words. Raises PerturbationError where names cannot say it all."""
+        if not self.concerns(task.setting.task):
+            raise PerturbationError(
+                f"{self.kind}: {task.id}: its pictures say more than names can; valid: {', '.join(self.only)}"
+            )
+        pictures = dict(task.prompt.pictures)
+        said = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
+        text = _REFERENT.sub(lambda found: _name_object(found[1], pictures[found[2]]), said)
+        return replace(task, prompt=task.prompt.saying(capitalise(text)))
+
+
+def _name_object(before: str | None, picture: Picture) -> str:
+    """The word before a picture, and what it shows, with an article where one is missing."""
+    (item,) = picture.scene.items
+    # Grey stands for any texture: such a picture tells a shape and nothing else.
+    name = item.shape if item.texture == GREY else item.words
+    if before in _PLURAL:
+        name += "es" if name.endswith("s") else "s"
+    words = [before or "", "" if (before or "").lower() in _NO_ARTICLE else "the", name]
+    return " ".join(filter(None, words))
+
+
+_LETTERS = re.compile(r"[a-z]+")
+_SYNONYMS = """
+put place set lay drop deposit insert stow store stick situate settle position park plant rest load stash tuck pop plop
+take lift pick grab grasp grip fetch retrieve raise hoist seize catch pull draw drag haul
+move bring carry transfer transport transit shift relocate displace deliver convey send slide push shove nudge sweep
+brush wipe clear scoot glide guide lead steer direct
+turn rotate spin pivot swivel twist revolve roll twirl swing tilt clockwise degree angle
+arrange rearrange reorder organize organise sort order align match copy recreate reproduce imitate mimic follow repeat
+layout setup scene configuration arrangement composition
+restore return undo reverse revert reset back original origin initial start begin first second third last next then
+finally after before previous former
+stack pile heap tower build construct assemble create make form
+gather collect group assemble join combine include contain hold enclose
+same similar identical equal alike like match texture pattern look colour color surface profile shape outline contour
+touch contact reach avoid exceed cross pass overstep limit bound boundary line border stop
+north south east west left right up down above below over under in into inside within on onto top bottom near beside
+between behind front neighbour neighbor adjacent
+all any every each one two three four five six seven eight nine ten
+object item thing piece container box bowl block table picture image frame
+more less than compare
+"""
+"""Of what commands say, and of what they say it about: whatever the wordings have not got themselves."""
+
+
+@cache
+def informative_stems() -> frozenset[str]:
+    """The stems of words that tell: all that prompts are made of, textures and shapes, and synonyms of commands."""
+    texts = [text for group in (ORIGINALS, TEMPLATES, WORDS) for each in group.values() for text in each]
+    bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
+    invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
+    said = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
+    return frozenset(stem(word) for word in _LETTERS.findall(said) if len(word) > 1)
+
+
+def is_informative(words: Iterable[str]) -> bool:
+    """Whether one of some words tells."""
+    return any(_stem(word) in informative_stems() for word in words)
+
+
+@cache
+def _stem(word: str) -> str:
+    return stem(word.lower())
+
+
+class Unit(StrEnum):
+    """Of what a nonsense prompt has as many as the prompt had."""
+
+    WORDS = "words"
+    TOKENS = "tokens"
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Gobbledygook(TablePerturbation):
+    """On the table: nonsense between the pictures. Nothing in it says what is to be done."""
+
+    kind = "words/prompt_gobbledygook"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
+
+    unit: Unit
+    """Random letters, as many words of the same lengths; or random sub-words of all-MiniLM-L6-v2's tokenizer, as
+    many as the words had."""
+
+    def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
+        """The task with a prompt that asks for nothing. Raises ModelError where sub-words need a tokenizer."""
+        said = task.prompt.text.split()
+        places = [index for index, word in enumerate(said) if not PLACEHOLDER.search(word)]
+        drawn = [_nonsense(said[index], self.unit, rng) for index in places]
+        for place, index in zip(places, rng.permutation(len(drawn)), strict=True):
+            said[place] = drawn[index]
+        return replace(task, prompt=task.prompt.saying(" ".join(said)), asked=None)
+
+
+def _nonsense(word: str, unit: Unit, rng: np.random.Generator) -> str:
+    """Random letters or sub-words in place of a word; drawn again where one of them would tell something."""
+    while True:
+        if unit is Unit.WORDS:
+            if not is_informative([drawn := random_letters(word, rng)]):
+                return drawn
+        elif not is_informative([drawn := random_tokens(word, rng), *sub_words(drawn)]):
+            return drawn

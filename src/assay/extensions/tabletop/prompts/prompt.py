@@ -1,0 +1,155 @@
+"""Prompts: an Instruction whose text has pictures in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+from assay.errors import TaskError, did_you_mean
+from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.tasks import Instruction
+
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+"""What stands for a picture in a text."""
+_PICTURE_SCALE = {"small block": 3.0}
+"""Things too small to be recognised in a picture of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Something a prompt shows: one object by itself, or a whole table. Drawn by the TableRenderer when needed."""
+
+    kind: Literal["object", "scene"]
+    scene: TableScene
+
+    @property
+    def words(self) -> str:
+        """What it shows, in words."""
+        shown = ", ".join(item.words for item in self.scene.items)
+        return shown if self.kind == "object" else f"a table with {shown}"
+
+
+def portrait(item: TableItem, *, texture: str | None = None) -> Picture:
+    """An object alone in a white nowhere, as prompts show it; of another texture if one is given."""
+    factor = _PICTURE_SCALE.get(item.shape, 1.0)
+    size = (item.size[0] * factor, item.size[1] * factor, item.size[2] * factor)
+    # Letters stand upright; what is marked on the table is shown as it lies there.
+    marking = item.solid.flat and not item.solid.container
+    yaw = 0.0 if marking else math.pi / 2
+    posed = TableItem(item.name, item.shape, texture or item.texture, 0.5, 0.0, yaw, size=size, fixed=True)
+    return Picture("object", TableScene((posed,), table=False))
+
+
+def scene_picture(*items: TableItem) -> Picture:
+    """A table with things on it."""
+    return Picture("scene", TableScene(items))
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt(Instruction):
+    """What the policy is told: a text with placeholders such as ``{base_obj}``, and what they stand for.
+
+    Whoever changes the wording keeps the placeholders; see `saying`.
+    """
+
+    pictures: tuple[tuple[str, Picture], ...] = ()
+    """The name of each placeholder and its picture."""
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Raise TaskError if a placeholder stands for nothing, or is none."""
+        pictures = dict(self.pictures)
+        for used in self.placeholders:
+            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' that stands for no object"
+            if used not in pictures:
+                raise TaskError(f"{wrong}: {did_you_mean(used, pictures)}")
+            if not pictures[used].scene.items:
+                raise TaskError(f"{wrong}: its picture is empty; valid: a picture of one thing or more")
+        if set("{}") & set(PLACEHOLDER.sub("", self.text)):
+            raise TaskError(f"the prompt '{self.text}' has a brace without its partner; valid: {{name}}")
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The names in braces, in the order they are read."""
+        return tuple(PLACEHOLDER.findall(self.text))
+
+    def saying(self, text: str) -> Prompt:
+        """Another text, with the pictures it shows and no others. Raises TaskError if it shows new ones."""
+        used = PLACEHOLDER.findall(text)
+        worded = replace(self, text=text)
+        return replace(worded, pictures=tuple(each for each in self.pictures if each[0] in used))
+
+    @property
+    def segments(self) -> tuple[str | Picture, ...]:
+        """Words and pictures in the order they are read."""
+        pictures = dict(self.pictures)
+        segments: list[str | Picture] = []
+        for index, part in enumerate(PLACEHOLDER.split(self.text)):
+            if index % 2:
+                segments.append(pictures[part])
+            elif part.strip():
+                segments.append(part.strip())
+        return tuple(segments)
+
+    @property
+    def words(self) -> str:
+        """The whole prompt in words, pictures described in brackets."""
+        pictures = dict(self.pictures)
+        return PLACEHOLDER.sub(lambda match: f"[{pictures[match[1]].words}]", self.text)
+
+
+OPEN = re.compile(r"<(\w+)>")
+"""A place that a template leaves open."""
+_COMPARED = " ".join(f"{{more_{number}}} is <adjective> than {{less_{number}}}." for number in (1, 2, 3))
+_PIECE, _BASE = "This is a <piece> {dragged_obj}.", "This is a <base> {base_obj}."
+_EXAMPLES = " ".join(f"From {{before_{number}}} to {{after_{number}}}." for number in (1, 2, 3))
+_FRAMES = "{frame_0} {frame_1} {frame_2}"
+
+ORIGINALS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "T1": ("Put the {dragged_obj} into the {base_obj}.",),
+        "T2": ("Put the <look> object in {scene} into the <base_look> object.",),
+        "T3": ("Rotate the {dragged_obj} <angle> degrees.",),
+        "T4": ("Rearrange to this {scene}.",),
+        "T5": ("Rearrange objects to this setup {scene} and then restore.",),
+        "T6": (f"{_COMPARED} Put the <wanted> {{dragged_obj}} into the {{base_obj}}.",),
+        "T7": tuple(
+            f"{first} {second} Put a <piece> into a <base>."
+            for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
+        ),
+        "T8": tuple(
+            f"{first} {second} {_COMPARED} Put the <wanted> <piece> into the <base>."
+            for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
+        ),
+        "T9": (
+            f'"Twist" is defined as rotating object a specific angle. For examples: {_EXAMPLES} '
+            "Now twist all <look> objects.",
+        ),
+        "T10": (f"Follow this motion for {{dragged_obj}}: {_FRAMES}.",),
+        "T11": (f"Stack objects in this order {_FRAMES}.",),
+        "T12": ("Sweep <count> {swept_obj} into {bounds} without exceeding {constraint}.",),
+        "T13": ("Sweep <count> {swept_obj} into {bounds} without touching {constraint}.",),
+        "T14": ("Put all objects with the same texture as {base_obj} into it.",),
+        "T15": ("Put all objects with the same profile as {base_obj} into it.",),
+        "T16": (
+            "First put {dragged_obj} into {base_obj} then put the object that was previously at its <way> into "
+            "the same {base_obj}.",
+        ),
+        "T17": (
+            "Put {dragged_obj} into {base_obj_1} then {base_obj_2}. "
+            "Finally restore it into its original container.",
+        ),
+    }
+)
+"""By the kind of task; two where definitions come in either order."""
+
+
+def original(kind: str, *, form: int = 0, **fields: str) -> str:
+    """What a kind of task says by itself, with the open places filled."""
+    return OPEN.sub(lambda place: fields[place[1]], ORIGINALS[kind][form])

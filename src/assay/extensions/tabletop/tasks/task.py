@@ -1,0 +1,160 @@
+"""What a task on the table is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.errors import PlacementError, TaskError
+from assay.extensions.tabletop.prompts.prompt import Prompt
+from assay.extensions.tabletop.tasks.levels import Difficulty, Level, Pools, parse_level, pools_of
+from assay.extensions.tabletop.world.goals import Goal
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableItem, TableScene, solid
+
+_TRIES = 200
+_GAP = 0.01
+"""Between any two things at the start, metres."""
+
+
+class Draw:
+    """The random choices of one episode, and the scene that grows from them."""
+
+    def __init__(self, rng: np.random.Generator, level: Level, difficulty: Difficulty) -> None:
+        self.rng = rng
+        self.level = level
+        self.pools: Pools = pools_of(level)
+        self.distracting, self.extreme = difficulty.distracting, difficulty.extreme
+        self.items: list[TableItem] = []
+
+    def one(self, options: Sequence[str], *, but: Sequence[str] = ()) -> str:
+        """One of the options, except some."""
+        left = [option for option in options if option not in but]
+        if not left:
+            raise PlacementError("nothing is left to draw from")
+        return left[int(self.rng.integers(len(left)))]
+
+    def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:
+        """Several different ones of the options, except some."""
+        left = [option for option in options if option not in but]
+        return [left[i] for i in self.rng.choice(len(left), count, replace=False)]
+
+    def chance(self, share: float = 0.5) -> bool:
+        """True with that probability."""
+        return bool(self.rng.random() < share)
+
+    def base(self, *, but: Sequence[str] = ()) -> str:
+        """The shape of a container; of a piece that serves as one where things are extreme."""
+        return self.one(self.pools.pieces if self.extreme else self.pools.containers, but=but)
+
+    def put(self, item: TableItem) -> TableItem:
+        """Add an item where it says it is."""
+        self.items.append(item)
+        return item
+
+    def place(
+        self, name: str, shape: str, texture: str, *, fixed: bool = False, yaw: float | None = None,
+        size: tuple[float, float, float] = (1.0, 1.0, 1.0), clear: float = 0.0, keep_off: Sequence[TableItem] = (),
+    ) -> TableItem:  # fmt: skip
+        """Add an item at a random free pose, at least ``clear`` metres from the origin of any other."""
+        turn = float(self.rng.uniform(0, 2 * np.pi)) if yaw is None else yaw
+        item = TableItem(name, shape, texture, 0.5, 0.0, turn, size=size, fixed=fixed)
+        return self.put(self.spot(item, [*self.items, *keep_off], clear=clear))
+
+    def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
+        """The item at a random place away from others. Raises PlacementError if there is none."""
+        radius = solid(item.shape, item.size).radius
+        places = np.array([(each.x, each.y) for each in others]).reshape(-1, 2)
+        gaps = np.array([max(each.radius + radius + _GAP, clear) for each in others])
+        for _ in range(_TRIES):
+            x = float(self.rng.uniform(X_LOW + radius, X_HIGH - radius))
+            y = float(self.rng.uniform(Y_LOW + radius, Y_HIGH - radius))
+            if (np.hypot(places[:, 0] - x, places[:, 1] - y) > gaps).all():
+                return replace(item, x=x, y=y)
+        raise PlacementError(f"there is no room on the table for a {item.words}")
+
+    def others(
+        self, count: int, shapes: Sequence[str], looks: Sequence[str], *, but: Sequence[TableItem] = (),
+        clear: float = 0.12, keep_off: Sequence[TableItem] = (), name: str = "distractor",
+    ) -> list[TableItem]:  # fmt: skip
+        """Add distractors whose words differ from those of some items."""
+        made: list[TableItem] = []
+        taken = {item.words for item in but}
+        while len(made) < count:
+            shape, look = self.one(shapes), self.one(looks)
+            if f"{look} {shape}" in taken:
+                continue
+            made.append(self.place(f"{name}_{len(made) + 1}", shape, look, clear=clear, keep_off=keep_off,
+                                   fixed=solid(shape).container))  # fmt: skip
+        return made
+
+
+MAX_ACTIONS = 10
+"""How many actions there are where mistakes are allowed; twice the fewest, where that is more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Everything that determines an episode's task."""
+
+    task: str
+    """``T1`` to ``T17``."""
+    seed: int
+    level: Level = Level.L1
+    difficulty: Difficulty = Difficulty.DEFAULT
+
+    def __post_init__(self) -> None:
+        """Take names for levels and difficulties. Raises TaskError that says what is valid."""
+        object.__setattr__(self, "level", parse_level(Level, self.level))
+        object.__setattr__(self, "difficulty", parse_level(Difficulty, self.difficulty))
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise TaskError(f"a seed is a whole number from 0 on, not {self.seed!r}")
+
+    @property
+    def id(self) -> str:
+        """A stable name: ``T1/L1/default/0``."""
+        return f"{self.task}/{self.level}/{self.difficulty}/{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """A scene, a prompt and a goal."""
+
+    setting: Setting
+    scene: TableScene
+    prompt: Prompt
+    goal: Goal
+    """What counts."""
+    asked: Goal | None
+    """What the prompt asks for: the goal, another one, or None where nothing can be done by it."""
+
+    @property
+    def id(self) -> str:
+        """The stable name of its kind and level: ``tabletop/T1/L1``."""
+        return f"tabletop/{self.setting.task}/{self.setting.level}"
+
+    @property
+    def instruction(self) -> Prompt:
+        """What the policy is told."""
+        return self.prompt
+
+    @property
+    def best(self) -> int:
+        """The fewest actions it takes: all there are where mistakes are not allowed."""
+        return self.goal.best
+
+    @property
+    def most(self) -> int:
+        """The actions there are where mistakes are allowed."""
+        return max(MAX_ACTIONS, 2 * self.best)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskKind:
+    """One of the seventeen."""
+
+    id: str
+    name: str
+    make: Callable[[Draw], tuple[TableScene, Prompt, Goal]]
+    levels: tuple[Level, ...]

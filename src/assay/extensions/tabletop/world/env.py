@@ -1,0 +1,287 @@
+"""The tabletop as a world: its tasks, and episodes of them. An action is a whole motion from pose to pose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from assay.episodes import (
+    Episode,
+    EpisodeSpec,
+    Outcome,
+    Perturbation,
+    Policy,
+    Record,
+    Traits,
+    Trajectory,
+    apply_perturbations,
+    rollout,
+)
+from assay.errors import AssetError
+from assay.extensions.tabletop.tasks import KINDS, TableEntry, make, resolve_tables, table_entry
+from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.world.goals import GoalProgress
+from assay.extensions.tabletop.world.model import VIEWS
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.extensions.tabletop.world.render import INK, LINE, PAPER, WIDTH, TableRenderer, draw_prompt
+from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect, TableSimulation
+from assay.support.sheets import save_stacked
+
+PACK = "tabletop"
+"""What stands in place of an asset pack: shapes and textures are made by arithmetic."""
+START_XY = (0.5, 0.0)
+"""Where a trajectory begins: the middle of the table, metres."""
+MOVED_DISTANCE = 0.02
+"""How far an object must go to have moved, metres."""
+FRAME_WIDTH = 512
+"""Of each view in a video, pixels."""
+FRAME_MARGIN = 12
+
+
+class TabletopWorld:
+    """Seventeen kinds of task told in words and images."""
+
+    traits = Traits(
+        PACK,
+        continuous=False,
+        start_columns=("instruction", "best"),
+        auditors=(("oracle", ""), ("promptblind", "words")),
+    )
+    action_size = ACTION_SIZE
+    cameras = VIEWS
+    frame_seconds = 1.0
+    policies: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "oracle": "assay.extensions.tabletop.world.oracle:TableOracle",
+            "promptblind": "assay.extensions.tabletop.policies.planted:PromptBlind",
+            "order-follower": "assay.extensions.tabletop.policies.planted:OrderFollower",
+            "first-object": "assay.extensions.tabletop.policies.planted:FirstObject",
+            "reader": "assay.extensions.tabletop.policies.reader:PromptReader",
+            "random": "assay.extensions.tabletop.policies.planted:RandomPlaces",
+            "vima": "assay.extensions.tabletop.policies.vima:VimaPolicy",
+            "learned": "assay.extensions.tabletop.networks.policy:LearnedPolicy",
+        }
+    )
+    servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    disturbance = None
+    packs = (PACK,)
+    stored_states = None
+    sheet = "assay.extensions.tabletop.world.env:experiment_sheet"
+
+    def select(self, selection: str) -> tuple[TableEntry, ...]:
+        """The tasks that a selection names. Raises TaskError that says what is valid."""
+        return resolve_tables(selection)
+
+    def task(self, spec: EpisodeSpec) -> TableTask:
+        """The task of an episode as the policy is given it."""
+        drawn = make(table_entry(spec.task).setting(spec.world_seed))
+        return apply_perturbations(drawn, spec.perturbations, seed=spec.world_seed)
+
+    def horizon(self, spec: EpisodeSpec) -> int:
+        """The most actions of an episode."""
+        return self.task(spec).most if spec.steps is None else spec.steps
+
+    def pack_source(self, pack: str) -> None:
+        """Nothing: there are no assets. Raises AssetError for the name of some."""
+        if pack != PACK:
+            raise AssetError(f"--assets {pack}: the tabletop has no asset packs")
+
+    def digest(self, pack: str) -> str:
+        """Nothing: there are no assets."""
+        return ""
+
+    def open(self, states: Path | None = None) -> TableEnv:
+        """An environment."""
+        return TableEnv()
+
+
+TABLETOP_WORLD = TabletopWorld()
+
+
+class TableEnv:
+    """Plays episodes on the table; of one ``task``, if that is given. A table takes milliseconds to make."""
+
+    world = TABLETOP_WORLD
+
+    def __init__(self, task: TableTask | None = None) -> None:
+        self._given = task
+
+    def reset(self, spec: EpisodeSpec) -> TableObservation:
+        """Set the table and let everything come to rest."""
+        self.task = self._given or TABLETOP_WORLD.task(spec)
+        self.simulation = TableSimulation(self.task.scene)
+        self.progress = GoalProgress(self.task.goal, self.task.scene)
+        self.effects: list[ActionEffect] = []
+        """What became of each action."""
+        self.held: list[str] = []
+        """What each action carried, by name; empty texts for nothing."""
+        self.mistakes: list[str] = []
+        """What was wrong after each action; empty texts where nothing was."""
+        self._moved: str | None = None
+        self._start = self.simulation.poses()[:, :2]
+        self._places = [START_XY]
+        self._rendered = TableRenderer.shared().count
+        return self.simulation.observe()
+
+    @property
+    def steps(self) -> int:
+        """Actions since the reset."""
+        return len(self.effects)
+
+    @property
+    def images(self) -> int:
+        """How many images were rendered since the reset."""
+        return TableRenderer.shared().count - self._rendered
+
+    def step(self, action: np.ndarray) -> TableObservation:
+        """Carry out one action, (12,)."""
+        report = self.simulation.step(action)
+        items = self.task.scene.items
+        self.effects.append(report.effect)
+        self.held.append(items[report.held].name if report.held >= 0 else "")
+        self.mistakes.append(self.progress.update(report.trail).mistake)
+        self._places.append((float(action[6]), float(action[7])))
+        if self._moved is None:
+            gone = np.linalg.norm(self.simulation.poses()[:, :2] - self._start, axis=1)
+            self._moved = items[int(gone.argmax())].name if gone.max() > MOVED_DISTANCE else None
+        return self.simulation.observe()
+
+    def succeeded(self) -> bool:
+        """Whether the task is done."""
+        return self.progress.verdict.success
+
+    def record(self) -> Record:
+        """Where each action let go, what was carried and moved first, and what was wrong."""
+        places = np.column_stack([self._places, np.zeros(len(self._places))]).astype(np.float32)
+        path = Trajectory(places, np.zeros(len(places), np.float32), np.zeros((0, ACTION_SIZE), np.float32))
+        return Record(
+            path,
+            touched=next((name for name in self.held if name), None),
+            moved=self._moved,
+            note=", ".join(dict.fromkeys(filter(None, self.mistakes))),
+        )
+
+    def frame(self, observation: TableObservation) -> np.ndarray:
+        """The prompt, and the table from all sides below it."""
+        views = [Image.fromarray(observation.image(camera)) for camera in VIEWS]
+        parts = [
+            draw_prompt(self.task.prompt, FRAME_WIDTH),
+            *(each.resize((FRAME_WIDTH, FRAME_WIDTH * each.height // each.width)) for each in views),
+        ]
+        frame = Image.new("RGB", (FRAME_WIDTH, sum(each.height + FRAME_MARGIN for each in parts)), PAPER)
+        top = 0
+        for each in parts:
+            frame.paste(each, (0, top))
+            top += each.height + FRAME_MARGIN
+        return np.asarray(frame)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedTable:
+    """One episode on the table with all that the table knows of it."""
+
+    episode: Episode
+    env: TableEnv
+
+    @property
+    def success(self) -> bool:
+        """Whether the task was done."""
+        return self.episode.outcome is Outcome.SUCCESS
+
+    @property
+    def flawless(self) -> bool:
+        """Whether it was done with the fewest actions."""
+        return self.success and self.episode.steps <= self.env.task.best
+
+    @property
+    def actions(self) -> np.ndarray:
+        """All that were carried out, (n, 12)."""
+        return self.episode.trajectory.actions
+
+
+def play(
+    task: TableTask,
+    policy: Policy,
+    *,
+    most: int | None = None,
+    seed: int | None = None,
+    perturbations: Sequence[Perturbation] = (),
+) -> PlayedTable:
+    """Let a policy do a task, in at most so many actions; senses among ``perturbations`` are applied."""
+    env = TableEnv(task)
+    spec = EpisodeSpec(
+        task.id,
+        task.setting.seed if seed is None else seed,
+        PACK,
+        perturbations=tuple(perturbations),
+        steps=most or task.most,
+    )
+    return PlayedTable(rollout(env, policy, spec), env)
+
+
+_GOOD, _BAD = (30, 120, 50), (190, 40, 40)
+_MARGIN = 14
+_PROMPT_WIDTH = 900
+"""Pixels that a prompt may be wide."""
+
+
+def one_of_each_kind(seed: int, difficulty: Difficulty) -> Iterator[tuple[str, TableTask]]:
+    """A title and a task of each kind, at the first level it has."""
+    for kind in KINDS.values():
+        setting = Setting(kind.id, seed, kind.levels[0], difficulty)
+        yield f"{setting.id}  {kind.name}", make(setting)
+
+
+def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:
+    """Write the sheet as a PNG: a row for each task, below its title."""
+    return save_stacked(path, (_row(title, task) for title, task in titled), PAPER)
+
+
+def experiment_sheet(
+    path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
+) -> list[str]:
+    """Draw what some episodes look like; returns why some cannot be drawn: none."""
+
+    def titled() -> Iterator[tuple[str, TableTask]]:
+        for spec in specs:
+            on_condition(f"{spec.task} {spec.condition}")
+            yield f"{spec.task}  {spec.condition}", TABLETOP_WORLD.task(spec)
+
+    save_table_sheet(path, titled())
+    return []
+
+
+def _row(title: str, task: TableTask) -> Image.Image:
+    start = _both(TableSimulation(task.scene).observe())
+    played = play(task, TableOracle())
+    end = _both(played.env.simulation.observe())
+    prompt = draw_prompt(task.prompt, _PROMPT_WIDTH)
+    height = max(prompt.height, start.shape[0]) + 2 * LINE + _MARGIN
+    row = Image.new("RGB", (_PROMPT_WIDTH + 2 * WIDTH + 4 * _MARGIN, height), PAPER)
+    pen = ImageDraw.Draw(row)
+    pen.text((_MARGIN, 4), title, INK, ImageFont.load_default(16))
+    said = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
+    if set(played.env.effects) == {ActionEffect.NOTHING}:
+        said = "nothing was done"
+    left = _PROMPT_WIDTH + 2 * _MARGIN
+    pen.text((left, 4), "start: front, top", INK, ImageFont.load_default(13))
+    pen.text((left + WIDTH + _MARGIN, 4), said, _GOOD if played.success else _BAD, ImageFont.load_default(13))
+    row.paste(prompt, (_MARGIN, 2 * LINE))
+    row.paste(Image.fromarray(start), (left, LINE + 4))
+    row.paste(Image.fromarray(end), (left + WIDTH + _MARGIN, LINE + 4))
+    return row
+
+
+def _both(observation: TableObservation) -> np.ndarray:
+    return np.vstack([observation.image(camera) for camera in VIEWS])

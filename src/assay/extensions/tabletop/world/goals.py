@@ -1,0 +1,224 @@
+"""What is to be achieved on the table, and how far an episode has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
+
+TURN_TOLERANCE = np.radians(15)
+KEEP_OFF = 0.011
+"""What a push that just passes a line leaves between them, metres."""
+Rectangle = tuple[float, float, float, float]
+"""x_min, y_min, x_max, y_max, metres."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One item at one place."""
+
+    item: str
+    x: float
+    y: float
+    yaw: float = 0.0
+    """What the demonstrator turns it to, radians."""
+    within: float = 0.10
+    """Metres between the item's origin and the place."""
+    turned: bool = False
+    """Whether the yaw counts too."""
+
+    def met(self, pose: np.ndarray) -> bool:
+        """Whether an item at a pose (x, y, yaw) is where it should be."""
+        if np.hypot(pose[0] - self.x, pose[1] - self.y) > self.within:
+            return False
+        error = (pose[2] - self.yaw + np.pi) % (2 * np.pi) - np.pi
+        return not self.turned or bool(abs(error) < TURN_TOLERANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class PutGoal:
+    """Stages one after the other, in any order within one. A stage is over once all of it holds at a time."""
+
+    stages: tuple[tuple[Put, ...], ...]
+    bystanders: tuple[str, ...] = ()
+    """Items that may not be at a place of the stage that ends, nor near an item that was put there."""
+    in_order: bool = False
+    """Whether doing something of a later stage too early is a mistake."""
+    blockers: int = 0
+    """How many bystanders lie where something is to be put, and have to go first."""
+
+    @property
+    def best(self) -> int:
+        """The fewest actions it takes."""
+        return self.blockers + sum(len(stage) for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class SweepGoal:
+    """So many of some blocks in a zone, without going over a line."""
+
+    targets: tuple[str, ...]
+    bystanders: tuple[str, ...]
+    fewest: int
+    most: int
+    zone: Rectangle
+    barrier: Rectangle
+    """Where no target may ever be."""
+    best: int
+    """The fewest actions it takes."""
+
+
+Goal = PutGoal | SweepGoal
+
+
+@dataclass(frozen=True, slots=True)
+class GoalStatus:
+    """How an episode stands."""
+
+    success: bool
+    mistake: str = ""
+    """What went wrong, e.g. ``wrong_item``; empty if nothing did. Some mistakes can be undone."""
+
+
+class GoalProgress:
+    """Judges an episode, action after action."""
+
+    def __init__(self, goal: Goal, scene: TableScene) -> None:
+        self.goal = goal
+        self._scene = scene
+        self._stage = 0
+        self._met: set[Put] = set()
+        self._broken = ""
+        self.verdict = GoalStatus(False)
+        self._was = {item.name: np.array([item.x, item.y, item.yaw]) for item in scene.items}
+
+    @property
+    def stage(self) -> tuple[Put, ...]:
+        """What is to hold next, all at a time."""
+        if not isinstance(self.goal, PutGoal) or self._stage == len(self.goal.stages):
+            return ()
+        return self.goal.stages[self._stage]
+
+    def pending(self) -> tuple[Put, ...]:
+        """What of the stage does not hold yet, in any order."""
+        return tuple(put for put in self.stage if put not in self._met)
+
+    def update(self, trail: np.ndarray) -> GoalStatus:
+        """Take in where the items were during an action, (times, items, 3); the last entry is their rest."""
+        if isinstance(self.goal, PutGoal):
+            self.verdict = self._judge_put(self.goal, trail[-1])
+        else:
+            self.verdict = self._judge_sweep(self.goal, trail)
+        return self.verdict
+
+    def _judge_put(self, goal: PutGoal, poses: np.ndarray) -> GoalStatus:
+        if self.verdict.success:
+            return self.verdict
+        pose = {item.name: poses[i] for i, item in enumerate(self._scene.items)}
+        pending = self.pending()
+        later = [put for stage in goal.stages[self._stage + 1 :] for put in stage]
+        early = goal.in_order and any(
+            put.met(pose[put.item]) and put.item not in _names(pending) for put in later
+        )
+        was, self._was = self._was, pose
+        stage = self.stage
+        holds = {put for put in stage if put.met(pose[put.item])}
+        if goal.in_order:
+            # In order means done in order: what was there before its turn has to be done again.
+            holds = {put for put in holds if put in self._met or not put.met(was[put.item])}
+        progress, self._met = bool(holds - self._met), holds
+        if len(holds) == len(stage):
+            if _crowded(goal, stage, pose):
+                return GoalStatus(False, "wrong_item")
+            self._stage += 1
+            self._met = set()
+        if self._stage == len(goal.stages):
+            return GoalStatus(True)
+        if early:
+            return GoalStatus(False, "wrong_order")
+        if any(not _on_table(pose[put.item]) for put in self.pending()):
+            return GoalStatus(False, "off_table")
+        return GoalStatus(False, "" if progress else "no_progress")
+
+    def _judge_sweep(self, goal: SweepGoal, trail: np.ndarray) -> GoalStatus:
+        targets = [self._scene.index(name) for name in goal.targets]
+        for index in targets:
+            if self._overlaps(trail[:, index], index, goal.barrier):
+                self._broken = "constraint"
+        last = trail[-1]
+        inside = sum(self._inside(last, index, goal) for index in targets)
+        strays = [self._scene.index(name) for name in goal.bystanders]
+        intruder = any(self._overlaps(last[index], index, goal.zone) for index in strays)
+        mistake = self._broken or ("wrong_item" if intruder else "too_many" if inside > goal.most else "")
+        return GoalStatus(not mistake and inside >= goal.fewest, mistake)
+
+    def inside(self, poses: np.ndarray) -> list[str]:
+        """The targets of a sweep that lie wholly in its zone, at poses (items, 3)."""
+        if not isinstance(self.goal, SweepGoal):
+            return []
+        goal = self.goal
+        return [name for name in goal.targets if self._inside(poses, self._scene.index(name), goal)]
+
+    def _inside(self, poses: np.ndarray, index: int, goal: SweepGoal) -> bool:
+        x_min, y_min, x_max, y_max = goal.zone
+        x, y = np.moveaxis(np.vstack(self._outlines(poses[index], index)), -1, 0)
+        return bool(((x >= x_min) & (x <= x_max) & (y >= y_min) & (y <= y_max)).all())
+
+    def _overlaps(self, poses: np.ndarray, index: int, rectangle: Rectangle) -> bool:
+        """Whether any of an item's parts lies over a rectangle at any of the poses (..., 3)."""
+        return any(bool(_overlap(each, rectangle).any()) for each in self._outlines(poses, index))
+
+    def _outlines(self, poses: np.ndarray, index: int) -> list[np.ndarray]:
+        """The convex parts of an item's outline at poses (..., 3): (..., n, 2) each."""
+        c, s = np.cos(poses[..., 2, None]), np.sin(poses[..., 2, None])
+        outlines = []
+        for part in self._scene.items[index].solid.pieces:
+            x = poses[..., 0, None] + c * part.bottom[:, 0] - s * part.bottom[:, 1]
+            y = poses[..., 1, None] + s * part.bottom[:, 0] + c * part.bottom[:, 1]
+            outlines.append(np.stack([x, y], axis=-1))
+        return outlines
+
+
+def _names(puts: tuple[Put, ...]) -> set[str]:
+    return {put.item for put in puts}
+
+
+def _on_table(pose: np.ndarray) -> bool:
+    return bool(X_LOW <= pose[0] <= X_HIGH and Y_LOW <= pose[1] <= Y_HIGH)
+
+
+def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
+    """Which convex outlines (..., n, 2) lie over a rectangle, (...): no straight line parts the two."""
+    x_min, y_min, x_max, y_max = rectangle
+    corners = np.array([(x_min, y_min), (x_min, y_max), (x_max, y_min), (x_max, y_max)])
+    sides = np.roll(outlines, -1, axis=-2) - outlines
+    across = np.stack([-sides[..., 1], sides[..., 0]], axis=-1)
+    axes = np.concatenate([across, np.broadcast_to(np.eye(2), (*outlines.shape[:-2], 2, 2))], axis=-2)
+    own = np.einsum("...ni,...ki->...kn", outlines, axes)
+    others = np.einsum("ni,...ki->...kn", corners, axes)
+    parted = (own.max(axis=-1) <= others.min(axis=-1)) | (others.max(axis=-1) <= own.min(axis=-1))
+    return np.asarray(~parted.any(axis=-1))
+
+
+def _crowded(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndarray]) -> bool:
+    """Whether a bystander is where only the items of a stage should be."""
+    for put in stage:
+        for name in goal.bystanders:
+            if np.hypot(*(pose[name][:2] - (put.x, put.y))) <= put.within:
+                return True
+            if np.hypot(*(pose[name][:2] - pose[put.item][:2])) <= put.within:
+                return True
+    return False
+
+
+def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
+    """Which places (n, 2) a block of a half width reaches straight, off a barrier, (n,)."""
+    margin = half + KEEP_OFF
+    shares = np.linspace(0.05, 1, 24)
+    path = start + shares[:, None, None] * (places - start)  # (24, n, 2)
+    x, y = path[..., 0], path[..., 1]
+    over = (x > barrier[0] - margin) & (x < barrier[2] + margin)
+    over &= (y > barrier[1] - margin) & (y < barrier[3] + margin)
+    return np.asarray(~over.any(axis=0))

@@ -1,0 +1,236 @@
+"""Make a MuJoCo model of a scene on the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.extensions.tabletop.world.scene import ConvexPiece, TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.textures import SIDE, SPAN, texture
+from assay.sim.bare_mujoco import mujoco
+
+TIMESTEP = {Tool.SUCTION: 0.005, Tool.SPATULA: 0.0025}
+"""Seconds; what is pushed slips less at a finer step."""
+VIEWS = ("front", "top")
+"""The two cameras, in the order in which policies see them."""
+EXTENT = {"top": 0.510, "front": 0.509}
+"""Metres that a picture shows from top to bottom; it shows twice as much from left to right."""
+BLADE = np.array([0.0025, 0.025, 0.055])
+"""Half sizes of the spatula's blade, metres; it pushes along its x."""
+
+TABLE_GROUP, SOLID_GROUP, FLAT_GROUP, HIDDEN_GROUP = 0, 1, 2, 3
+_ON_TABLE, _AMONG_THINGS, _BY_BLADE = 1, 2, 4
+_MASS = {"small block": 0.02}
+_FRICTION = {"small block": 0.5}
+_CONTAINER_FRICTION = 0.3
+_TURNED_AWAY = 0.8
+"""The cosine below which a face has no part in how a corner of it is lit."""
+_NOTHING = 1e-12
+"""Square metres."""
+_RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
+"""How stiffly the tool holds: as stiffly as the time step allows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableModel:
+    """A compiled scene, and where its items are in the model."""
+
+    scene: TableScene
+    model: mujoco.MjModel
+    bodies: np.ndarray
+    """The body of each item, (items,)."""
+    qpos: np.ndarray
+    """Where each item's seven joint positions begin; -1 for fixed ones, (items,)."""
+    dofs: np.ndarray
+    """Where each item's six velocities begin; -1 for fixed ones, (items,)."""
+    welds: np.ndarray
+    """The equality that ties each item to the tool; -1 for fixed ones, (items,)."""
+    owner: np.ndarray
+    """The item that each geom belongs to; -1 for none, (ngeom,)."""
+
+
+def build(scene: TableScene) -> TableModel:
+    """Compile a scene."""
+    spec = mujoco.MjSpec()
+    option = spec.option
+    option.timestep = TIMESTEP[scene.tool]
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_MULTICCD)
+    option.iterations, option.ls_iterations = 20, 10
+    if scene.tool is Tool.SPATULA:  # what is pushed drifts aside under the cheaper cone
+        option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.stat.extent, spec.stat.center = 1.0, (0.5, 0.0, 0.0)
+    spec.memory = 8 << 20
+    _add_cameras(spec)
+    world = spec.worldbody
+    world.add_geom(
+        name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(5, 5, 1), group=HIDDEN_GROUP,
+        contype=_ON_TABLE, conaffinity=0,
+    )  # fmt: skip
+    _cover(world, "ground", (0.5, 0.0, -0.006), (3.0, 3.0, 0.001), (1.0, 1.0, 1.0, 1.0))
+    if scene.table:
+        _cover(world, "patch", (0.5, 0.0, -0.003), (0.25, 0.5, 0.0025), (0.2, 0.2, 0.2, 1.0))
+    world.add_body(name="tool", mocap=True, pos=(0.5, 0.0, 0.32))
+    for index, item in enumerate(scene.items):
+        _add(spec, index, item)
+    if scene.tool is Tool.SPATULA:
+        _add_blade(spec)
+    model = spec.compile()
+    if scene.tool is Tool.SPATULA:
+        model.equality("blade").data[:] = (0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
+    return _index_model(scene, model)
+
+
+def _add_cameras(spec: Any) -> None:
+    head = spec.visual.headlight
+    head.ambient, head.diffuse, head.specular = (0.55,) * 3, (0.45,) * 3, (0.0,) * 3
+    spec.visual.map.znear, spec.visual.map.zfar = 0.1, 4.0
+    spec.visual.quality.shadowsize, spec.visual.quality.offsamples = 0, 0
+    spec.visual.global_.offwidth, spec.visual.global_.offheight = 256, 128
+    slope = 0.5**0.5
+    poses = {
+        "top": ((0.5, 0.0, 1.5), (0, 1, 0, -1, 0, 0)),
+        "front": ((0.41 + 1.5 * slope, 0.0, 1.5 * slope), (0, 1, 0, -slope, 0, slope)),
+    }
+    for name, (position, axes) in poses.items():
+        right, up = np.array(axes[:3], float), np.array(axes[3:], float)
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, np.column_stack([right, up, np.cross(right, up)]).ravel())
+        camera = spec.worldbody.add_camera(name=name, pos=position, quat=quaternion, fovy=EXTENT[name])
+        camera.orthographic = 1
+
+
+def _cover(
+    world: Any, name: str, centre: tuple[float, ...], half: tuple[float, ...], rgba: tuple[float, ...]
+) -> None:
+    world.add_geom(
+        name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half, rgba=rgba, group=FLAT_GROUP,
+        contype=0, conaffinity=0,
+    )  # fmt: skip
+
+
+def _add(spec: Any, index: int, item: TableItem) -> None:
+    solid = item.solid
+    half_turn = item.yaw / 2
+    body = spec.worldbody.add_body(
+        name=f"item{index}",
+        pos=(item.x, item.y, item.z),
+        quat=(np.cos(half_turn), 0, 0, np.sin(half_turn)),
+    )
+    material = _material(spec, item.texture)
+    friction = _CONTAINER_FRICTION if solid.container else _FRICTION.get(item.shape, 1.0)
+    collides = 0 if solid.flat else _AMONG_THINGS
+    # Light falls on things of all sizes alike, as if they were of the usual one: else taller looks darker.
+    usual = replace(item, size=(1.0, 1.0, 1.0)).solid
+    for number, (piece, lit) in enumerate(zip(solid.pieces, usual.pieces, strict=True)):
+        mesh = _mesh(spec, f"item{index}.{number}", piece, lit)
+        body.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh, material=material,
+            mass=1.0 if item.fixed else 0.0, contype=collides, conaffinity=collides,
+            friction=(friction, 0.005, 0.0001),
+            group=FLAT_GROUP if solid.flat else SOLID_GROUP,
+        )  # fmt: skip
+    if item.fixed:
+        return
+    # One box meets the table and the blade, which spares the contacts of all its pieces.
+    width, depth = solid.half_size
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX, pos=(0, 0, solid.height / 2), size=(width, depth, solid.height / 2),
+        mass=_MASS.get(item.shape, 0.1), group=HIDDEN_GROUP, contype=0, conaffinity=_ON_TABLE | _BY_BLADE,
+        friction=(friction, 0.005, 0.0001),
+    )  # fmt: skip
+    body.add_freejoint()
+    spec.add_equality(
+        name=f"weld{index}", type=mujoco.mjtEq.mjEQ_WELD, objtype=mujoco.mjtObj.mjOBJ_BODY,
+        name1="tool", name2=f"item{index}", active=False, solref=_RIGID_REF, solimp=_RIGID_IMP,
+    )  # fmt: skip
+
+
+def _add_blade(spec: Any) -> None:
+    """A body of its own that follows the tool, so that what it pushes feels its speed."""
+    blade = spec.worldbody.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
+    blade.add_freejoint()
+    blade.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_BOX, size=BLADE, mass=2.0, group=HIDDEN_GROUP,
+        contype=_BY_BLADE, conaffinity=0, friction=(0.3, 0.005, 0.0001), priority=1,
+    )  # fmt: skip
+    spec.add_equality(
+        name="blade", type=mujoco.mjtEq.mjEQ_WELD, objtype=mujoco.mjtObj.mjOBJ_BODY,
+        name1="tool", name2="blade", solref=_RIGID_REF, solimp=_RIGID_IMP,
+    )  # fmt: skip
+
+
+def _material(spec: Any, name: str) -> str:
+    """The material of a texture, made once."""
+    if all(each.name != name for each in spec.materials):
+        picture = spec.add_texture(
+            name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=SIDE, height=SIDE, nchannel=3
+        )
+        picture.data = texture(name).tobytes()
+        material = spec.add_material(name=name, specular=0.0, shininess=0.0)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
+    return name
+
+
+def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
+    """A closed mesh of a convex piece, lit as another; its texture lies on it as seen from above."""
+    count = len(piece.bottom)
+    faces: list[tuple[int, int, int]] = []
+    for i in range(1, count - 1):
+        faces += [(0, i + 1, i), (count, count + i, count + i + 1)]
+    for i in range(count):
+        j = (i + 1) % count
+        faces += [(i, j, count + j), (i, count + j, count + i)]
+    points = _points(piece)
+    flat = np.ravel(faces)
+    mesh = spec.add_mesh(name=name)
+    mesh.uservert = points.ravel()
+    mesh.userface = flat
+    mesh.usertexcoord = (points[:, :2] / SPAN + 0.5).ravel()
+    mesh.userfacetexcoord = flat
+    mesh.usernormal = _normals(_points(lit), np.array(faces)).ravel()
+    return name
+
+
+def _points(piece: ConvexPiece) -> np.ndarray:
+    """Its corners, those below first, (n, 3)."""
+    ends = ((piece.bottom, piece.low), (piece.top, piece.high))
+    return np.vstack([np.column_stack([outline, np.full(len(outline), z)]) for outline, z in ends])
+
+
+def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Where a surface of points (n, 3) and faces (m, 3) faces at its points, (n, 3).
+
+    The mean of the faces around each, by area, without those that turn away from it; up if all do.
+    """
+    a, b, c = (points[faces[:, i]] for i in range(3))
+    across = np.cross(b - a, c - a)
+    every = np.zeros_like(points)
+    np.add.at(every, faces.ravel(), np.repeat(across, 3, axis=0))
+    mean = every / np.linalg.norm(every, axis=1, keepdims=True)
+    ahead = across / np.linalg.norm(across, axis=1, keepdims=True)
+    away = np.einsum("mi,mki->mk", ahead, mean[faces]) < _TURNED_AWAY
+    np.subtract.at(every, faces[away], np.repeat(across[:, None], 3, axis=1)[away])
+    lengths = np.linalg.norm(every, axis=1, keepdims=True)
+    return np.where(lengths > _NOTHING, every / np.maximum(lengths, _NOTHING), (0.0, 0.0, 1.0))
+
+
+def _index_model(scene: TableScene, model: mujoco.MjModel) -> TableModel:
+    bodies = np.array([model.body(f"item{i}").id for i in range(len(scene.items))], dtype=int)
+    joints = [int(model.body_jntadr[body]) for body in bodies]
+    owner = np.full(model.ngeom, -1)
+    for index, body in enumerate(bodies):
+        owner[model.geom_bodyid == body] = index
+    return TableModel(
+        scene=scene,
+        model=model,
+        bodies=bodies,
+        qpos=np.array([-1 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in joints]),
+        dofs=np.array([-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]),
+        welds=np.array(
+            [-1 if item.fixed else model.equality(f"weld{i}").id for i, item in enumerate(scene.items)]
+        ),
+        owner=owner,
+    )

@@ -1,0 +1,135 @@
+"""What a policy gets to see of the table: whole pictures, patches of them, or one crop for each object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from PIL import Image
+
+from assay.errors import RenderingError, did_you_mean
+from assay.extensions.tabletop.world.model import VIEWS, TableModel
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer, Views
+from assay.extensions.tabletop.world.scene import TableScene, Tool
+
+CROP = 32
+"""The side of an object's crop, pixels."""
+PATCH = 32
+"""The side of a patch, pixels, once a picture is halved."""
+_FEWEST_PIXELS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectTokens:
+    """Objects as one view shows them, in a stated order; what is not visible comes last, masked."""
+
+    crops: np.ndarray
+    """uint8, (objects, CROP, CROP, 3): the box around each object, padded to a square with black."""
+    boxes: np.ndarray
+    """float32, (objects, 4): the box's centre x and y, height and width, as shares of the picture."""
+    visible: np.ndarray
+    """bool, (objects,)."""
+    items: np.ndarray
+    """int, (objects,): the scene's item behind each; for whoever scores, not for policies."""
+
+    def permuted(self, order: np.ndarray) -> ObjectTokens:
+        """The same objects in another order."""
+        return ObjectTokens(self.crops[order], self.boxes[order], self.visible[order], self.items[order])
+
+
+def object_tokens(
+    picture: np.ndarray, labels: np.ndarray, count: int, order: Sequence[int] | np.ndarray | None = None
+) -> ObjectTokens:
+    """Cut ``count`` objects out of a picture (h, w, 3) by its labels (h, w), 1 to ``count``.
+
+    They come in the ``order`` given, a permutation of 0 to ``count`` - 1; else in that of their labels.
+    """
+    order = range(count) if order is None else [int(index) for index in order]
+    if sorted(order) != list(range(count)):
+        raise RenderingError(f"{list(order)} is no order of {count} objects; valid: a permutation of them")
+    crops = np.zeros((count, CROP, CROP, 3), dtype=np.uint8)
+    boxes = np.zeros((count, 4), dtype=np.float32)
+    seen: list[int] = []
+    for index in order:
+        rows, columns = np.nonzero(labels == index + 1)
+        if len(rows) < _FEWEST_PIXELS:
+            continue
+        top, bottom, left, right = rows.min(), rows.max() + 1, columns.min(), columns.max() + 1
+        height, width = bottom - top, right - left
+        side = max(height, width)
+        square = np.zeros((side, side, 3), dtype=np.uint8)
+        y, x = (side - height) // 2, (side - width) // 2
+        square[y : y + height, x : x + width] = picture[top:bottom, left:right]
+        crops[len(seen)] = np.asarray(Image.fromarray(square).resize((CROP, CROP), Image.Resampling.BOX))
+        middle = ((left + right) / 2 / WIDTH, (top + bottom) / 2 / HEIGHT)
+        boxes[len(seen)] = (*middle, height / HEIGHT, width / WIDTH)
+        seen.append(index)
+    unseen = [index for index in order if index not in seen]
+    visible = np.arange(count) < len(seen)
+    return ObjectTokens(crops, boxes, visible, np.array([*seen, *unseen], dtype=int))
+
+
+def cut_patches(picture: np.ndarray) -> np.ndarray:
+    """A picture (HEIGHT, WIDTH, 3), halved and cut up row by row: uint8, (8, PATCH, PATCH, 3)."""
+    small = np.asarray(Image.fromarray(picture).resize((WIDTH // 2, HEIGHT // 2), Image.Resampling.BOX))
+    rows, columns = small.shape[0] // PATCH, small.shape[1] // PATCH
+    grid = small.reshape(rows, PATCH, columns, PATCH, 3).swapaxes(1, 2)
+    return np.ascontiguousarray(grid.reshape(-1, PATCH, PATCH, 3))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableObservation:
+    """One moment. Pictures are drawn when somebody reads them."""
+
+    step: int
+    """Actions since the start."""
+    _scene: TableScene = field(repr=False)
+    _built: TableModel = field(repr=False)
+    _qpos: np.ndarray = field(repr=False)
+    """What the pictures depend on."""
+    _renderer: TableRenderer = field(repr=False)
+    _drawn: dict[str, Views] = field(default_factory=dict, repr=False)
+    order: tuple[int, ...] | None = None
+    """The order in which objects come, as numbers of the scene's items; the scene's own if None."""
+
+    @property
+    def tool(self) -> Tool:
+        """What the robot holds."""
+        return self._scene.tool
+
+    @property
+    def count(self) -> int:
+        """How many objects there are, seen or not."""
+        return len(self._scene.items)
+
+    def image(self, camera: str = "top") -> np.ndarray:
+        """A picture: uint8, (HEIGHT, WIDTH, 3), the top row first."""
+        return self._view(camera)[0].copy()
+
+    def segmentation(self, camera: str = "top") -> np.ndarray:
+        """Labels: 0 the table, i + 1 what comes at place i of the order: uint8, (HEIGHT, WIDTH)."""
+        labels = self._view(camera)[1]
+        if self.order is None:
+            return labels.copy()
+        places = np.array([0, *(np.argsort(self.order) + 1)], dtype=np.uint8)
+        return np.asarray(places[labels])
+
+    def objects(self, camera: str = "top") -> ObjectTokens:
+        """One crop and box for each object, in the observation's order."""
+        return object_tokens(*self._view(camera), self.count, self.order)
+
+    def ordered(self, order: Sequence[int] | np.ndarray) -> TableObservation:
+        """The same moment with its objects in another order."""
+        return replace(self, order=tuple(int(index) for index in order))
+
+    def patches(self, camera: str = "top") -> np.ndarray:
+        """The picture cut up: uint8, (8, PATCH, PATCH, 3)."""
+        return cut_patches(self._view(camera)[0])
+
+    def _view(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
+        if camera not in VIEWS:
+            raise RenderingError(f"the table has no camera '{camera}': {did_you_mean(camera, VIEWS)}")
+        if "views" not in self._drawn:
+            self._drawn["views"] = self._renderer.draw(self._built, self._qpos)
+        return self._drawn["views"][camera]

@@ -1,0 +1,364 @@
+"""The demonstrator: sees where everything is and knows what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from assay.episodes import EpisodeSpec
+from assay.extensions.tabletop.prompts.prompt import Prompt
+from assay.extensions.tabletop.world.goals import (
+    GoalProgress,
+    Put,
+    PutGoal,
+    Rectangle,
+    SweepGoal,
+    reaches_straight,
+)
+from assay.extensions.tabletop.world.model import BLADE
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
+from assay.extensions.tabletop.world.simulation import BEHIND, SHORT, action
+from assay.support.streams import stream
+
+if TYPE_CHECKING:
+    from assay.extensions.tabletop.world.env import TableEnv
+
+
+_MARGIN = 0.003
+_FROM_EDGE = 0.04
+_PLENTY = 0.02
+"""Room beyond which more is of no use, metres."""
+_INSETS = (0.022, 0.008)
+"""How far from the zone's edge a block is to end, metres: well inside if there is room for that."""
+_BOLD, _STRAIGHT_IN = 24, 0.5
+"""How many bold pushes there are, and the share of them that go for the zone."""
+_TIGHT = -0.02
+"""The least room with which a push is tried at all, metres."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Push:
+    """One push of one block."""
+
+    item: int
+    goal: np.ndarray
+    room: float
+    """Metres between the corridor and the nearest other block; below zero it is in the way."""
+
+
+class Sweeper:
+    """Plans pushes for one state of the table."""
+
+    def __init__(
+        self, goal: SweepGoal, scene: TableScene, poses: np.ndarray, rng: np.random.Generator
+    ) -> None:
+        self._goal, self._scene, self._poses = goal, scene, poses
+        self._rng = rng
+        self._blocks = np.array([scene.index(name) for name in (*goal.targets, *goal.bystanders)])
+        self._radii = np.array([scene.items[i].radius for i in self._blocks])
+
+    def pushes(self, inside: list[str]) -> Iterator[np.ndarray]:
+        """Pushes (12,), the most promising first, given the targets that are in the zone already."""
+        surplus, waiting = inside[self._goal.most :], self._waiting(inside)
+        if wrong := self.strays() or surplus:
+            for name in wrong:
+                item = self._scene.index(name)
+                yield from self._actions(self._best(item, self._outside(item), self._poses))
+        known = [
+            push
+            for inset in _INSETS
+            for push in (self._best(item, self._ends(item, inset), self._poses) for item in waiting)
+            if push
+        ]
+        known.sort(key=lambda push: -push.room)
+        yield from self._actions(*(push for push in known if push.room >= 0))
+        tight = [push for push in known if push.room < 0]
+        first = self._first_of_two(waiting)
+        if first is not None and (not tight or first.room > tight[0].room):
+            yield from self._actions(first)
+        yield from self._actions(*tight, self._loosened(waiting))
+        for _ in range(_BOLD if waiting else 0):
+            yield from self._actions(self._bold(waiting))
+
+    def strays(self) -> list[str]:
+        """Blocks that have no business where they are: in the zone."""
+        return [name for name in self._goal.bystanders if self._near_zone(self._scene.index(name))]
+
+    def ways(self, inside: list[str]) -> float:
+        """How many blocks outside the zone can be pushed there; one with others in its way counts half."""
+        rooms = [float(self._rooms(i, self._ends(i), self._poses)[0].max()) for i in self._waiting(inside)]
+        return sum(0.5 * (room > -np.inf) + 0.5 * (room >= 0) for room in rooms)
+
+    def _waiting(self, inside: list[str]) -> list[int]:
+        return [self._scene.index(name) for name in self._goal.targets if name not in inside]
+
+    def _best(self, item: int, places: np.ndarray, poses: np.ndarray) -> _Push | None:
+        """The push of a block to one of some places that has room; None if none will do."""
+        rooms, lengths = self._rooms(item, places, poses)
+        if not len(rooms) or rooms.max() < _TIGHT:
+            return None
+        # Far in and to the sides first: what lies at the entrance is in the way of what comes later.
+        value = 0.1 * np.abs(places[:, 1]) - 0.3 * places[:, 0] - 0.02 * lengths
+        value += 0.5 * np.minimum(rooms, _PLENTY)
+        pick = int(np.argmax(np.where(rooms >= min(rooms.max(), 0.0), value, -np.inf)))
+        return _Push(item, places[pick], float(rooms[pick]))
+
+    def _rooms(self, item: int, places: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How much room pushes to places (n, 2) have, -inf where they will not do, and how long they are."""
+        start, solid = poses[item, :2], self._scene.items[item].solid
+        half = float(max(solid.half_size))
+        lengths = np.maximum(np.linalg.norm(places - start, axis=1), 1e-6)
+        ways = (places - start) / lengths[:, None]
+        behind = start - ways * (solid.radius + 0.012)
+        others = self._blocks != item
+        offsets = poses[self._blocks[others], None, :2] - behind  # (others, n, 2)
+        radii = self._radii[others][:, None]
+        along = (offsets * ways).sum(axis=-1)
+        aside = (
+            np.abs(offsets[..., 1] * ways[:, 0] - offsets[..., 0] * ways[:, 1]) - radii - max(BLADE[1], half)
+        )
+        reached = (along > -radii) & (along < lengths + 2 * solid.radius + 0.012 + radii)
+        rooms = np.where(reached, aside, 0.05).min(axis=0, initial=0.05) - _MARGIN
+        possible = lengths > 0.008
+        possible &= (behind[:, 0] > X_LOW) & (behind[:, 0] < X_HIGH + 0.015)
+        possible &= (behind[:, 1] > Y_LOW) & (behind[:, 1] < Y_HIGH)
+        if self._scene.items[item].name in self._goal.targets:
+            possible &= reaches_straight(start, places, self._goal.barrier, half)
+        return np.where(possible, rooms, -np.inf), lengths
+
+    def _first_of_two(self, waiting: list[int]) -> _Push | None:
+        """A push after which one into the zone is possible: of a block itself, or of one in its way."""
+        x = np.linspace(X_LOW + _FROM_EDGE, X_HIGH - _FROM_EDGE, 8)
+        y = np.linspace(Y_LOW + _FROM_EDGE, Y_HIGH - _FROM_EDGE, 15)
+        grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        grid += self._rng.uniform(-0.02, 0.02, grid.shape)  # so that what did not work is not tried for ever
+        best: _Push | None = None
+        movable = [
+            *waiting,
+            *(int(i) for i in self._blocks if self._scene.items[i].name in self._goal.bystanders),
+        ]
+        for item in movable:
+            stays_out = item not in waiting
+            places = grid[~_within(grid, self._goal.zone, 0.05)] if stays_out else grid
+            rooms, lengths = self._rooms(item, places, self._poses)
+            for index in np.argsort(lengths - 1.0 * np.minimum(rooms, _PLENTY)):
+                if rooms[index] < _TIGHT or (best is not None and rooms[index] <= best.room):
+                    continue
+                after = self._poses.copy()
+                after[item, :2] = places[index]
+                followers = waiting if stays_out else [item]
+                pushes = [push for push in (self._best(i, self._ends(i), after) for i in followers) if push]
+                room = max((push.room for push in pushes), default=-np.inf)
+                if min(room, rooms[index]) > (best.room if best else _TIGHT):
+                    best = _Push(item, places[index], float(min(room, rooms[index])))
+                if best is not None and best.room > 0:
+                    return best
+        return best
+
+    def _loosened(self, waiting: list[int]) -> _Push | None:
+        """A push that takes a block to where nothing else is, when none gets it nearer to the zone."""
+        best, most = None, -np.inf
+        for item in waiting:
+            places = self._outside(item)
+            rooms, lengths = self._rooms(item, places, self._poses)
+            others = self._poses[self._blocks[self._blocks != item], :2]
+            alone = np.linalg.norm(places[:, None] - others, axis=-1).min(axis=1, initial=0.3)
+            value = np.where(rooms > 2 * _TIGHT, np.minimum(alone, 0.12) - 0.3 * lengths, -np.inf)
+            if len(value) and value.max() > most:
+                most, pick = float(value.max()), int(np.argmax(value))
+                best = _Push(item, places[pick], float(rooms[pick]))
+        return best
+
+    def _bold(self, waiting: list[int]) -> _Push | None:
+        """Any push of a block into the zone or beside it that minds the line, whatever else is in its way."""
+        item = int(self._rng.choice(waiting))
+        places = self._ends(item) if self._rng.random() < _STRAIGHT_IN else self._outside(item)
+        possible = places[np.isfinite(self._rooms(item, places, self._poses)[0])]
+        return _Push(item, self._rng.choice(possible), 0.0) if len(possible) else None
+
+    def _ends(self, item: int, inset: float = 0.008) -> np.ndarray:
+        """Places in the zone at which a block lies wholly inside, (n, 2)."""
+        x_min, y_min, x_max, y_max = self._goal.zone
+        inset += self._scene.items[item].radius
+        x = np.linspace(x_min + inset, max(x_max - inset, x_min + inset), 5)
+        y = np.linspace(y_min + inset, max(y_max - inset, y_min + inset), 13)
+        return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+    def _outside(self, item: int) -> np.ndarray:
+        """Places around the zone, (n, 2)."""
+        x, y = np.meshgrid(np.linspace(X_LOW + 0.1, X_HIGH - _FROM_EDGE, 10), np.linspace(-0.38, 0.38, 19))
+        grid = np.column_stack([x.ravel(), y.ravel()])
+        return np.asarray(grid[~_within(grid, self._goal.zone, self._scene.items[item].radius + 0.02)])
+
+    def _near_zone(self, item: int) -> bool:
+        return bool(
+            _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
+        )
+
+    def _actions(self, *pushes: _Push | None) -> Iterator[np.ndarray]:
+        for push in filter(None, pushes):
+            start = self._poses[push.item, :2]
+            way = (push.goal - start) / np.linalg.norm(push.goal - start)
+            width, depth = self._scene.items[push.item].solid.half_size
+            angle = float(np.arctan2(way[1], way[0]) - self._poses[push.item, 2])
+            reach = float(width * abs(np.cos(angle)) + depth * abs(np.sin(angle)))
+            first = start - way * (reach + BLADE[0] + 0.004 - BEHIND)
+            second = push.goal - way * (min(width, depth) + BLADE[0] - SHORT)
+            yield action((first[0], first[1]), (second[0], second[1]))
+
+
+def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarray:
+    """Which places (n, 2) lie in a rectangle that is wider by a margin, (n,)."""
+    x_min, y_min, x_max, y_max = rectangle
+    x, y = places[:, 0], places[:, 1]
+    inside = (x > x_min - margin) & (x < x_max + margin) & (y > y_min - margin) & (y < y_max + margin)
+    return np.asarray(inside)
+
+
+_INSET = 0.006
+"""How far from an edge the tip takes hold, metres."""
+_GRIPS = 60
+_LOOKS = 24
+"""How many pushes are looked into at most."""
+
+
+class TableState(Protocol):
+    """What a demonstrator needs to know of the table: see `TableSimulation`."""
+
+    def poses(self) -> np.ndarray:
+        """Where the items are, (items, 3)."""
+        ...
+
+    def below(self, x: float, y: float) -> tuple[int, float]:
+        """What a tip coming down would touch, and how high that is."""
+        ...
+
+    def foresee(self, given: np.ndarray) -> np.ndarray:
+        """The trail that an action would leave, (times, items, 3)."""
+        ...
+
+
+class TableOracle:
+    """Does what the prompt of any of the tasks asks for. Told nothing, it does nothing."""
+
+    def attach(self, env: TableEnv) -> None:
+        """Take what policies may not see."""
+        task = env.task
+        self._world: TableState = env.simulation
+        self._task = task
+        # What is asked may be another thing than what counts: then it keeps its own account of it.
+        self._own = None if task.asked in (None, task.goal) else GoalProgress(task.asked, task.scene)
+        self._progress = self._own or env.progress
+
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
+        """Begin an episode."""
+        self._told = bool(prompt.segments)
+        self._rng = stream("tabletop", self._task.setting.id, "oracle")
+
+    def act(self, observation: TableObservation) -> np.ndarray:
+        """One action, (1, 12)."""
+        goal = self._task.asked
+        if not self._told or goal is None:
+            return idle()[None]
+        if self._own is not None and self._own.update(self._world.poses()[None]).success:
+            return idle()[None]
+        if not isinstance(goal, PutGoal):
+            return self._swept(goal)[None]
+        pending = self._progress.pending()
+        if not pending:
+            return self._away(goal, self._intruder(goal, self._progress.stage))[None]
+        blocker = self._intruder(goal, pending[:1])
+        chosen = self._away(goal, blocker) if blocker >= 0 else self._carried(pending[0])
+        return chosen[None]
+
+    def _swept(self, goal: SweepGoal) -> np.ndarray:
+        """The next push: what looks best or, where that is foreseen to gain nothing, what gains most."""
+        poses = self._world.poses()
+        pushes = Sweeper(goal, self._task.scene, poses, self._rng).pushes(self._progress.inside(poses))
+        now = self._standing(goal, poses)
+        best, most = idle(), -np.inf
+        for push in islice(pushes, _LOOKS):
+            trail = self._world.foresee(push)
+            verdict = copy(self._progress).update(trail)
+            if verdict.success:
+                return push
+            worth = -np.inf if verdict.mistake == "constraint" else self._standing(goal, trail[-1])
+            if worth > most:
+                best, most = push, worth
+            if most > now:
+                break
+        return best
+
+    def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
+        """How well a sweep stands: what lies in the zone, and a little for each block with a way there."""
+        inside = self._progress.inside(poses)
+        sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
+        wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())
+        return min(len(inside), goal.most) - wrong + 0.01 * sweeper.ways(inside)
+
+    def _carried(self, put: Put) -> np.ndarray:
+        """Carry an item to its place and yaw."""
+        item = self._task.scene.index(put.item)
+        return self._move(item, np.array([put.x, put.y]), put.yaw - self._world.poses()[item, 2])
+
+    def _move(self, item: int, place: np.ndarray, turn: float) -> np.ndarray:
+        origin = self._world.poses()[item, :2]
+        grip = self._grip(item)
+        c, s = np.cos(turn), np.sin(turn)
+        arm = origin - grip
+        target = place - np.array([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]])
+        turn = (turn + np.pi) % (2 * np.pi) - np.pi
+        return action((grip[0], grip[1]), (target[0], target[1]), float(turn))
+
+    def _grip(self, item: int) -> np.ndarray:
+        """A random place where the tip coming down touches the item first, (2,)."""
+        x, y, yaw = self._world.poses()[item]
+        pieces = self._task.scene.items[item].solid.pieces
+        c, s = np.cos(yaw), np.sin(yaw)
+        spot = np.array([x, y])
+        for attempt in range(_GRIPS):
+            outline = pieces[int(self._rng.integers(len(pieces)))].top
+            own = self._rng.dirichlet(np.ones(len(outline))) @ outline
+            spot = np.array([x + c * own[0] - s * own[1], y + s * own[0] + c * own[1]])
+            inset = _INSET if attempt < _GRIPS // 2 else 0.0
+            around = [spot + inset * np.array(side) for side in ((1, 0), (-1, 0), (0, 1), (0, -1), (0, 0))]
+            if all(self._world.below(*each)[0] == item for each in around):
+                break
+        return spot
+
+    def _intruder(self, goal: PutGoal, puts: tuple[Put, ...]) -> int:
+        """A bystander that lies where something is to be put; -1 if there is none."""
+        scene, poses = self._task.scene, self._world.poses()
+        for name in goal.bystanders:
+            index = scene.index(name)
+            if scene.items[index].fixed:
+                continue
+            if any(np.hypot(*(poses[index, :2] - (put.x, put.y))) <= put.within + 0.005 for put in puts):
+                return index
+        return -1
+
+    def _away(self, goal: PutGoal, item: int) -> np.ndarray:
+        """Carry a bystander to the freest place on the table."""
+        if item < 0:
+            return idle()
+        places = [(put.x, put.y) for stage in goal.stages for put in stage]
+        others = np.array([*np.delete(self._world.poses(), item, axis=0)[:, :2], *places])
+        margin = self._task.scene.items[item].radius
+        x, y = (
+            np.linspace(X_LOW + margin, X_HIGH - margin, 12),
+            np.linspace(Y_LOW + margin, Y_HIGH - margin, 24),
+        )
+        grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        room = np.linalg.norm(grid[:, None] - others[None], axis=-1).min(axis=1)
+        return self._move(item, grid[int(np.argmax(room))], 0.0)
+
+
+def idle() -> np.ndarray:
+    """The action that does nothing, (12,)."""
+    return action((0.5, 0.0), (0.5, 0.0))

@@ -1,0 +1,206 @@
+"""Draws tables: colour and segmentation from both cameras. One GL context serves a whole process."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from assay.errors import RenderingError
+from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
+from assay.extensions.tabletop.world.model import (
+    EXTENT,
+    FLAT_GROUP,
+    HIDDEN_GROUP,
+    SOLID_GROUP,
+    TABLE_GROUP,
+    VIEWS,
+    TableModel,
+    build,
+)
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
+from assay.sim import gl
+from assay.sim.bare_mujoco import mujoco
+
+HEIGHT, WIDTH = 128, 256
+"""The size of a picture, pixels."""
+MAX_READY_SCENES = 3
+"""How many scenes stay ready to be drawn."""
+
+Views = dict[str, tuple[np.ndarray, np.ndarray]]
+"""For each camera a picture, uint8 (HEIGHT, WIDTH, 3), and its labels, uint8 (HEIGHT, WIDTH): 0 for the
+table, i + 1 for the scene's item i. The top row comes first."""
+
+
+class TableRenderer:
+    """Draws scenes; belongs to the process and thread that drew first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """How many images were rendered."""
+        self._process = os.getpid()
+        self._gl: Any = None
+        self._ready: OrderedDict[int, tuple[TableModel, Any, mujoco.MjvScene, mujoco.MjData]] = OrderedDict()
+        self._views: OrderedDict[TableScene, Views] = OrderedDict()
+
+    @staticmethod
+    @cache
+    def shared() -> TableRenderer:
+        """The renderer of this process."""
+        return TableRenderer()
+
+    def still(self, scene: TableScene) -> Views:
+        """A scene as it is written down, untouched by physics: what prompts show."""
+        if scene not in self._views:
+            built = build(scene)
+            self._views[scene] = self.draw(built, built.model.qpos0)
+            while len(self._views) > 64:
+                self._views.popitem(last=False)
+        self._views.move_to_end(scene)
+        return self._views[scene]
+
+    def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
+        """A built scene with its joints at given positions."""
+        context, scene, data = self._opened(built)
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(built.model, data)
+        mujoco.mj_camlight(built.model, data)
+        viewport = mujoco.MjrRect(0, 0, WIDTH, HEIGHT)
+        views: Views = {}
+        for name in VIEWS:
+            camera = mujoco.MjvCamera()
+            camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+            camera.fixedcamid = built.model.camera(name).id
+            mujoco.mjv_updateScene(
+                built.model, data, _OPTIONS, None, camera, mujoco.mjtCatBit.mjCAT_ALL, scene
+            )
+            colour, index = (np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8) for _ in range(2))
+            for segmented, target in ((False, colour), (True, index)):
+                scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
+                scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
+                mujoco.mjr_render(viewport, scene, context)
+                mujoco.mjr_readPixels(target, None, viewport, context)
+            self.count += 1
+            views[name] = (colour[::-1].copy(), _labels(built, scene, index[::-1]))
+        return views
+
+    def _opened(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
+        if self._process != os.getpid():
+            raise RenderingError(
+                "this process was forked from one that had drawn pictures, and GL does not survive that: "
+                "start processes with multiprocessing's 'spawn'"
+            )
+        if self._gl is None:
+            self._gl = gl.context(WIDTH, HEIGHT)
+        self._gl.make_current()
+        if id(built) not in self._ready:
+            while len(self._ready) >= MAX_READY_SCENES:
+                self._ready.popitem(last=False)[1][1].free()
+            context = mujoco.MjrContext(built.model, mujoco.mjtFontScale.mjFONTSCALE_50)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+            scene = mujoco.MjvScene(built.model, maxgeom=1000)
+            scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+            scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+            # `built` is kept with it, so that its id stays its own.
+            self._ready[id(built)] = (built, context, scene, mujoco.MjData(built.model))
+        self._ready.move_to_end(id(built))
+        return self._ready[id(built)][1:]
+
+
+def table_point(across: float, down: float) -> tuple[float, float]:
+    """Where on the table, metres, a point of the top view lies, given as shares of its width and height."""
+    middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
+    width = EXTENT["top"] * WIDTH / HEIGHT
+    return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
+
+
+def _labels(built: TableModel, scene: mujoco.MjvScene, picture: np.ndarray) -> np.ndarray:
+    label = np.zeros(scene.ngeom + 1, dtype=np.uint8)
+    for geom in scene.geoms[: scene.ngeom]:
+        if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+            label[geom.segid + 1] = built.owner[geom.objid] + 1
+    index = picture.astype(np.int32) @ (1, 2**8, 2**16)
+    return np.asarray(label[np.clip(index, 0, scene.ngeom)])
+
+
+def _options() -> mujoco.MjvOption:
+    options = mujoco.MjvOption()
+    options.geomgroup[:] = 0
+    for group in (TABLE_GROUP, SOLID_GROUP, FLAT_GROUP):
+        options.geomgroup[group] = 1
+    assert not options.geomgroup[HIDDEN_GROUP]
+    return options
+
+
+_OPTIONS = _options()
+
+
+PAPER, INK = (250, 250, 248), (25, 25, 30)
+LINE, GAP = 22, 6
+
+
+def draw_prompt(prompt: Prompt, most: int) -> Image.Image:
+    """Words and pictures in the order they are read, in as many lines as it takes, ``most`` pixels wide."""
+    font = ImageFont.load_default(15)
+    parts: list[str | Image.Image] = []
+    for segment in prompt.segments:
+        parts += segment.split() if isinstance(segment, str) else [_draw_picture(segment)]
+    lines: list[list[tuple[int, str | Image.Image]]] = [[]]
+    x = 0
+    for part in parts:
+        width = int(font.getlength(part)) if isinstance(part, str) else part.width
+        if x + width > most and lines[-1]:
+            lines.append([])
+            x = 0
+        lines[-1].append((x, part))
+        x += width + GAP
+    heights = [max([LINE, *(p.height + GAP for _, p in line if not isinstance(p, str))]) for line in lines]
+    block = Image.new("RGB", (most, sum(heights)), PAPER)
+    pen = ImageDraw.Draw(block)
+    y = 0
+    for line, height in zip(lines, heights, strict=True):
+        for x, part in line:
+            if isinstance(part, str):
+                pen.text((x, y + (height - LINE) // 2), part, INK, font)
+            else:
+                block.paste(part, (x, y + (height - GAP - part.height) // 2))
+        y += height
+    return block
+
+
+def _draw_picture(picture: Picture) -> Image.Image:
+    """An object cut out, from the front and from above; a table likewise, whole."""
+    views = render_picture(picture)
+    if picture.kind == "scene":
+        both = Image.fromarray(np.vstack([views[camera][0] for camera in VIEWS]))
+        return both.resize((int(0.7 * both.width), int(0.7 * both.height)), Image.Resampling.LANCZOS)
+    cut = []
+    for camera in VIEWS:
+        colour, labels = views[camera]
+        rows, columns = np.nonzero(labels)
+        middle = int(columns.min() + columns.max()) // 2 if len(columns) else WIDTH // 2
+        half = max(20, int(np.ptp(columns)) // 2 + 4) if len(columns) else 20
+        low, high = (max(0, rows.min() - 4), min(HEIGHT, rows.max() + 5)) if len(rows) else (0, 40)
+        cut.append(Image.fromarray(colour[low:high, max(0, middle - half) : middle + half]))
+    height = max(each.height for each in cut)
+    pair = Image.new("RGB", (cut[0].width + cut[1].width + 2, height), PAPER)
+    for x, each in ((0, cut[0]), (cut[0].width + 2, cut[1])):
+        pair.paste(each, (x, (height - each.height) // 2))
+    return pair
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Photograph(Picture):
+    """A picture that was taken elsewhere, and is not drawn."""
+
+    views: Views = field(default_factory=dict, repr=False)
+
+
+def render_picture(picture: Picture) -> Views:
+    """Draw what a prompt shows, or take it as it is."""
+    return picture.views if isinstance(picture, Photograph) else TableRenderer.shared().still(picture.scene)

@@ -1,0 +1,330 @@
+"""What lies on the table: items with a shape, a texture and a pose. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from assay.errors import TaskError, did_you_mean
+
+Profile = Literal["circle", "square", ""]
+_BAR = 0.2
+"""The width of a letter's strokes, as a share of the letter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConvexPiece:
+    """One convex piece of a solid."""
+
+    bottom: np.ndarray
+    """Its lower outline, counter-clockwise, metres, (n, 2)."""
+    top: np.ndarray
+    """Its upper outline, of as many points, (n, 2)."""
+    low: float
+    """The height of its lower face, metres."""
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A shape that can be made of any texture; its origin is the middle of its underside."""
+
+    pieces: tuple[ConvexPiece, ...]
+    flat: bool = False
+    """A marking on the table: seen, but in nobody's way."""
+    container: bool = False
+    profile: Profile = ""
+
+    @property
+    def radius(self) -> float:
+        """The distance of its outermost point from its axis, metres."""
+        points = np.vstack([ring for piece in self.pieces for ring in (piece.bottom, piece.top)])
+        return float(np.linalg.norm(points, axis=1).max())
+
+    @property
+    def height(self) -> float:
+        """Metres."""
+        return max(piece.high for piece in self.pieces)
+
+    @property
+    def half_size(self) -> np.ndarray:
+        """Half of its extent along x and y, metres, (2,)."""
+        points = np.vstack([piece.bottom for piece in self.pieces])
+        return np.asarray(np.abs(points).max(axis=0))
+
+
+def _box(x: float, y: float, width: float, depth: float) -> np.ndarray:
+    """A rectangle around (x, y)."""
+    signs = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+    return np.array([x, y]) + signs * (width / 2, depth / 2)
+
+
+def _stroke(start: Sequence[float], end: Sequence[float], width: float = _BAR) -> np.ndarray:
+    """A bar from one point to another."""
+    a, b = np.asarray(start, float), np.asarray(end, float)
+    along = (b - a) / np.linalg.norm(b - a)
+    side = np.array([-along[1], along[0]]) * width / 2
+    return np.array([a - side, b - side, b + side, a + side])
+
+
+def _regular(corners: int, radius: float = 0.5, turn: float = np.pi / 2) -> np.ndarray:
+    angles = turn + np.arange(corners) * 2 * np.pi / corners
+    return radius * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    return np.asarray(points[ConvexHull(points).vertices])
+
+
+def _annulus(inner: float, outer: float, parts: int) -> list[np.ndarray]:
+    a, b = _regular(parts, outer), _regular(parts, inner)
+    return [np.array([a[i - 1], a[i], b[i], b[i - 1]]) for i in range(parts)]
+
+
+def _star() -> list[np.ndarray]:
+    tips, notches = _regular(5), _regular(5, 0.22, np.pi / 2 + np.pi / 5)
+    return [np.array([(0.0, 0.0), notches[i - 1], tips[i], notches[i]]) for i in range(5)]
+
+
+def _heart() -> list[np.ndarray]:
+    lobe = _regular(14, 0.27)
+    return [_hull(np.vstack([lobe + (side * 0.23, 0.2), [(0, -0.5), (0, 0.2)]])) for side in (-1, 1)]
+
+
+def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[np.ndarray]:
+    """An outline made of bars; north is -x, as the tasks speak of it."""
+    x, y = (width - bar) / 2, (depth - bar) / 2
+    places = {
+        "n": (-x, 0, bar, depth),
+        "s": (x, 0, bar, depth),
+        "w": (0, -y, width, bar),
+        "e": (0, y, width, bar),
+    }
+    return [_box(*places[side]) for side in sides]
+
+
+_LETTERS: dict[str, list[np.ndarray]] = {
+    "letter A": [
+        _stroke((-0.4, -0.5), (0, 0.45)),
+        _stroke((0.4, -0.5), (0, 0.45)),
+        _box(0, -0.15, 0.5, 0.18),
+    ],
+    "letter E": [_box(-0.4, 0, 0.3, 1)] + [_box(0, y, 1, 0.2) for y in (-0.4, 0, 0.4)],
+    "letter G": [
+        _box(-0.39, 0, 0.22, 1),
+        _box(0, 0.4, 1, 0.2),
+        _box(0, -0.4, 1, 0.2),
+        _box(0.4, -0.25, 0.2, 0.5),
+        _box(0.25, -0.08, 0.4, 0.16),
+    ],
+    "letter M": [
+        _box(-0.4, 0, 0.2, 1),
+        _box(0.4, 0, 0.2, 1),
+        _stroke((-0.4, 0.42), (0, -0.1)),
+        _stroke((0.4, 0.42), (0, -0.1)),
+    ],
+    "letter R": [
+        _box(-0.37, 0, 0.26, 1),
+        _box(0, 0.41, 0.9, 0.18),
+        _box(0.37, 0.22, 0.26, 0.5),
+        _box(0, 0.02, 0.9, 0.18),
+        _stroke((0, 0), (0.36, -0.45), 0.25),
+    ],
+    "letter T": [_box(0, 0.39, 1, 0.22), _box(0, 0, 0.24, 1)],
+    "letter V": [_stroke((-0.4, 0.5), (0, -0.42)), _stroke((0.4, 0.5), (0, -0.42))],
+}
+
+_OUTLINES: dict[str, tuple[list[np.ndarray], tuple[float, float, float]]] = {
+    # name: convex pieces in any unit, then the size they are brought to: x, y, height, metres
+    "block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.064)),
+    "shorter block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.027)),
+    "small block": ([_box(0, 0, 1, 1)], (0.03, 0.03, 0.03)),
+    "L-shaped block": ([_box(-0.3, 0, 0.4, 1), _box(0, -0.3, 1, 0.4)], (0.096, 0.096, 0.029)),
+    "letter A": (_LETTERS["letter A"], (0.09, 0.103, 0.033)),
+    "letter E": (_LETTERS["letter E"], (0.065, 0.102, 0.033)),
+    "letter G": (_LETTERS["letter G"], (0.082, 0.105, 0.033)),
+    "letter M": (_LETTERS["letter M"], (0.1, 0.097, 0.031)),
+    "letter R": (_LETTERS["letter R"], (0.075, 0.102, 0.033)),
+    "letter T": (_LETTERS["letter T"], (0.108, 0.108, 0.033)),
+    "letter V": (_LETTERS["letter V"], (0.085, 0.102, 0.033)),
+    "cross": ([_box(0, 0, 1, 0.34), _box(0, 0, 0.34, 1)], (0.096, 0.096, 0.029)),
+    "diamond": ([_regular(4)], (0.12, 0.096, 0.029)),
+    "triangle": ([_regular(3)], (0.108, 0.096, 0.029)),
+    "flower": (
+        [_regular(10, 0.24) + spot for spot in _regular(4, 0.27, 0.0)] + [_regular(4, 0.3)],
+        (0.108, 0.108, 0.033),
+    ),
+    "heart": (_heart(), (0.103, 0.095, 0.033)),
+    "hexagon": ([_regular(6)], (0.094, 0.108, 0.033)),
+    "pentagon": ([_regular(5)], (0.103, 0.098, 0.033)),
+    "star": (_star(), (0.112, 0.109, 0.033)),
+    "ring": (_annulus(0.27, 0.5, 10), (0.096, 0.096, 0.029)),
+    "round": ([_regular(20)], (0.096, 0.096, 0.029)),
+}
+_PROFILES: dict[str, Profile] = {
+    "ring": "circle", "round": "circle", "block": "square", "shorter block": "square", "small block": "square"
+}  # fmt: skip
+
+
+def _prism(outline: np.ndarray, high: float, low: float = 0.0) -> ConvexPiece:
+    return ConvexPiece(outline, outline, low, high)
+
+
+def _extrude(outlines: list[np.ndarray], size: tuple[float, float, float]) -> tuple[ConvexPiece, ...]:
+    points = np.vstack(outlines)
+    low, high = points.min(axis=0), points.max(axis=0)
+    fitted = [(each - (low + high) / 2) / (high - low) * size[:2] for each in outlines]
+    return tuple(_prism(each, size[2]) for each in fitted)
+
+
+def _bowl() -> tuple[ConvexPiece, ...]:
+    foot, rim = _annulus(0.055, 0.062, 12), _annulus(0.088, 0.1, 12)
+    walls = [ConvexPiece(low, high, 0.0, 0.06) for low, high in zip(foot, rim, strict=True)]
+    return (_prism(_regular(12, 0.062), 0.006), *walls)
+
+
+def _pan() -> tuple[ConvexPiece, ...]:
+    wall = [_prism(each, 0.03) for each in _annulus(0.076, 0.085, 12)]
+    return (_prism(_regular(12, 0.085), 0.005), *wall, _prism(_box(0.12, 0, 0.075, 0.026), 0.03, 0.015))
+
+
+def _pallet() -> tuple[ConvexPiece, ...]:
+    beams = [_prism(_box(0, y, 0.21, 0.02), 0.014) for y in (-0.0775, 0, 0.0775)]
+    return (
+        *(_prism(_box(x, 0, 0.034, 0.175), 0.022, 0.014) for x in (-0.088, -0.044, 0, 0.044, 0.088)),
+        *beams,
+    )
+
+
+def _open_box() -> tuple[ConvexPiece, ...]:
+    walls = [_prism(each, 0.045) for each in _bars(0.16, 0.16, 0.006)]
+    return (_prism(_box(0, 0, 0.16, 0.16), 0.003), *walls)
+
+
+def _marking(outlines: list[np.ndarray]) -> Solid:
+    return Solid(tuple(_prism(each, 0.0015) for each in outlines), flat=True)
+
+
+def _container(pieces: tuple[ConvexPiece, ...], profile: Profile, *, flat: bool = False) -> Solid:
+    return Solid(pieces, flat=flat, container=True, profile=profile)
+
+
+SOLIDS: Mapping[str, Solid] = MappingProxyType(
+    {name: Solid(_extrude(*made), profile=_PROFILES.get(name, "")) for name, made in _OUTLINES.items()}
+    | {
+        "bowl": _container(_bowl(), "circle"),
+        "pan": _container(_pan(), "circle"),
+        "pallet": _container(_pallet(), "square"),
+        "frame": _container(_marking(_bars(0.18, 0.18, 0.014)).pieces, "square", flat=True),
+        "container": _container(_open_box(), "square"),
+        "square": _container(_marking(_bars(0.24, 0.24, 0.04)).pieces, "square", flat=True),
+        "three-sided rectangle": _marking(_bars(1.0, 1.0, 0.07, "nwe")),
+        "line": _marking([_box(0, 0, 1.0, 1.0)]),
+    }
+)
+"""Every shape there is, by the words that name it; the last two are one metre wide before they are sized."""
+
+CONTAINERS = tuple(name for name, solid in SOLIDS.items() if solid.container)
+TURNABLE = (*_LETTERS, "heart", "L-shaped block")
+"""Pieces that look different at every yaw."""
+
+
+@cache
+def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Solid:
+    """The shape of that name, stretched along x, y and z. Raises TaskError that says what is valid."""
+    if name not in SOLIDS:
+        raise TaskError(f"there is no shape '{name}': {did_you_mean(name, SOLIDS)}")
+    plain = SOLIDS[name]
+    scale, up = np.array(size[:2]), size[2]
+    pieces = tuple(
+        ConvexPiece(piece.bottom * scale, piece.top * scale, piece.low * up, piece.high * up)
+        for piece in plain.pieces
+    )
+    return Solid(pieces, plain.flat, plain.container, plain.profile)
+
+
+X_LOW, X_HIGH, Y_LOW, Y_HIGH = 0.25, 0.75, -0.5, 0.5
+"""The usable rectangle, metres: x points away from the robot, y sideways."""
+
+
+class Tool(StrEnum):
+    """What the robot holds."""
+
+    SUCTION = "suction"
+    SPATULA = "spatula"
+
+
+@dataclass(frozen=True, slots=True)
+class TableItem:
+    """One thing on the table."""
+
+    name: str
+    """Unique in its scene, e.g. ``dragged_obj``."""
+    shape: str
+    """A name from `shapes.SOLIDS`."""
+    texture: str
+    x: float
+    """Metres."""
+    y: float
+    yaw: float = 0.0
+    """Radians, counter-clockwise seen from above."""
+    z: float = 0.0
+    """The height of its underside, metres."""
+    size: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Factors along its own x, y and z."""
+    fixed: bool = False
+    """Whether it is part of the table: it cannot be moved or picked."""
+
+    @property
+    def solid(self) -> Solid:
+        """Its geometry."""
+        return solid(self.shape, self.size)
+
+    @property
+    def radius(self) -> float:
+        """Of the circle it needs on the table, metres."""
+        return self.solid.radius
+
+    @property
+    def words(self) -> str:
+        """How one would call it: ``tiger letter A``."""
+        return f"{self.texture} {self.shape}"
+
+    def at(self, x: float, y: float, yaw: float | None = None, z: float = 0.0) -> TableItem:
+        """The same thing elsewhere."""
+        return replace(self, x=x, y=y, z=z, yaw=self.yaw if yaw is None else yaw)
+
+
+@dataclass(frozen=True, slots=True)
+class TableScene:
+    """Everything that stands on the table, in the order in which policies see it."""
+
+    items: tuple[TableItem, ...]
+    tool: Tool = Tool.SUCTION
+    table: bool = True
+    """Whether the table is drawn; without it things stand in a white nowhere."""
+
+    def __post_init__(self) -> None:
+        names = [item.name for item in self.items]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise TaskError(f"the scene has more than one item '{twice}'; names are unique")
+
+    def item(self, name: str) -> TableItem:
+        """The item of that name."""
+        return self.items[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Where in the order the item of that name is. Raises TaskError if there is none."""
+        for index, item in enumerate(self.items):
+            if item.name == name:
+                return index
+        valid = ", ".join(item.name for item in self.items)
+        raise TaskError(f"the scene has no item '{name}'; it has: {valid}")

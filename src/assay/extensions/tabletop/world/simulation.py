@@ -1,0 +1,269 @@
+"""The table in motion: pick-and-place and push, each one action of two poses, carried out by contact."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from assay.errors import ActionError
+from assay.extensions.tabletop.world.model import BLADE, SOLID_GROUP, build
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.render import TableRenderer
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
+from assay.sim.bare_mujoco import mujoco
+
+ACTION_SIZE = 12
+"""Two poses: x and y in metres, and a quaternion (w, x, y, z) of which the yaw counts."""
+
+CRUISE = 0.32
+"""The height at which the tool carries things, metres."""
+_HOVER = 0.16
+"""The height of the blade's middle between pushes, metres: well above what it pushes."""
+_FREE, _DOWN, _PUSH = 2.5, 0.4, 0.35
+"""Speeds of the tool, metres per second: through free space, down to the table, when pushing."""
+_SLOW_BELOW = 0.10
+"""What is held comes down slowly over its last stretch, metres."""
+BEHIND, SHORT = 0.02, 0.05
+"""A push begins that far behind its first pose and ends that far before its second, metres."""
+_MOST_LOWERING = 40
+"""Steps that the blade, which lags behind, has to come down; something may lie below it."""
+_STILL = 0.005
+_MOST_SETTLING = 400
+_GLANCE = 10
+"""Steps between two entries of a trail."""
+
+
+class ActionEffect(StrEnum):
+    """What became of an action."""
+
+    MOVED = "moved"
+    """Something was carried, or the blade pushed from pose to pose."""
+    NOTHING = "nothing"
+    """Both poses were the same, or too near for a push: nothing was asked for, and nothing was done."""
+    MISSED = "missed"
+    """There was nothing to pick: the bare table, or something fixed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActionReport:
+    """What an action did."""
+
+    effect: ActionEffect
+    held: int
+    """The item that was carried; -1 for none."""
+    clipped: bool
+    """Whether a pose lay outside the workspace and was brought to its edge."""
+    trail: np.ndarray
+    """Where every item was, every few steps until all was still: x, y, yaw, (times, items, 3)."""
+
+
+def action(pick: tuple[float, float], place: tuple[float, float], turn: float = 0.0) -> np.ndarray:
+    """The action that goes from one place to another and turns by ``turn`` radians on the way, (12,)."""
+    return np.array([*pick, 1.0, 0, 0, 0, *place, np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
+
+
+def parse_action(given: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool]:
+    """Both positions within the workspace, the turn, and whether anything was outside. Raises ActionError."""
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ActionError(f"an action is {ACTION_SIZE} numbers, not {given!r}"[:200]) from None
+    if values.shape != (ACTION_SIZE,):
+        raise ActionError(
+            f"an action of shape {values.shape} is not possible: ({ACTION_SIZE},), two poses of x, y and a "
+            "quaternion (w, x, y, z)"
+        )
+    if not np.isfinite(values).all():
+        raise ActionError(
+            f"an action has a value that is not finite at {int(np.argmin(np.isfinite(values)))}"
+        )
+    low, high = np.array([X_LOW, Y_LOW]), np.array([X_HIGH, Y_HIGH])
+    first, second = values[0:2], values[6:8]
+    inside = [np.clip(each, low, high) for each in (first, second)]
+    clipped = bool((inside[0] != first).any() or (inside[1] != second).any())
+    turn = 2 * (np.arctan2(values[11], values[8]) - np.arctan2(values[5], values[2]))
+    return inside[0], inside[1], float(turn), clipped
+
+
+class TableSimulation:
+    """One scene that can be acted on."""
+
+    def __init__(self, scene: TableScene) -> None:
+        self.scene = scene
+        self._built = build(scene)
+        self._model = self._built.model
+        self._data = mujoco.MjData(self._model)
+        self._free = np.flatnonzero(self._built.dofs >= 0)
+        dofs = self._built.dofs[self._free]
+        self._speeds = (dofs[:, None] + np.arange(3)).ravel()
+        self._trail: list[np.ndarray] = []
+        self._clock = 0
+        self.actions = 0
+        """How many actions were carried out."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Put everything back to the scene, and let it come to rest."""
+        mujoco.mj_resetData(self._model, self._data)
+        self.actions = self._clock = 0
+        self._settle()
+
+    def poses(self) -> np.ndarray:
+        """Where the items are: x, y in metres, yaw in radians, (items, 3)."""
+        bodies = self._built.bodies
+        turns = self._data.xmat[bodies]
+        return np.column_stack([self._data.xpos[bodies, :2], np.arctan2(turns[:, 3], turns[:, 0])])
+
+    def heights(self) -> np.ndarray:
+        """How high the items' origins are, metres, (items,)."""
+        return np.array(self._data.xpos[self._built.bodies, 2])
+
+    def below(self, x: float, y: float) -> tuple[int, float]:
+        """What a tip coming down would touch: the item, or -1 for the table, and how high that is."""
+        groups = np.zeros(6, dtype=np.uint8)
+        groups[SOLID_GROUP] = 1
+        geom = np.array([-1], dtype=np.int32)
+        start, down = np.array([x, y, CRUISE]), np.array([0.0, 0.0, -1.0])
+        distance = mujoco.mj_ray(self._model, self._data, start, down, groups, 1, -1, geom)
+        return (-1, 0.0) if distance < 0 else (int(self._built.owner[geom[0]]), CRUISE - float(distance))
+
+    def step(self, given: np.ndarray) -> ActionReport:
+        """Carry out one action. Raises ActionError for a wrong shape or a value that is not finite."""
+        first, second, turn, clipped = parse_action(given)
+        self._trail = []
+        self.actions += 1
+        if np.allclose(first, second) and np.isclose(np.cos(turn), 1.0):
+            return ActionReport(ActionEffect.NOTHING, -1, clipped, self.poses()[None])
+        if self.scene.tool is Tool.SUCTION:
+            held = self._pick_and_place(first, second, turn)
+            effect = ActionEffect.MISSED if held < 0 else ActionEffect.MOVED
+        else:
+            held = -1
+            effect = ActionEffect.MOVED if self._push(first, second) else ActionEffect.NOTHING
+        self._settle()
+        self._glance()
+        return ActionReport(effect, held, clipped, np.array(self._trail))
+
+    def foresee(self, given: np.ndarray) -> np.ndarray:
+        """The trail that an action would leave, (times, items, 3); the table stays as it is."""
+        real = self._data, self._clock, self.actions
+        self._data = copy.copy(self._data)
+        try:
+            return self.step(given).trail
+        finally:
+            self._data, self._clock, self.actions = real
+
+    def observe(self) -> TableObservation:
+        """What a policy gets to see now."""
+        return TableObservation(
+            self.actions, self.scene, self._built, self._data.qpos.copy(), TableRenderer.shared()
+        )
+
+    def _pick_and_place(self, first: np.ndarray, second: np.ndarray, turn: float) -> int:
+        item, top = self.below(*first)
+        if item < 0 or self._built.welds[item] < 0:
+            return -1
+        self._data.mocap_pos[0] = (*first, top)
+        self._data.mocap_quat[0] = (1.0, 0.0, 0.0, 0.0)
+        self._tie(item)
+        self._move((*first, CRUISE), 0.0, _FREE)
+        self._move((*second, CRUISE), turn, _FREE)
+        self._move((*second, top + _SLOW_BELOW), turn, _FREE, until_touch=item)
+        self._move((*second, 0.0), turn, _DOWN, until_touch=item)
+        self._steps(4)
+        self._data.eq_active[self._built.welds[item]] = 0
+        return item
+
+    def _push(self, first: np.ndarray, second: np.ndarray) -> bool:
+        """Push; tells whether the poses are far enough from each other for that."""
+        way = second - first
+        length = float(np.linalg.norm(way))
+        if length < 1e-9:
+            return False
+        way = way / length
+        start, end = first - BEHIND * way, second - SHORT * way
+        yaw = float(np.arctan2(way[1], way[0]))
+        height, data = 0.005 + BLADE[2], self._data
+        self._jump((*start, _HOVER), yaw)
+        self._move((*start, height), yaw, _FREE)
+        for _ in range(_MOST_LOWERING):
+            if data.qpos[-5] < height + 0.002:
+                break
+            self._steps(1)
+        pushes = bool((end - start) @ way > 0)
+        if pushes:
+            self._move((*end, height), yaw, _PUSH)
+            self._steps(4)
+        self._move((*data.mocap_pos[0, :2], _HOVER), yaw, _FREE)
+        return pushes
+
+    def _tie(self, item: int) -> None:
+        """Fix an item to the tool where it is."""
+        model, data, weld = self._model, self._data, self._built.welds[item]
+        body = self._built.bodies[item]
+        inverse, place, turn = np.zeros(4), np.zeros(3), np.zeros(4)
+        mujoco.mju_negQuat(inverse, data.mocap_quat[0])
+        mujoco.mju_rotVecQuat(place, data.xpos[body] - data.mocap_pos[0], inverse)
+        mujoco.mju_mulQuat(turn, inverse, data.xquat[body])
+        model.eq_data[weld, 0:3] = 0.0
+        model.eq_data[weld, 3:6] = place
+        model.eq_data[weld, 6:10] = turn
+        model.eq_data[weld, 10] = 1.0
+        data.eq_active[weld] = 1
+
+    def _jump(self, position: tuple[float, ...], yaw: float) -> None:
+        """Put the free blade somewhere above the table; nothing is there to be hit."""
+        data = self._data
+        data.mocap_pos[0] = position
+        data.mocap_quat[0] = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
+        data.qpos[-7:] = (*position, *data.mocap_quat[0])
+        data.qvel[-6:] = 0.0
+
+    def _move(self, goal: tuple[float, ...], yaw: float, speed: float, *, until_touch: int = -1) -> None:
+        """Move the tool in a straight line, turning on the way, until it is there or its load touches."""
+        data = self._data
+        start, end = data.mocap_pos[0].copy(), np.array(goal)
+        was = 2 * np.arctan2(data.mocap_quat[0, 3], data.mocap_quat[0, 0])
+        by = (yaw - was + np.pi) % (2 * np.pi) - np.pi
+        distance = max(float(np.linalg.norm(end - start)), 0.1 * abs(by))
+        count = int(np.ceil(distance / (speed * self._model.opt.timestep)))
+        for number in range(1, count + 1):
+            share = number / count
+            half = (was + share * by) / 2
+            data.mocap_pos[0] = start + share * (end - start)
+            data.mocap_quat[0] = (np.cos(half), 0.0, 0.0, np.sin(half))
+            self._steps(1)
+            if until_touch >= 0 and self._touches(until_touch):
+                return
+
+    def _steps(self, count: int) -> None:
+        for _ in range(count):
+            mujoco.mj_step(self._model, self._data)
+            self._clock += 1
+            if self._clock % _GLANCE == 0:
+                self._glance()
+
+    def _glance(self) -> None:
+        self._trail.append(self.poses())
+
+    def _touches(self, item: int) -> bool:
+        """Whether an item is in contact with anything."""
+        contacts = self._data.contact
+        if not len(contacts.dist):
+            return False
+        mine = self._built.owner[contacts.geom] == item
+        return bool((mine[:, 0] != mine[:, 1]).any())
+
+    def _settle(self) -> None:
+        """Go on until everything is still."""
+        if not len(self._free):
+            mujoco.mj_forward(self._model, self._data)
+            return
+        for _ in range(_MOST_SETTLING // 5):
+            self._steps(5)
+            if np.abs(self._data.qvel[self._speeds]).max() < _STILL:
+                break
+        mujoco.mj_forward(self._model, self._data)

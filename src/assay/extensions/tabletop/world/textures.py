@@ -1,0 +1,153 @@
+"""What things look like: flat colours and patterns, made by arithmetic."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+
+from assay.errors import TaskError, did_you_mean
+from assay.support.streams import stream
+
+SIDE = 64
+"""Pixels along a texture; one texture covers `SPAN` metres of an object."""
+SPAN = 0.1
+
+COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
+    {
+        "blue": (78, 121, 167),
+        "red": (255, 87, 89),
+        "green": (89, 169, 79),
+        "orange": (242, 142, 43),
+        "yellow": (237, 201, 72),
+        "purple": (176, 122, 161),
+        "pink": (255, 157, 167),
+        "cyan": (118, 183, 178),
+        "olive": (128, 128, 0),
+    }
+)
+GREY = "grey"
+"""The look of an object in a prompt that is named by its shape alone."""
+_NEUTRAL = (186, 176, 172)
+_FIVE = ("red", "yellow", "green", "blue", "purple")
+_V, _U = np.mgrid[0:SIDE, 0:SIDE] / SIDE
+
+
+def _two(where: np.ndarray, one: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
+    return np.where(np.asarray(where)[..., None], one, other)
+
+
+def _blend(share: np.ndarray, one: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
+    weight = np.clip(share, 0, 1)[..., None]
+    return np.asarray(weight * one + (1 - weight) * other)
+
+
+def _noise(name: str, coarse: int) -> np.ndarray:
+    """Smooth noise that repeats at the edges, 0 to 1, (SIDE, SIDE)."""
+    rng = stream("texture", name)
+    total = np.zeros((SIDE, SIDE))
+    for fx in range(-coarse, coarse + 1):
+        for fy in range(-coarse, coarse + 1):
+            strength = rng.normal() / (1.0 + fx * fx + fy * fy) ** 0.7
+            total += strength * np.cos(2 * np.pi * (fx * _U + fy * _V + rng.random()))
+    low, high = np.percentile(total, (2, 98))
+    return np.asarray(np.clip((total - low) / (high - low), 0, 1))
+
+
+def _spots(count: int, radius: float) -> np.ndarray:
+    u, v = (_U * count) % 1 - 0.5, (_V * count) % 1 - 0.5
+    return np.asarray(np.hypot(u, v) < radius)
+
+
+def _swirl(colour: str) -> np.ndarray:
+    u, v = _U - 0.5, _V - 0.5
+    wave = np.sin(22 * np.hypot(u, v) + 3 * np.arctan2(v, u))
+    return _blend(0.5 + 0.8 * wave, COLOURS[colour], (245, 240, 235))
+
+
+def _paisley(colour: str) -> np.ndarray:
+    u, v = (_U * 3) % 1 - 0.5, (_V * 3) % 1 - 0.5
+    drop = np.hypot(u - 0.2 * v, v) * (1 + 0.8 * np.sin(np.arctan2(v, u)))
+    return _two((drop < 0.16) | ((drop > 0.26) & (drop < 0.36)), (250, 246, 236), COLOURS[colour])
+
+
+def _bricks() -> np.ndarray:
+    row = np.floor(_V * 4)
+    mortar = ((_V * 4) % 1 < 0.16) | ((_U * 2 + 0.5 * (row % 2)) % 1 < 0.09)
+    return _two(mortar, (214, 206, 196), (158, 70, 52))
+
+
+def _tiles() -> np.ndarray:
+    grout = ((_U * 3) % 1 < 0.1) | ((_V * 3) % 1 < 0.1)
+    return _two(grout, (70, 90, 100), (196, 222, 226))
+
+
+def _wood() -> np.ndarray:
+    rings = np.sin(2 * np.pi * (5 * _V + 0.9 * _noise("wood", 2)))
+    return _blend(0.5 + 0.5 * rings, (176, 122, 70), (122, 78, 40))
+
+
+def _rainbow() -> np.ndarray:
+    colours = np.array([colorsys.hsv_to_rgb(hue, 0.85, 1.0) for hue in np.linspace(0, 0.85, SIDE)]) * 255
+    return np.broadcast_to(colours[:, None], (SIDE, SIDE, 3))
+
+
+_PICTURES: dict[str, Callable[[], np.ndarray]] = {
+    "brick": _bricks,
+    "tiles": _tiles,
+    "wooden": _wood,
+    "granite": lambda: _blend(_noise("granite", 9), (214, 210, 206), (112, 110, 114)),
+    "plastic": lambda: _blend(_U + _V - 0.5, (226, 238, 244), (150, 176, 196)),
+    "polka dot": lambda: _two(_spots(3, 0.28), (250, 250, 250), (104, 92, 132)),
+    "checkerboard": lambda: _two(
+        (np.floor(_U * 4) + np.floor(_V * 4)) % 2 == 0, (250, 250, 250), (24, 24, 26)
+    ),
+    "tiger": lambda: _two(
+        np.sin(2 * np.pi * (4 * _U + 1.2 * _noise("tiger", 3))) > 0.25, (104, 62, 28), (236, 140, 40)
+    ),
+    "magma": lambda: _blend(_noise("magma", 4) ** 2, (255, 214, 60), (112, 14, 10)),
+    "rainbow": _rainbow,
+}
+
+
+def _stripe(one: str, other: str) -> np.ndarray:
+    return _two(((_U + _V) * 3) % 1 < 0.5, COLOURS[one], COLOURS[other])
+
+
+_TEXTURE_MAKERS: dict[str, Callable[[], np.ndarray]] = (
+    _PICTURES
+    | {f"{a} and {b} stripe": lambda a=a, b=b: _stripe(a, b) for a, b in combinations(_FIVE, 2)}
+    | {
+        f"{a} and {b} polka dot": lambda a=a, b=b: _two(_spots(3, 0.3), COLOURS[b], COLOURS[a])
+        for a, b in combinations(_FIVE, 2)
+    }
+    | {f"{colour} swirl": lambda colour=colour: _swirl(colour) for colour in _FIVE}
+    | {f"{colour} paisley": lambda colour=colour: _paisley(colour) for colour in _FIVE}
+    | {colour: lambda rgb=rgb: np.full((SIDE, SIDE, 3), rgb) for colour, rgb in COLOURS.items()}
+)
+
+TEXTURES = tuple(_TEXTURE_MAKERS)
+"""The 49 looks, in the order that the halves of the field refer to."""
+FIRST_HALF, SECOND_HALF = TEXTURES[:24], TEXTURES[24:]
+TWINNED = tuple(
+    name for name in TEXTURES if name not in _PICTURES and not name.endswith("paisley") and name != "olive"
+)
+"""The 33 looks that exist in a dark version too."""
+DARK = "dark "
+
+
+@cache
+def texture(name: str) -> np.ndarray:
+    """The picture of a look: uint8, (SIDE, SIDE, 3). Raises TaskError that says what is valid."""
+    if name == GREY:
+        return np.full((SIDE, SIDE, 3), _NEUTRAL, dtype=np.uint8)
+    plain = name.removeprefix(DARK)
+    if plain not in _TEXTURE_MAKERS or (plain != name and plain not in TWINNED):
+        valid = [*TEXTURES, *(DARK + each for each in TWINNED), GREY]
+        raise TaskError(f"there is no texture '{name}': {did_you_mean(name, valid)}")
+    picture = np.asarray(_TEXTURE_MAKERS[plain](), dtype=np.float64)
+    return np.clip(picture * (0.5 if plain != name else 1.0), 0, 255).astype(np.uint8)
