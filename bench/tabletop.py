@@ -7,7 +7,11 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from assay.errors import RenderingError
-from assay.extensions.tabletop import Difficulty, Setting, TableOracle, TableSimulation, action, make, play
+from assay.extensions.tabletop.oracle import TableOracle
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.simulation import TableSimulation, action
+from assay.extensions.tabletop.tasks import Setting, make
+from assay.extensions.tabletop.world import play
 from assay.sim import gl
 from bench.figure import Figure
 

@@ -24,9 +24,12 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.episodes import Policy
-from assay.extensions.tabletop import KINDS, Level, Setting, TableOracle, make, play
+from assay.extensions.tabletop.oracle import TableOracle
 from assay.extensions.tabletop.policies.reader.policy import PromptReader
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.tasks import KINDS, Setting, make
 from assay.extensions.tabletop.vima_bridge import play_there
+from assay.extensions.tabletop.world import play
 from assay.support.stats.intervals import wilson_interval
 
 PLAYERS = ("oracle", "reader")

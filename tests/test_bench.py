@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from rich.console import Console
 
-from assay.extensions.tabletop import KINDS
+from assay.extensions.tabletop.tasks import KINDS
 
 
 @pytest.fixture(scope="module")

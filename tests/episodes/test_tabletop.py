@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, horizon, rollout
-from assay.extensions.tabletop import TABLETOP_WORLD, Prompt, TableObservation, action
 from assay.extensions.tabletop.build import VIEWS
+from assay.extensions.tabletop.observation import TableObservation
+from assay.extensions.tabletop.prompt import Prompt
+from assay.extensions.tabletop.simulation import action
+from assay.extensions.tabletop.world import TABLETOP_WORLD
 from assay.policies.registry import load_policy
 
 SPEC = EpisodeSpec("tabletop/T1/L1", 0, "tabletop")

@@ -10,7 +10,7 @@ import pytest
 
 from assay.episodes import WORLDS, EpisodeSpec, Traits, horizon, rollout, task_of, world_name
 from assay.errors import WorldError
-from assay.extensions.tabletop import TableSimulation
+from assay.extensions.tabletop.simulation import TableSimulation
 from assay.policies.registry import load_policy
 from assay.sim import Simulation
 

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import TableTask
+from assay.extensions.tabletop.tasks import TableTask
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.tasks import Atom, Entity, Region, Task
 from assay.tasks.staging import CameraChange

@@ -13,8 +13,8 @@ from assay import tasks
 from assay.episodes import At, Effect, kinds
 from assay.episodes.events import near
 from assay.episodes.senses import Sense
-from assay.extensions.tabletop import make
 from assay.extensions.tabletop import perturb as prompts
+from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.base import Setting
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
 from assay.perturb.catalogue import listed

@@ -6,7 +6,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import KINDS, Effect, Setting, TableOracle, make, play
+from assay.extensions.tabletop.oracle import TableOracle
 from assay.extensions.tabletop.perturb import (
     Gobbledygook,
     OtherInstruction,
@@ -18,6 +18,9 @@ from assay.extensions.tabletop.perturb import (
     Unit,
 )
 from assay.extensions.tabletop.perturb.base import TablePerturbation
+from assay.extensions.tabletop.simulation import Effect
+from assay.extensions.tabletop.tasks import KINDS, Setting, make
+from assay.extensions.tabletop.world import play
 from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
 from assay.perturb.senses import Fog
 

@@ -10,7 +10,7 @@ import pytest
 from assay.episodes import EpisodeSpec, task_of
 from assay.episodes.episode import Outcome
 from assay.experiments import load_experiment
-from assay.extensions.tabletop import TableSimulation
+from assay.extensions.tabletop.simulation import TableSimulation
 from assay.runs.display import condition_table
 from assay.runs.driver import drive
 from assay.runs.local import LocalProcesses

@@ -238,7 +238,7 @@ LIBERO = "libero"
 WORLDS: Registry[World] = Registry(
     "world",
     WorldError,
-    {LIBERO: "assay.sim.world:LIBERO_WORLD", "tabletop": "assay.extensions.tabletop.world:TABLETOP_WORLD"},
+    {LIBERO: "assay.sim.world:LIBERO_WORLD"},
 )
 
 

@@ -141,7 +141,6 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "time_to_success": "timing:TIME_TO_SUCCESS",
             "no_mistakes": "timing:NO_MISTAKES",
             "efficiency": "efficiency:EFFICIENCY",
-            "tabletop": "tabletop.tabletop:TABLETOP",
         }.items()
     },
 )

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from tests.web.conftest import served
 
 from assay.extensions.eqa.annotations import Annotations
 from assay.extensions.eqa.asking.answers import Answer, State, write
@@ -21,7 +22,6 @@ from assay.extensions.eqa.question import LETTERS, Question, load
 from assay.extensions.eqa.reviewing import read_csv
 
 from ..eqa.invented import small_set
-from tests.web.conftest import served
 
 HOSTILE = "<script>document.title='owned'</script>"
 Ask = Callable[..., tuple[int, dict[str, str], str]]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.extensions.tabletop import Item, Progress, PutGoal, SweepGoal, TableScene
-from assay.extensions.tabletop.goals import Put
+from assay.extensions.tabletop.goals import Progress, Put, PutGoal, SweepGoal
+from assay.extensions.tabletop.scene import Item, TableScene
 
 SCENE = TableScene((Item("a", "letter A", "red", 0.3, 0.0), Item("b", "ring", "blue", 0.5, 0.3)))
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from bench.diagnosis import AsRead
 
-from assay.extensions.tabletop import Difficulty
 from assay.extensions.tabletop.experiments import PROMPT_CHANGES
 from assay.extensions.tabletop.measures import tabletop
 from assay.extensions.tabletop.measures.flaw_tests import NothingMore
 from assay.extensions.tabletop.measures.scores import mean_of
 from assay.extensions.tabletop.perturb import Harder
+from assay.extensions.tabletop.pools import Difficulty
 from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
 from assay.measures.findings import Unnoticed
 from assay.measures.rates import Rate

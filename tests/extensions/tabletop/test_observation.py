@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 from assay.errors import RenderingError
-from assay.extensions.tabletop import (
-    Item,
-    Picture,
-    TableObservation,
-    TableScene,
-    TableSimulation,
-    patches,
-    shown,
-)
-from assay.extensions.tabletop.prompt import portrait
+from assay.extensions.tabletop.observation import TableObservation, patches, shown
+from assay.extensions.tabletop.prompt import Picture, portrait
+from assay.extensions.tabletop.scene import Item, TableScene
+from assay.extensions.tabletop.simulation import TableSimulation
 from assay.extensions.tabletop.textures import COLOURS
 
 HIDDEN = Item("hidden", "shorter block", "green", 0.5, 0.0, fixed=True)

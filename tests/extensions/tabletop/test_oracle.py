@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 
 from assay.episodes import EpisodeSpec, Outcome
-from assay.extensions.tabletop import (
-    KINDS,
-    Difficulty,
-    Effect,
-    Prompt,
-    Setting,
-    SweepGoal,
-    TableObservation,
-    TableOracle,
-    action,
-    make,
-    play,
-    settings,
-)
+from assay.extensions.tabletop.goals import SweepGoal
+from assay.extensions.tabletop.observation import TableObservation
+from assay.extensions.tabletop.oracle import TableOracle
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.prompt import Prompt
+from assay.extensions.tabletop.simulation import Effect, action
+from assay.extensions.tabletop.tasks import KINDS, Setting, make, settings
+from assay.extensions.tabletop.world import play
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.tabletop import Item, Picture, Prompt, TableScene
-from assay.extensions.tabletop.prompt import portrait
+from assay.extensions.tabletop.prompt import Picture, Prompt, portrait
+from assay.extensions.tabletop.scene import Item, TableScene
 from assay.tasks import Instruction
 
 A, BOWL = Item("a", "letter A", "tiger", 0.4, 0.1), Item("b", "bowl", "blue", 0.6, 0.1)

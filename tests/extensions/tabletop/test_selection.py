@@ -6,7 +6,9 @@ import pytest
 
 from assay.episodes import world_name
 from assay.errors import TaskError
-from assay.extensions.tabletop import KINDS, Level, Setting, resolve_tables, table_entry
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.selection import resolve_tables, table_entry
+from assay.extensions.tabletop.tasks import KINDS, Setting
 
 
 def test_an_id_names_a_kind_at_a_level_and_the_seed_draws_the_rest():

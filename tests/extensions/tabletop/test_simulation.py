@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from assay.errors import ActionError, TaskError
-from assay.extensions.tabletop import Effect, Item, TableScene, TableSimulation, Tool, action
+from assay.extensions.tabletop.scene import Item, TableScene, Tool
+from assay.extensions.tabletop.simulation import Effect, TableSimulation, action
 
 BOWL = Item("base", "bowl", "tiles", 0.5, 0.25, fixed=True)
 BLOCK = Item("block", "block", "red", 0.4, -0.2)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.tabletop import KINDS, Difficulty, Level, PutGoal, Setting, make, settings
-from assay.extensions.tabletop.pools import HELD_BACK, NEW_CONTAINERS, SET_1, SET_2, parsed
+from assay.extensions.tabletop.goals import PutGoal
+from assay.extensions.tabletop.pools import HELD_BACK, NEW_CONTAINERS, SET_1, SET_2, Difficulty, Level, parsed
 from assay.extensions.tabletop.shapes import CONTAINERS
+from assay.extensions.tabletop.tasks import KINDS, Setting, make, settings
 from assay.extensions.tabletop.textures import TEXTURES, TWINNED
 
 

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from assay.errors import ActionError, PolicyError, TaskError
-from assay.extensions.tabletop import Setting, action, play
-from assay.extensions.tabletop import make as make_task
 from assay.extensions.tabletop.perturb import Paraphrase
 from assay.extensions.tabletop.policies.reader.policy import PromptReader
 from assay.extensions.tabletop.policies.vima import VimaPolicy, to_table, to_vima
+from assay.extensions.tabletop.simulation import action
+from assay.extensions.tabletop.tasks import Setting
+from assay.extensions.tabletop.tasks import make as make_task
 from assay.extensions.tabletop.vima_bridge import make, play_there, prompt_of
+from assay.extensions.tabletop.world import play
 
 
 class SecondIntoFirst:

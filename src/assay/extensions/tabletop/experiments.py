@@ -9,7 +9,6 @@ from typing import Literal
 from assay.episodes import EpisodeSpec, Label, Perturbation
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.extensions.tabletop import Difficulty, TableEntry
 from assay.extensions.tabletop.perturb import (
     Gobbledygook,
     Harder,
@@ -22,7 +21,8 @@ from assay.extensions.tabletop.perturb import (
     Unit,
 )
 from assay.extensions.tabletop.perturb.base import TablePerturbation
-from assay.extensions.tabletop.pools import parsed
+from assay.extensions.tabletop.pools import Difficulty, parsed
+from assay.extensions.tabletop.selection import TableEntry
 from assay.extensions.tabletop.world import TABLETOP_WORLD
 
 WORLD = "tabletop"

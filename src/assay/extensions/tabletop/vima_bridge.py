@@ -16,26 +16,15 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec, Perturbation, Policy
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.tabletop import (
-    KINDS,
-    Difficulty,
-    Item,
-    Level,
-    ObjectTokens,
-    Prompt,
-    Setting,
-    TableEnv,
-    TableScene,
-    Tool,
-    object_tokens,
-    patches,
-)
-from assay.extensions.tabletop import make as make_task
 from assay.extensions.tabletop.build import VIEWS
-from assay.extensions.tabletop.observation import Photograph
+from assay.extensions.tabletop.observation import ObjectTokens, Photograph, object_tokens, patches
 from assay.extensions.tabletop.policies.vima import HIGH, LOW, assets, meta_info, observed, to_table, to_vima
-from assay.extensions.tabletop.prompt import PLACEHOLDER
-from assay.extensions.tabletop.world import PACK
+from assay.extensions.tabletop.pools import Difficulty, Level
+from assay.extensions.tabletop.prompt import PLACEHOLDER, Prompt
+from assay.extensions.tabletop.scene import Item, TableScene, Tool
+from assay.extensions.tabletop.tasks import KINDS, Setting
+from assay.extensions.tabletop.tasks import make as make_task
+from assay.extensions.tabletop.world import PACK, TableEnv
 from assay.perturb import apply_perturbations
 from assay.support.streams import stream
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.model_server import ModelServer, Reply
 
 from assay.extensions.eqa.asking.models import Settings
 from assay.extensions.eqa.question import LETTERS, Question, load
 
-from tests.model_server import ModelServer, Reply
 from ..invented import small_set
 
 

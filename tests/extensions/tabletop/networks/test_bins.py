@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import action
 from assay.extensions.tabletop.networks.bins import BINS, from_bins, middles, nearest, shares, to_bins
+from assay.extensions.tabletop.simulation import action
 
 
 @pytest.mark.parametrize("turn", [0.0, -np.pi / 6, np.pi / 2, -2.6, 3.1, -3.14])

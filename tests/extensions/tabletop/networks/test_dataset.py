@@ -7,7 +7,6 @@ import pytest
 
 from assay.errors import TaskError
 from assay.extensions.learn.demonstrations.errors import DemonstrationError
-from assay.extensions.tabletop import Setting, TableSimulation, action, make, play
 from assay.extensions.tabletop.networks.bins import to_bins
 from assay.extensions.tabletop.networks.dataset import STRANGE, Vocabulary, batched, load
 from assay.extensions.tabletop.networks.demos import (
@@ -23,6 +22,9 @@ from assay.extensions.tabletop.networks.demos import (
 from assay.extensions.tabletop.networks.history import LATEST, History
 from assay.extensions.tabletop.networks.teacher import Teacher
 from assay.extensions.tabletop.networks.tokens import Form, seen, segments
+from assay.extensions.tabletop.simulation import TableSimulation, action
+from assay.extensions.tabletop.tasks import Setting, make
+from assay.extensions.tabletop.world import play
 
 
 def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):

@@ -3,9 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Item, Setting, TableScene, TableSimulation, make
 from assay.extensions.tabletop.networks.pieces import SIDE, bare_table, pieces
 from assay.extensions.tabletop.networks.tokens import Form, Sight, pictured, seen
+from assay.extensions.tabletop.scene import Item, TableScene
+from assay.extensions.tabletop.simulation import TableSimulation
+from assay.extensions.tabletop.tasks import Setting, make
 
 pytestmark = pytest.mark.usefixtures("drawing")
 HEIGHT, WIDTH = 64, 128

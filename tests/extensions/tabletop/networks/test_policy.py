@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.extensions.tabletop import Setting, make, play
 from assay.extensions.tabletop.networks import MODELS, LearnedPolicy
 from assay.extensions.tabletop.networks.models import model
+from assay.extensions.tabletop.tasks import Setting, make
+from assay.extensions.tabletop.world import play
 
 NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Item, TableScene, TableSimulation, action
 from assay.extensions.tabletop.networks.bins import from_bins, nearest, to_bins
 from assay.extensions.tabletop.networks.shift import moved, moved_bins, room
 from assay.extensions.tabletop.networks.tokens import Form, Sight, seen
+from assay.extensions.tabletop.scene import Item, TableScene
+from assay.extensions.tabletop.simulation import TableSimulation, action
 
 pytestmark = pytest.mark.usefixtures("drawing")
 ITEMS = (

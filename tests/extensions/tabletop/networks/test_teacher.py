@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Setting, make, play
 from assay.extensions.tabletop.networks.teacher import Teacher
+from assay.extensions.tabletop.tasks import Setting, make
+from assay.extensions.tabletop.world import play
 
 pytestmark = pytest.mark.usefixtures("drawing")
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Setting, TableSimulation, make
 from assay.extensions.tabletop.networks.tokens import Form, pictured, seen, segments, words
+from assay.extensions.tabletop.simulation import TableSimulation
+from assay.extensions.tabletop.tasks import Setting, make
 
 pytestmark = pytest.mark.usefixtures("drawing")
 

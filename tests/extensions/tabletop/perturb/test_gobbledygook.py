@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from assay.extensions.tabletop import KINDS, Setting, TableTask, make
 from assay.extensions.tabletop.perturb import Gobbledygook, Unit
+from assay.extensions.tabletop.tasks import KINDS, Setting, TableTask, make
 from assay.perturb import apply_perturbations
 from assay.perturb.words.rewordings.gobbledygook import sub_words, token_count
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.extensions.tabletop import KINDS, Picture, Setting, TableTask, make
 from assay.extensions.tabletop.perturb import Part, PromptMask
+from assay.extensions.tabletop.prompt import Picture
+from assay.extensions.tabletop.tasks import KINDS, Setting, TableTask, make
 from assay.perturb import apply_perturbations
 
 

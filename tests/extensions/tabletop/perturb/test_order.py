@@ -3,8 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import Difficulty, Setting, TableObservation, TableSimulation, action, make
+from assay.extensions.tabletop.observation import TableObservation
 from assay.extensions.tabletop.perturb import Paraphrase, PermutedObjects
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.simulation import TableSimulation, action
+from assay.extensions.tabletop.tasks import Setting, make
 from assay.perturb import Senses
 
 TASK = make(Setting("T1", 0, difficulty=Difficulty.DISTRACTING))

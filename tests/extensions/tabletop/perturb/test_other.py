@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-from assay.extensions.tabletop import Effect, Level, PutGoal, Setting, TableOracle, TableTask, make, play
+from assay.extensions.tabletop.goals import PutGoal
+from assay.extensions.tabletop.oracle import TableOracle
 from assay.extensions.tabletop.perturb import OtherInstruction
 from assay.extensions.tabletop.perturb.grammar import read
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.simulation import Effect
+from assay.extensions.tabletop.tasks import Setting, TableTask, make
+from assay.extensions.tabletop.world import play
 from assay.perturb import apply_perturbations
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import KINDS, Difficulty, Setting, TableTask, make
 from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, Unit, wordings
 from assay.extensions.tabletop.perturb.grammar import read
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.tasks import KINDS, Setting, TableTask, make
 from assay.perturb import apply_perturbations
 
 FEWEST = 6

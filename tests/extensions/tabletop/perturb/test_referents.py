@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from assay.extensions.tabletop import Difficulty, Item, Prompt, Setting, make
 from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, TextReferents, Unit
-from assay.extensions.tabletop.prompt import portrait
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.prompt import Prompt, portrait
+from assay.extensions.tabletop.scene import Item
+from assay.extensions.tabletop.tasks import Setting, make
 from assay.perturb import apply_perturbations
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Policy
-from assay.extensions.tabletop import Level, Played, Setting, TableOracle, TableTask, make, play
+from assay.extensions.tabletop.oracle import TableOracle
 from assay.extensions.tabletop.perturb import Part, PermutedObjects, PromptMask
 from assay.extensions.tabletop.policies.calibration import (
     FirstObject,
@@ -14,6 +14,9 @@ from assay.extensions.tabletop.policies.calibration import (
     PromptBlind,
     RandomPlaces,
 )
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.tasks import Setting, TableTask, make
+from assay.extensions.tabletop.world import Played, play
 from assay.perturb import apply_perturbations
 
 TASKS = [

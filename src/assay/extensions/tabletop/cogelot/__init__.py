@@ -7,7 +7,6 @@ from functools import partial
 from types import MappingProxyType
 
 from assay.episodes.spec import CONTROL
-from assay.extensions.tabletop import TABLETOP_WORLD, Difficulty
 from assay.extensions.tabletop.cogelot.tables import (
     ORIGINAL,
     PERMUTED,
@@ -16,6 +15,8 @@ from assay.extensions.tabletop.cogelot.tables import (
     levels_table,
     tasks_tables,
 )
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.world import TABLETOP_WORLD
 from assay.report.papers.base import Paper, PaperRun, PaperSection, exhibit
 
 _ORDER, _MASKED = "order=permuted", "mask=instruction"

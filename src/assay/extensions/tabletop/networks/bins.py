@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.extensions.tabletop import action
 from assay.extensions.tabletop.build import EXTENT
 from assay.extensions.tabletop.render import HEIGHT, WIDTH
 from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.simulation import action
 
 BINS = (50, 100, 50, 100, 72)
 """How many there are for x, y, x, y and the turn. The last one goes round."""

@@ -15,22 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.tabletop import (
-    KINDS,
-    Level,
-    Picture,
-    Setting,
-    TableObservation,
-    TableScene,
-    TableTask,
-    Tool,
-    make,
-    play,
-)
 from assay.extensions.tabletop.networks.teacher import Teacher
 from assay.extensions.tabletop.networks.tokens import Form, Sight, pictured, seen
+from assay.extensions.tabletop.observation import TableObservation
 from assay.extensions.tabletop.perturb import Paraphrase
-from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.prompt import Picture
+from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene, Tool
+from assay.extensions.tabletop.tasks import KINDS, Setting, TableTask, make
+from assay.extensions.tabletop.world import play
 from assay.perturb import apply_perturbations
 from assay.support import processes
 from assay.support.files import replacing

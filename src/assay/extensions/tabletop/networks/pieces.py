@@ -12,11 +12,11 @@ from functools import cache
 
 import numpy as np
 
-from assay.extensions.tabletop import TableScene, patches
 from assay.extensions.tabletop.build import VIEWS
 from assay.extensions.tabletop.networks.tokens import Sight, of_patches
-from assay.extensions.tabletop.observation import PATCH
+from assay.extensions.tabletop.observation import PATCH, patches
 from assay.extensions.tabletop.render import TableRenderer
+from assay.extensions.tabletop.scene import TableScene
 
 SIDE = 8
 """Of a piece, pixels: about six centimetres."""

@@ -9,12 +9,14 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.tabletop import Prompt, TableObservation, Tool
 from assay.extensions.tabletop.networks.bins import from_bins, to_bins
 from assay.extensions.tabletop.networks.dataset import Vocabulary, batched
 from assay.extensions.tabletop.networks.history import History
 from assay.extensions.tabletop.networks.models import MODELS
 from assay.extensions.tabletop.networks.tokens import Sight, seen, segments
+from assay.extensions.tabletop.observation import TableObservation
+from assay.extensions.tabletop.prompt import Prompt
+from assay.extensions.tabletop.scene import Tool
 from assay.policies.learned import require_torch
 from assay.support.streams import stream
 

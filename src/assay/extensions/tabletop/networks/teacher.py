@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from assay.extensions.tabletop import TableObservation, TableOracle
 from assay.extensions.tabletop.build import EXTENT
 from assay.extensions.tabletop.goals import Put
+from assay.extensions.tabletop.observation import TableObservation
+from assay.extensions.tabletop.oracle import TableOracle
 from assay.extensions.tabletop.render import HEIGHT, WIDTH
 from assay.extensions.tabletop.scene import X_HIGH, X_LOW
 

@@ -9,16 +9,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.extensions.tabletop import (
+from assay.extensions.tabletop.build import VIEWS
+from assay.extensions.tabletop.observation import (
     ObjectTokens,
-    Picture,
-    Prompt,
     TableObservation,
     object_tokens,
     patches,
     shown,
 )
-from assay.extensions.tabletop.build import VIEWS
+from assay.extensions.tabletop.prompt import Picture, Prompt
 
 MOST = 32
 """How many places there are in an order; what comes later shares the last one."""

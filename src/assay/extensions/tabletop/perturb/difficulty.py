@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.extensions.tabletop import Difficulty, TableTask, make
 from assay.extensions.tabletop.perturb.base import TablePerturbation
+from assay.extensions.tabletop.pools import Difficulty
+from assay.extensions.tabletop.tasks import TableTask, make
 
 
 @perturbation

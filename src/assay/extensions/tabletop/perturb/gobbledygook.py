@@ -8,10 +8,10 @@ from enum import StrEnum
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.extensions.tabletop import TableTask
 from assay.extensions.tabletop.perturb.base import TablePerturbation
 from assay.extensions.tabletop.perturb.telling import tells
 from assay.extensions.tabletop.prompt import PLACEHOLDER
+from assay.extensions.tabletop.tasks import TableTask
 from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, sub_words
 
 

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import TableTask
 from assay.extensions.tabletop.originals import OPEN, ORIGINALS
 from assay.extensions.tabletop.perturb.wordings import TEMPLATES, WORDS
+from assay.extensions.tabletop.tasks import TableTask
 
 Fields = Mapping[str, tuple[str, ...]]
 """What can stand in each place that a template leaves open."""

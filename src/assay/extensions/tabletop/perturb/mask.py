@@ -9,9 +9,9 @@ from enum import StrEnum
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.extensions.tabletop import Prompt, TableTask
 from assay.extensions.tabletop.perturb.base import TablePerturbation
-from assay.extensions.tabletop.prompt import PLACEHOLDER
+from assay.extensions.tabletop.prompt import PLACEHOLDER, Prompt
+from assay.extensions.tabletop.tasks import TableTask
 
 
 class Part(StrEnum):

@@ -10,11 +10,11 @@ import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import PutGoal, TableTask
-from assay.extensions.tabletop.goals import Goal, Put
+from assay.extensions.tabletop.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.originals import original
 from assay.extensions.tabletop.perturb.base import TablePerturbation
 from assay.extensions.tabletop.perturb.grammar import read
+from assay.extensions.tabletop.tasks import TableTask
 
 _ANGLES = range(30, 151, 30)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
-from assay.extensions.tabletop import TableTask
 from assay.extensions.tabletop.perturb.base import TablePerturbation
 from assay.extensions.tabletop.perturb.grammar import draw_wording
+from assay.extensions.tabletop.tasks import TableTask
 
 
 @perturbation

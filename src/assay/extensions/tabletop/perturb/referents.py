@@ -10,9 +10,10 @@ import numpy as np
 
 from assay.episodes import Change, Effect, perturbation
 from assay.errors import PerturbationError
-from assay.extensions.tabletop import Picture, TableTask
 from assay.extensions.tabletop.perturb.base import TablePerturbation
 from assay.extensions.tabletop.perturb.grammar import capitalise
+from assay.extensions.tabletop.prompt import Picture
+from assay.extensions.tabletop.tasks import TableTask
 from assay.extensions.tabletop.textures import GREY
 
 _DEFINITION = re.compile(r"This is a (\w+) (\{\w+\})\.")

@@ -7,17 +7,14 @@ from dataclasses import replace
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.extensions.tabletop import (
-    Prompt,
-    TableEnv,
-    TableObservation,
-    TableOracle,
-    TableSimulation,
-    action,
-    table_point,
-)
 from assay.extensions.tabletop.goals import Put
+from assay.extensions.tabletop.observation import TableObservation
+from assay.extensions.tabletop.oracle import TableOracle
+from assay.extensions.tabletop.prompt import Prompt
+from assay.extensions.tabletop.render import table_point
 from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.simulation import TableSimulation, action
+from assay.extensions.tabletop.world import TableEnv
 from assay.support.streams import stream
 
 _SAME_PLACE = 1e-6

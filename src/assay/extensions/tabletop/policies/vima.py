@@ -14,9 +14,11 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import ActionError, PolicyError
-from assay.extensions.tabletop import ACTION_SIZE, Picture, Prompt, TableObservation, Tool, shown
 from assay.extensions.tabletop.build import VIEWS
-from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.observation import TableObservation, shown
+from assay.extensions.tabletop.prompt import Picture, Prompt
+from assay.extensions.tabletop.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, Tool
+from assay.extensions.tabletop.simulation import ACTION_SIZE
 
 LOW, HIGH = np.array([X_LOW, Y_LOW], dtype=np.float32), np.array([X_HIGH, Y_HIGH], dtype=np.float32)
 _POSES = ("pose0", "pose1")

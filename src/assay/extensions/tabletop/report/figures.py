@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
-from assay.extensions.tabletop import KINDS
 from assay.extensions.tabletop.measures import LevelScore, Tabletop
 from assay.extensions.tabletop.measures.tabletop import TABLETOP
+from assay.extensions.tabletop.tasks import KINDS
 from assay.measures.result import MeasureError
 from assay.report.figures.forest import Mark, forest, height
 from assay.report.run_report import RunReport

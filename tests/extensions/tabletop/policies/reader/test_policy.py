@@ -5,22 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop import (
-    Effect,
-    Item,
-    Level,
-    Picture,
-    Prompt,
-    Setting,
-    TableScene,
-    make,
-    play,
-    shown,
-)
-from assay.extensions.tabletop.observation import Photograph
+from assay.extensions.tabletop.observation import Photograph, shown
 from assay.extensions.tabletop.perturb import Paraphrase, Part, PermutedObjects, PromptMask, TextReferents
 from assay.extensions.tabletop.policies.reader.perception import has, see, turn_between
 from assay.extensions.tabletop.policies.reader.policy import PromptReader
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.prompt import Picture, Prompt
+from assay.extensions.tabletop.scene import Item, TableScene
+from assay.extensions.tabletop.simulation import Effect
+from assay.extensions.tabletop.tasks import Setting, make
+from assay.extensions.tabletop.world import play
 from assay.perturb import apply_perturbations
 
 SOLVED = ("T1", "T2", "T3", "T6", "T7", "T9", "T11", "T16", "T17")

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.extensions.tabletop import KINDS, Picture, Prompt, Setting, TableTask, make
 from assay.extensions.tabletop.perturb import Gobbledygook, Paraphrase, Part, PromptMask, TextReferents, Unit
 from assay.extensions.tabletop.policies.reader.reading import Named, Request, Told, read, told
+from assay.extensions.tabletop.prompt import Picture, Prompt
+from assay.extensions.tabletop.tasks import KINDS, Setting, TableTask, make
 from assay.perturb import apply_perturbations
 
 ASKED = {

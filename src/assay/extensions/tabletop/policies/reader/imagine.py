@@ -5,22 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.extensions.tabletop import (
-    Item,
-    Level,
-    Prompt,
-    Setting,
-    SweepGoal,
-    TableEnv,
-    TableOracle,
-    TableScene,
-    TableTask,
-    Tool,
-)
-from assay.extensions.tabletop.oracle import idle
+from assay.extensions.tabletop.goals import SweepGoal
+from assay.extensions.tabletop.oracle import TableOracle, idle
 from assay.extensions.tabletop.policies.reader.perception import Thing
 from assay.extensions.tabletop.policies.reader.reading import COUNTS
-from assay.extensions.tabletop.world import PACK
+from assay.extensions.tabletop.pools import Level
+from assay.extensions.tabletop.prompt import Prompt
+from assay.extensions.tabletop.scene import Item, TableScene, Tool
+from assay.extensions.tabletop.tasks import Setting, TableTask
+from assay.extensions.tabletop.world import PACK, TableEnv
 
 _MARGIN = 0.004
 """For what pixels cannot tell, metres."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.extensions.tabletop import Prompt, TableObservation, action, shown
 from assay.extensions.tabletop.build import VIEWS
+from assay.extensions.tabletop.observation import TableObservation, shown
 from assay.extensions.tabletop.oracle import idle
 from assay.extensions.tabletop.policies.reader.imagine import next_push
 from assay.extensions.tabletop.policies.reader.perception import Thing, difference, see
 from assay.extensions.tabletop.policies.reader.planning import Planner, Shown, Step, is_small, sorted_out
 from assay.extensions.tabletop.policies.reader.reading import Request, Told, read, told
+from assay.extensions.tabletop.prompt import Prompt
+from assay.extensions.tabletop.simulation import action
 
 _THERE = 0.045
 """A thing this near to where it was put has been put there, metres."""

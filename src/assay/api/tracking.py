@@ -8,17 +8,48 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from assay.episodes import Episode, EpisodeSpec, Outcome
-from assay.errors import AssayError, one_line
-from assay.extensions.interop.exchange.summary import Summary, summarise
-from assay.extensions.interop.exchange.told import Told
+from assay.errors import AssayError, RunError, did_you_mean, one_line
+from assay.measures.summary import Summary, summarise
 from assay.runs.execute import Observer
 from assay.runs.provenance import DECIDING, IDENTITY
 from assay.runs.store import Store
 from assay.runs.work import Work
 from assay.support.console import say
+from assay.support.extras import require
+from assay.support.plugins import imported, provided
 from assay.support.stats.intervals import wilson_interval
+
+
+class SentEpisodes:
+    """What one tracker was told of a run, in one of its projects."""
+
+    def __init__(self, run: Path, tracker: str, project: str) -> None:
+        self.path = run.with_name(f".{run.name}.{tracker}-{quote(project, safe='')}")
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        self._known = set(lines)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __contains__(self, episode: tuple[str, str]) -> bool:
+        """Whether it was told of an episode, (key, outcome)."""
+        return " ".join(episode) in self._known
+
+    def add(self, key: str, outcome: str) -> None:
+        """It was told."""
+        line = f"{key} {outcome}"
+        self._known.add(line)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    def forget(self) -> None:
+        """It knows nothing."""
+        self._known.clear()
+        self.path.unlink(missing_ok=True)
+
 
 PROJECT = "assay"
 """What dashboards call the project, where nobody says otherwise."""
@@ -151,7 +182,7 @@ class Teller:
         """Begin, or go on, and tell what was recorded and not told."""
         self.tracker = tracker
         self._counts = Counts()
-        self._told = Told(store.path, type(tracker).__name__.lower(), project)
+        self._told = SentEpisodes(store.path, type(tracker).__name__.lower(), project)
         known = tracker.start(about(store, project))
         columns = ("condition", "task", "seed", "outcome", "steps", "seconds", "instruction")
         rows = store.frame().select("key", *columns).rows()
@@ -280,3 +311,13 @@ class Tracked(Observer):
                 f"warning: tracking ended: {reason}; the run goes on (assay export --to tells the rest)",
                 aside=True,
             )
+
+
+def load_tracker(name: str) -> Callable[[], Tracker]:
+    """Load the tracker of a name. Raises RunError if there is none, or its package is not installed."""
+    trackers = provided("tracker")
+    if name not in trackers:
+        raise RunError(f"there is no tracker '{name}': {did_you_mean(name, trackers)}")
+    require(name, f"tracking with {name} needs the package {name}", RunError)
+    tracker: Callable[[], Tracker] = imported(trackers[name])
+    return tracker

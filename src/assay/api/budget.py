@@ -14,7 +14,7 @@ from time import monotonic
 from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
-from assay.extensions.interop.exchange.summary import Summary, summarise
+from assay.measures.summary import Summary, summarise
 from assay.runs.execute import Observer, Options, execute, workers_of
 from assay.runs.planning import certificates, duration, parse_duration, timed
 from assay.runs.store import Store
