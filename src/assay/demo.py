@@ -21,13 +21,13 @@ from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
 from assay.measures.rates import SUCCESS_RATE, Rate
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import between
 from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
-from assay.report.table import Column, Table
-from assay.report.wording import between
 from assay.runs.certificates import Cache, cache_file
 from assay.runs.execute import Observer, Options, make_certificates
 from assay.runs.worker import WorkerConfig

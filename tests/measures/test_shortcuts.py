@@ -7,6 +7,7 @@ import pytest
 
 from assay.measures.result import MeasureError
 from assay.measures.shortcuts import Solved, shortcuts, states
+from assay.measures.views.wording import NOT
 from assay.report.audit import (
     in_words,
     markdown,
@@ -15,7 +16,6 @@ from assay.report.audit import (
     states_table,
     write_figure,
 )
-from assay.report.wording import NOT
 from assay.runs.audit import MEMORY, WORDS, Probe
 
 ORACLE = Probe("oracle", "oracle")

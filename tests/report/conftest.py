@@ -13,10 +13,10 @@ from assay.episodes import Outcome
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
 from assay.episodes.episode import Episode, Happened, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
+from assay.measures.views.style import Drawing
 from assay.perturb import Say
 from assay.report.page import Report
 from assay.report.run_report import RunReport
-from assay.report.style import Drawing
 from assay.runs.store import Store
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"

@@ -10,13 +10,13 @@ import pytest
 
 from assay.measures import Claim, Flaw, Verdict
 from assay.measures.findings import Fall, Unnoticed
+from assay.measures.views.wording import told
 from assay.report.advice import advice
 from assay.report.page import build
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
 from assay.report.summary import key_numbers, sentences
 from assay.report.terminal import summary
-from assay.report.wording import told
 
 TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
 LEVELS = {

@@ -8,6 +8,7 @@ import pytest
 
 from assay.measures import Paths, failures
 from assay.measures.nearness import PAPER, Failures, NearFarRule
+from assay.measures.views.table import Table
 from assay.report.figures.near_far import near_far_types_figure
 from assay.report.near_far import (
     failures_table,
@@ -17,7 +18,6 @@ from assay.report.near_far import (
     thresholds_table,
     types_table,
 )
-from assay.report.table import Table
 from assay.runs.store import Store
 
 

@@ -16,11 +16,11 @@ import pytest
 
 from assay.errors import RunError
 from assay.measures import MeasureError
+from assay.measures.views.wording import methods
 from assay.report.comparison import as_json, compare_runs, compare_suites
 from assay.report.page import Report, build
 from assay.report.run_report import RunReport, named
 from assay.report.summary import banners
-from assay.report.wording import methods
 
 SVG = "{http://www.w3.org/2000/svg}"
 

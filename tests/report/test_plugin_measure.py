@@ -24,11 +24,11 @@ from assay.measures import (
     Verdict,
     measure,
 )
+from assay.measures.views.style import Drawing, draw
+from assay.measures.views.table import Column, Table
 from assay.report.page import build
 from assay.report.run_report import RunReport
 from assay.report.sentences import sentence
-from assay.report.style import Drawing, draw
-from assay.report.table import Column, Table
 from assay.support.stats.intervals import Interval
 
 

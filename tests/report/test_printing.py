@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 import assay as api
 from assay.errors import RunError
-from assay.report.figures.forest import Mark, fits_a_column, forest, height
+from assay.measures.views.forest import Mark, fits_a_column, forest, height
+from assay.measures.views.printing import COLUMN, Print, read_names, readable
+from assay.measures.views.style import WIDTH, Drawing, draw
 from assay.report.main_table import main_table
-from assay.report.printing import COLUMN, Print, read_names, readable
-from assay.report.style import WIDTH, Drawing, draw
 from assay.support.stats.intervals import Interval
 
 Run = Callable[..., Any]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from assay.measures import Flaw, Profile, diagnose, profile
+from assay.measures.views.wording import between, number, points
 from assay.report.sentences import sentence
 from assay.report.summary import key_numbers, sentences
-from assay.report.wording import between, number, points
 from assay.runs.store import Store
 from assay.support.stats.intervals import Interval
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from assay.report.table import Column, Table, latex
+from assay.measures.views.table import Column, Table, latex
 from assay.support.stats.intervals import Interval
 
 TABLE = Table(

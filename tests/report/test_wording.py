@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.report.wording import (
+from assay.measures.views.wording import (
     between,
     counted_in_order,
     listed,

@@ -12,7 +12,7 @@ import pytest
 
 from assay.episodes import Outcome
 from assay.episodes.episode import Episode, no_trajectory
-from assay.report.wording import NOT
+from assay.measures.views.wording import NOT
 from assay.runs.store import Store
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 import assay
 from assay.measures import Measure, MeasureError, Panel, Result, RunData
+from assay.measures.views.style import Drawing, draw
+from assay.measures.views.table import Column, Table
 from assay.report.run_report import RunReport
-from assay.report.style import Drawing, draw
-from assay.report.table import Column, Table
 
 
 @dataclass(frozen=True, slots=True)

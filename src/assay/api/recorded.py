@@ -109,11 +109,11 @@ class Run:
         and tables for a paper: ``width``, ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
         """
         from assay.measures.nearness import near_far_rule
+        from assay.measures.views.printing import Print
         from assay.report.comparison import compare_suites
         from assay.report.for_papers import write_for_papers
         from assay.report.page import build
         from assay.report.papers import write_paper
-        from assay.report.printing import Print
         from assay.report.run_report import RunReport, named
 
         paths = [self.path, *(each.path if isinstance(each, Run) else Path(each) for each in beside)]

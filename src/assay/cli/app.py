@@ -99,13 +99,6 @@ def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
                 yield heading, name, imported(address)
 
 
-for heading, name, command in _commands():
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name, rich_help_panel=heading)
-    else:
-        app.command(name, rich_help_panel=heading)(command)
-
-
 _debugging: list[bool] = []
 """Not empty where all of a traceback is wanted."""
 
@@ -132,7 +125,12 @@ def root(
 
 @cache
 def command_line() -> Any:
-    """Every command with its options, made once in a process: typer takes a tenth of a second for it."""
+    """Build every command with its options, once per process: typer takes a tenth of a second for it."""
+    for heading, name, command in _commands():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=heading)
+        else:
+            app.command(name, rich_help_panel=heading)(command)
     return get_command(app)
 
 

@@ -30,7 +30,7 @@ from assay.runs.seeds import parse_seeds
 from assay.support.console import number_of, output, say, table_of
 
 if TYPE_CHECKING:
-    from assay.report.table import Table
+    from assay.measures.views.table import Table
 
 STATES = "states"
 """What is audited in place of an experiment: initial states."""

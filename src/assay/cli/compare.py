@@ -18,8 +18,8 @@ from assay.support.console import number_of, output, say, styled, table_of
 
 if TYPE_CHECKING:
     from assay.measures.compare import Contrast, Robustness
+    from assay.measures.views.printing import Print
     from assay.report.comparison import Compared
-    from assay.report.printing import Print
 
 
 def compare(
@@ -105,7 +105,7 @@ def _write(compared: Compared, folder: Path, how: Print) -> None:
 
 def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
     """A row for each condition, narrow enough for a terminal, or a pipe."""
-    from assay.report.wording import between, number, p_value, points
+    from assay.measures.views.wording import between, number, p_value, points
 
     heads = ("n", "A %", "B %", "B - A", "95 % interval", "Holm p")
     numbers = [Column(head, justify="right", no_wrap=True) for head in heads]
@@ -126,8 +126,8 @@ def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
 
 def _show_drops(pair: tuple[str, str], found: Sequence[Robustness]) -> None:
     """A row for each condition: both drops, their difference, and what is decided."""
+    from assay.measures.views.wording import between, points
     from assay.report.verdicts import in_a_word
-    from assay.report.wording import between, points
 
     heads = ("A", "B", "B - A", "95 % interval", "B is")
     numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]

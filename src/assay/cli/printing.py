@@ -10,7 +10,7 @@ import typer
 from assay.errors import RunError
 
 if TYPE_CHECKING:
-    from assay.report.printing import Print
+    from assay.measures.views.printing import Print
 
 Out = Annotated[Path | None, typer.Option(help="A folder for tables (LaTeX, CSV, Markdown) and the figure.")]
 FigureFormat = Annotated[
@@ -42,6 +42,6 @@ def print_of(
         return None
     if out is None:
         raise RunError("--figures needs --out DIR")
-    from assay.report.printing import Print
+    from assay.measures.views.printing import Print
 
     return Print.of(figures, width, font, size, names)

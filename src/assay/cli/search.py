@@ -30,7 +30,7 @@ from assay.support.console import number_of, output, say, table_of
 
 if TYPE_CHECKING:
     from assay.api.searches.run import Searched
-    from assay.report.table import Table
+    from assay.measures.views.table import Table
 
 
 def search(

@@ -47,7 +47,7 @@ class Measure(Generic[T_co]):
     >>> def longest(run):
     ...     return Longest(run.frame["steps"].max())
     >>> def table(found, report):
-    ...     from assay.report.table import Column, Table
+    ...     from assay.measures.views.table import Column, Table
     ...     return Table("longest", "Longest episode", (Column("steps", "count"),), ((found.steps,),))
     >>> measure = Measure("longest", "The most control steps.", longest, panels=(Panel("Length", (table,)),))
 

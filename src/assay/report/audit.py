@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from assay.errors import RunError
 from assay.measures.rates import Rate
 from assay.measures.shortcuts import Cell, Shortcuts, Solved, States
-from assay.report.style import FAINT, INK, ORANGE, SHADES
-from assay.report.table import Column, Table, Value
-from assay.report.wording import NOT, between, listed, number, p_phrase, percent, plural, points
+from assay.measures.views.style import FAINT, INK, ORANGE, SHADES
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import NOT, between, listed, number, p_phrase, percent, plural, points
 from assay.runs.audit import KINDS, MEMORY, Probe
 from assay.support.stats.intervals import LEVEL
 

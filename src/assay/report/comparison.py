@@ -12,10 +12,10 @@ import polars as pl
 from assay.errors import RunError
 from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, Contrast, Robustness, compare
 from assay.measures.result import Missing, Result, attempt
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import plural
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
-from assay.report.table import Column, Table
 from assay.report.verdicts import in_a_word, verdicts
-from assay.report.wording import plural
 from assay.runs.about import lateness
 from assay.runs.store import Store
 

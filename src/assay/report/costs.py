@@ -8,10 +8,10 @@ from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures.drops import CHANGES
 from assay.measures.profile import Profile
 from assay.measures.task_changes import TaskChanges
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import between, group_name, listed, natural, p_phrase, percent, points
 from assay.report.evidence_words import change_said
 from assay.report.run_report import RunReport
-from assay.report.table import Column, Table
-from assay.report.wording import between, group_name, listed, natural, p_phrase, percent, points
 from assay.support.stats.significance import SURE
 
 _MOST = 3

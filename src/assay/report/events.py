@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from assay.measures.events import EventOutcome
 from assay.measures.profile import Profile
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import listed, methods
 from assay.report.run_report import RunReport
-from assay.report.table import Column, Table
-from assay.report.wording import listed, methods
 
 ASKS: Mapping[str, str] = MappingProxyType(
     {

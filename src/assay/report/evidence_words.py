@@ -15,7 +15,7 @@ from assay.measures.hypotheses import CalledBy, Onset
 from assay.measures.measure import MEASURES, load
 from assay.measures.memorisation import Calls
 from assay.measures.search import Kind
-from assay.report.wording import between, listed, natural, p_phrase, percent, points
+from assay.measures.views.wording import between, listed, natural, p_phrase, percent, points
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 

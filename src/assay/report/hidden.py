@@ -11,11 +11,11 @@ from assay.episodes.spec import Label
 from assay.measures.progress import Progress
 from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
 from assay.measures.stops import ORDER, Stop
-from assay.report.figures.forest import Mark, fits_a_column, forest, height
+from assay.measures.views.forest import Mark, fits_a_column, forest, height
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import between, group_name, methods, percent, plural
 from assay.report.run_report import RunReport
-from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, percent_axis
-from assay.report.table import Column, Table, Value
-from assay.report.wording import between, group_name, methods, percent, plural
 
 ALL = "all episodes"
 MOST_BARS = 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from assay.report.wording import NOT, number, percent, plural, points
+from assay.measures.views.wording import NOT, number, percent, plural, points
 from assay.support.stats.judgement import Judgement, Line, Verdict
 
 HEADS = ("condition", "pairs", "A %", "B %", "B - A", "interval", "B is")

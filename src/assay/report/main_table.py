@@ -11,7 +11,7 @@ from assay.episodes import CONTROL, Change
 from assay.measures.drops import Drop, drops
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
-from assay.report.table import Column, Table, Value
+from assay.measures.views.table import Column, Table, Value
 from assay.runs.about import lateness
 from assay.runs.store import Store
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.measures.nearness import QUANTILES, WIDEST, Failures, NearFar, NearFarRule
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import natural, number, plural
 from assay.report.run_report import RunReport
-from assay.report.table import Column, Table, Value
-from assay.report.wording import natural, number, plural
 
 SHARES = (
     Column("n", "count"),

@@ -20,9 +20,9 @@ from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.profile import Profile, profile
+from assay.measures.views.wording import listed, plural
 from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
-from assay.report.wording import listed, plural
 from assay.runs.about import lateness
 from assay.runs.certificates.serve import META as REFUSED
 from assay.runs.store import Store

@@ -15,8 +15,8 @@ from assay.measures.evidence import Untested
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.measure import MEASURES
+from assay.measures.views.wording import listed, p_phrase, plural
 from assay.report.evidence_words import change_said, in_which_tasks, rests_on_nonsense, worded
-from assay.report.wording import listed, p_phrase, plural
 
 CLAIMS: Mapping[str, str] = MappingProxyType(
     {

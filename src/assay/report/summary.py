@@ -16,8 +16,7 @@ from assay.measures.nearness import Failures
 from assay.measures.pride import OVERESTIMATION, PRIDE, Overestimation, Pride
 from assay.measures.profile import Profile
 from assay.measures.rates import CONTROLS, SUCCESS_RATE, TASKS, Rate
-from assay.report.run_report import RunReport
-from assay.report.wording import (
+from assay.measures.views.wording import (
     between,
     group_name,
     listed,
@@ -27,6 +26,7 @@ from assay.report.wording import (
     points,
     signed,
 )
+from assay.report.run_report import RunReport
 from assay.support.stats.intervals import Interval
 
 _MOST = 3

@@ -15,9 +15,9 @@ from assay.measures.paraphrase import Grid
 from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
 from assay.measures.timing import NO_MISTAKES, TIME_TO_SUCCESS, Limits
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import group_name, methods, natural, told, turned
 from assay.report.run_report import RunReport
-from assay.report.table import Column, Table, Value
-from assay.report.wording import group_name, methods, natural, told, turned
 
 RATE = (
     Column("successes", "count"),

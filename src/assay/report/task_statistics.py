@@ -14,10 +14,10 @@ from assay.extensions.papers.libero_x.tables import level_rows
 from assay.measures.kinds import label_families
 from assay.measures.result import MeasureError
 from assay.measures.table import atoms
+from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing, draw
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import plural
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.style import FAINT, INK, SERIES, WIDTH, Drawing, draw
-from assay.report.table import Column, Table, Value
-from assay.report.wording import plural
 from assay.tasks.census import Asked, Census, census
 from assay.tasks.labels import COLUMN, read
 

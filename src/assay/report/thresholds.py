@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.profile import Profile
 from assay.measures.thresholds import Threshold, Thresholds, WorstCase
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import NOT, listed, percent, plural
 from assay.report.run_report import RunReport
-from assay.report.table import Column, Table, Value
-from assay.report.wording import NOT, listed, percent, plural
 
 _ENDED = {
     "settled": "",

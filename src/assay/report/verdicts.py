@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robustness
-from assay.report.wording import between, number, p_phrase, percent, plural, points
+from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.support.stats.significance import SURE
 
 Decided = Contrast | Robustness

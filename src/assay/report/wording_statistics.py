@@ -9,12 +9,12 @@ import polars as pl
 
 from assay.measures.paraphrase import ACTIONS, OBJECTS, paraphrases
 from assay.measures.result import MeasureError
+from assay.measures.views.style import Drawing
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import plural, told
 from assay.perturb.words.grid.stats import GridStats, ThingName, Wording, grid_stats, thing_names
 from assay.report.figures.heat_map import distance_map
 from assay.report.papers.base import PaperRun, of_each
-from assay.report.style import Drawing
-from assay.report.table import Column, Table
-from assay.report.wording import plural, told
 
 DISTANCES = {
     "pd": ("Figure 5", "Mean distance PD of the paraphrases of each cell"),

@@ -4,11 +4,11 @@ Starts (task and seed) come in a random order that both policies share, and that
 after those that were there. Of each start some episodes are dealt, at random: one, by default, because episodes of
 one start resemble each other and tell less than as many of different starts.
 
-What is bet on (`support.stats.betting`) is one number for each start: the mean difference of success (0 or 1), or of
-progress (0 to 1), B - A, over the start's episodes that both did without an error. A start counts when both have done
-it and all before it, so the verdict depends neither on workers nor on interruptions. All that is said follows from one
-interval that holds at all times: for all together with a probability of 1 - alpha, and likewise for all conditions at
-once (Bonferroni).
+What is bet on (`assay.support.stats.betting`) is one number for each start: the mean difference of success (0 or 1),
+or of progress (0 to 1), B - A, over the start's episodes that both did without an error. A start counts when both have
+done it and all before it, so the verdict depends neither on workers nor on interruptions. All that is said follows
+from one interval that holds at all times: for all together with a probability of 1 - alpha, and likewise for all
+conditions at once (Bonferroni).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED
-from assay.report.wording import thing
+from assay.measures.views.wording import thing
 from assay.tasks.names import thing_of
 
 

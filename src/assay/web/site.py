@@ -16,10 +16,10 @@ from markupsafe import Markup, escape
 
 from assay import __version__
 from assay.measures.compare import Comparison
+from assay.measures.views.wording import between, p_value, percent, points, thing
 from assay.report.page import build
 from assay.report.rendering import in_page
 from assay.report.run_report import RunReport
-from assay.report.wording import between, p_value, percent, points, thing
 from assay.web.contrast import contrast
 from assay.web.divergence import Divergences
 from assay.web.library import Library, run_address

@@ -11,9 +11,9 @@ import assay
 from assay.extensions.papers.libero_para.cells import action_means, average, category_means, scope_means
 from assay.extensions.papers.libero_para.tables import pride_table, success_table
 from assay.measures.run_data import RunData
+from assay.measures.views.table import Table
 from assay.report.papers import PAPERS, Paper, PaperError, PaperReport, PaperRun, PaperSection, exhibit
 from assay.report.papers.page import build_paper
-from assay.report.table import Table
 from assay.runs.store import Store
 
 LABELS = {

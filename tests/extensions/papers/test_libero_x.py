@@ -18,11 +18,11 @@ from assay.measures.curves import curve
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.timing import within_limit
+from assay.measures.views.table import Table
 from assay.perturb import Say
 from assay.report.papers import PaperError
 from assay.report.papers.base import PaperRun, Part
 from assay.report.papers.page import PaperReport, build_paper
-from assay.report.table import Table
 from assay.runs.store import Store
 from assay.tasks.labels import FAMILIES
 

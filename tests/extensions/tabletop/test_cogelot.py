@@ -9,9 +9,9 @@ import pytest
 
 from assay.extensions.tabletop.cogelot import PER_TASK, TABLES
 from assay.extensions.tabletop.cogelot.published import published
+from assay.measures.views.table import Table
 from assay.report.papers.base import PaperError
 from assay.report.papers.page import PaperReport, build_paper
-from assay.report.table import Table
 
 CONDITIONS = (
     "control",

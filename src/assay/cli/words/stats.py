@@ -89,7 +89,7 @@ def _grid(title: str, found: GridStats, text: Callable[[CellStats], str], *, tot
 
 
 def _number(value: float | None) -> str:
-    from assay.report.wording import number
+    from assay.measures.views.wording import number
 
     return "" if value is None else number(value, 2)
 

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 
 from assay.measures.compare import Aspect, Comparison, Robustness
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import MOST, Mark, fits_a_column, forest, height
-from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis
-from assay.report.wording import between, p_value, plural, points
+from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis
+from assay.measures.views.wording import between, p_value, plural, points
 from assay.support.stats.significance import SURE
 
 

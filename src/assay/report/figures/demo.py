@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from assay.measures.rates import Rate
+from assay.measures.views.style import HALF, Drawing, draw
 from assay.report.figures.paraphrase import cell
-from assay.report.style import HALF, Drawing, draw
 
 
 def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:

@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 from assay.measures.events import EventOutcome
 from assay.measures.result import MeasureError
+from assay.measures.views.forest import Mark, fits_a_column, forest, height
+from assay.measures.views.style import BLUE, FAINT, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.wording import between, methods, percent
 from assay.report.events import by_asking
-from assay.report.figures.forest import Mark, fits_a_column, forest, height
 from assay.report.run_report import RunReport
-from assay.report.style import BLUE, FAINT, WIDTH, Drawing, draw, percent_axis
-from assay.report.wording import between, methods, percent
 
 
 def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:

@@ -12,9 +12,9 @@ from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
 from assay.measures.grounding import NOTHING, Confusion
+from assay.measures.views.style import BLACK, EMPTY, HALF, ORANGE, SHADES, WIDTH, Drawing, draw
+from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.report.run_report import RunReport
-from assay.report.style import BLACK, EMPTY, HALF, ORANGE, SHADES, WIDTH, Drawing, draw
-from assay.report.wording import group_name, percent, plural, thing
 
 MOST = 14
 """Rows, and columns; the others are put together."""

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assay.measures.paraphrase import ACTIONS, OBJECTS
-from assay.report.style import BLACK, EMPTY, SHADES, WIDTH, Drawing, draw
-from assay.report.wording import number
+from assay.measures.views.style import BLACK, EMPTY, SHADES, WIDTH, Drawing, draw
+from assay.measures.views.wording import number
 
 Key = tuple[str, str]
 """An object type and an action type."""

@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 
 from assay.measures.attribution import Attribution
 from assay.measures.memorisation import Index, Memorisation
-from assay.report.figures.forest import Mark, forest, height
-from assay.report.run_report import RunReport
-from assay.report.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis, series
-from assay.report.wording import (
+from assay.measures.views.forest import Mark, forest, height
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis, series
+from assay.measures.views.wording import (
     NOT,
     between,
     listed,
@@ -23,6 +22,7 @@ from assay.report.wording import (
     signed,
     turned,
 )
+from assay.report.run_report import RunReport
 
 
 def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from assay.measures.nearness import WIDEST, Failures, NearFar, TaskFailures
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import CHARACTER, note
+from assay.measures.views.forest import CHARACTER, note
+from assay.measures.views.style import WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.wording import between, natural, percent, plural
 from assay.report.figures.paths import LOOKS, NAMES
 from assay.report.run_report import RunReport
-from assay.report.style import WIDTH, Drawing, draw, percent_axis
-from assay.report.wording import between, natural, percent, plural
 
 Bars = Mapping[str, tuple[int, int, int]]
 """Name -> successes, near and far failures."""

@@ -15,10 +15,8 @@ from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, OBJECTS, Gr
 from assay.measures.pride import Sweep
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import MOST, Mark, forest, height
-from assay.report.figures.heat_map import empty_cell, grid_axes
-from assay.report.run_report import RunReport
-from assay.report.style import (
+from assay.measures.views.forest import MOST, Mark, forest, height
+from assay.measures.views.style import (
     BLACK,
     BLUE,
     EMPTY,
@@ -35,7 +33,19 @@ from assay.report.style import (
     series,
     share_limits,
 )
-from assay.report.wording import between, methods, number, p_phrase, p_value, percent, plural, points, signed
+from assay.measures.views.wording import (
+    between,
+    methods,
+    number,
+    p_phrase,
+    p_value,
+    percent,
+    plural,
+    points,
+    signed,
+)
+from assay.report.figures.heat_map import empty_cell, grid_axes
+from assay.report.run_report import RunReport
 
 _GAP = 0.25
 """Between the grid and its margins, cells."""

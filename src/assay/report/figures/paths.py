@@ -13,10 +13,10 @@ from matplotlib.ticker import MaxNLocator
 
 from assay.measures.nearness import Failures
 from assay.measures.result import MeasureError
+from assay.measures.views.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, printing
+from assay.measures.views.wording import natural, number
 from assay.report.run_report import RunReport
 from assay.report.sampled_paths import EACH, POINTS, TaskPaths
-from assay.report.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, printing
-from assay.report.wording import natural, number
 
 TASKS = 3
 """Tasks whose failures are drawn: those with the most."""

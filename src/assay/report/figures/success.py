@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from assay.measures.drops import Drop
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import MOST, Mark, fits_a_column, forest, height
-from assay.report.run_report import RunReport
-from assay.report.style import (
+from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
+from assay.measures.views.style import (
     BLUE,
     FAINT,
     HALF,
@@ -26,7 +25,8 @@ from assay.report.style import (
     points_axis,
     series,
 )
-from assay.report.wording import between, group_name, natural, p_value, percent, plural, points
+from assay.measures.views.wording import between, group_name, natural, p_value, percent, plural, points
+from assay.report.run_report import RunReport
 from assay.tasks.labels import family_order, label_order
 
 SURE = 0.05

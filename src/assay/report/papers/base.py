@@ -20,8 +20,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from assay.errors import AssayError
 from assay.measures.result import MeasureError, Missing
 from assay.measures.run_data import RunData
-from assay.report.style import Drawing
-from assay.report.table import Table
+from assay.measures.views.style import Drawing
+from assay.measures.views.table import Table
 from assay.support.plugins import Registry
 
 P = ParamSpec("P")

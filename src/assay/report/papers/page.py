@@ -10,11 +10,11 @@ from pathlib import Path
 from assay import __version__
 from assay.episodes import Outcome
 from assay.measures.run_data import RunData
+from assay.measures.views.wording import plural
 from assay.report.page import prepare_folder, unbroken, write_files
 from assay.report.papers.base import PAPERS, Paper, PaperError, PaperRun, PaperSection
 from assay.report.rendering import rendered
 from assay.report.summary import circumstances
-from assay.report.wording import plural
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 

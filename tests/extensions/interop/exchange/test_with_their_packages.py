@@ -20,7 +20,8 @@ def test_tensorboard_reads_back_what_it_was_told_and_is_not_told_twice(played: P
 
     with Store.reading(played) as store:
         assert (
-            export(store, load_tracker("tensorboard")()) == 4 and export(store, load_tracker("tensorboard")()) == 0
+            export(store, load_tracker("tensorboard")()) == 4
+            and export(store, load_tracker("tensorboard")()) == 0
         )
         folder = played.parent / "tensorboard" / f"{played.stem}-{about(store).id[:8]}"
     events = EventAccumulator(str(folder)).Reload()

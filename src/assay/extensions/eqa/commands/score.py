@@ -38,7 +38,7 @@ def score(
     from assay.extensions.eqa.scoring.page import Page, banners
     from assay.extensions.eqa.scoring.score import score as scored
     from assay.extensions.eqa.scoring.sheet import sheet
-    from assay.report.wording import between, percent
+    from assay.measures.views.wording import between, percent
 
     place = annotations or folder / FILE
     people = Annotations(place) if annotations is not None or place.is_file() else None

@@ -7,9 +7,19 @@ from matplotlib.figure import Figure
 from assay.extensions.eqa.actions import Level
 from assay.extensions.eqa.scoring.score import Score
 from assay.extensions.eqa.scoring.sheet import COMPONENTS
-from assay.report.figures.forest import MOST, Mark, forest, height
-from assay.report.style import FAINT, HALF, SERIES, WIDTH, Drawing, draw, percent_axis, series, share_limits
-from assay.report.wording import percent
+from assay.measures.views.forest import MOST, Mark, forest, height
+from assay.measures.views.style import (
+    FAINT,
+    HALF,
+    SERIES,
+    WIDTH,
+    Drawing,
+    draw,
+    percent_axis,
+    series,
+    share_limits,
+)
+from assay.measures.views.wording import percent
 
 LINES = len(SERIES)
 """Models in one figure of lines; more cannot be told apart."""

@@ -11,10 +11,10 @@ from assay import __version__
 from assay.extensions.eqa.scoring import figures, tables
 from assay.extensions.eqa.scoring.score import Score
 from assay.extensions.eqa.scoring.sheet import HUMAN
+from assay.measures.views.wording import between, listed, percent, plural, points
 from assay.report.page import PAGE
 from assay.report.rendering import rendered
 from assay.report.sections import Section
-from assay.report.wording import between, listed, percent, plural, points
 
 FEWEST_OF_A_CELL = 10
 """Questions of a data set and kind, below which a reader is warned."""

@@ -10,8 +10,8 @@ from assay.extensions.eqa.scoring.contrasts import Contrast
 from assay.extensions.eqa.scoring.errors import Component
 from assay.extensions.eqa.scoring.means import PARTS
 from assay.extensions.eqa.scoring.score import Score
-from assay.report.table import Column, Table, Value
-from assay.report.wording import between, number
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import between, number
 
 _CONTRAST = (
     Column("n", "count"),

@@ -15,11 +15,11 @@ from assay.measures.measure import Measure
 from assay.measures.nearness import PAPER, QUANTILES, WIDEST, Failures, NearFar, TaskFailures, failures
 from assay.measures.paraphrase import ACTIONS, OBJECTS, reworded
 from assay.measures.result import MeasureError
+from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import natural, number, plural, told
 from assay.report.figures.paths import LOOKS, NAMES
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, draw, percent_axis
-from assay.report.table import Column, Table
-from assay.report.wording import natural, number, plural, told
 
 NEAR_FAR = Measure(
     "para_failures",

@@ -23,9 +23,7 @@ from assay.extensions.papers.libero_para.cells import (
 from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
 from assay.measures.pride import SWEEP
 from assay.measures.result import MeasureError, Missing
-from assay.report.figures.heat_map import success_map
-from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.style import (
+from assay.measures.views.style import (
     BLUE,
     FAINT,
     HALF,
@@ -40,7 +38,9 @@ from assay.report.style import (
     series,
     share_limits,
 )
-from assay.report.wording import between, listed, number, p_phrase, plural, points, signed
+from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
+from assay.report.figures.heat_map import success_map
+from assay.report.papers.base import PaperRun, Part, of_each
 
 COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
 """Of the categories of action types, and of the original instruction."""

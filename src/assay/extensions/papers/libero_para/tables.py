@@ -22,9 +22,9 @@ from assay.measures.pride import OVERESTIMATION
 from assay.measures.rates import CONTROLS, Rate, success_rate
 from assay.measures.result import MeasureError, Missing
 from assay.measures.table import judged
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import methods
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.table import Column, Table, Value
-from assay.report.wording import methods
 
 
 def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:

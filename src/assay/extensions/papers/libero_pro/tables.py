@@ -14,8 +14,8 @@ from assay.extensions.papers.libero_pro.cells import (
     total,
 )
 from assay.measures.rates import Rate
+from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import PaperRun, Part
-from assay.report.table import Column, Table, Value
 
 ALL = "all"
 """In place of a suite: the mean of the suites."""

@@ -19,12 +19,12 @@ from assay.measures.kinds import label_families, label_rates
 from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
 from assay.measures.timing import Limit, limits_by, within_limit
+from assay.measures.views.style import HALF, SHADES, WIDTH, Drawing, aside, draw, points_axis, series
+from assay.measures.views.wording import plural
 from assay.report.figures.curves import levels_figure, limits_axes
 from assay.report.figures.success import radar, spokes_of
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.style import HALF, SHADES, WIDTH, Drawing, aside, draw, points_axis, series
 from assay.report.tables import REFERENCE
-from assay.report.wording import plural
 
 CELL = 0.015
 """Of the heat map of paths, metres."""

@@ -11,8 +11,8 @@ from assay.measures.kinds import label_families, with_each_label
 from assay.measures.result import MeasureError
 from assay.measures.table import require
 from assay.measures.timing import Limit, limits_by, timed
+from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.table import Column, Table, Value
 from assay.report.tables import REFERENCE, limit_name
 from assay.tasks.labels import COLUMN, CONFOUNDING, UNSEEN, label_order
 

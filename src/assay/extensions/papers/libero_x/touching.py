@@ -12,13 +12,24 @@ from assay.extensions.papers.libero_x.tables import LIMITS, level_rows
 from assay.measures.contacts import Touching, asked_for, contacts_of, touching
 from assay.measures.result import MeasureError
 from assay.measures.timing import REFERENCE, possible, with_references
+from assay.measures.views.style import (
+    BLUE,
+    FAINT,
+    HALF,
+    ORANGE,
+    WIDTH,
+    Drawing,
+    aside,
+    draw,
+    series,
+    share_limits,
+)
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import plural, thing
 from assay.report.figures.curves import limit_places
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.style import BLUE, FAINT, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
-from assay.report.table import Column, Table
 from assay.report.tables import REFERENCE as REFERENCE_TIME
 from assay.report.tables import limit_name
-from assay.report.wording import plural, thing
 
 EPISODES = 4
 """Timelines of a run that are drawn."""

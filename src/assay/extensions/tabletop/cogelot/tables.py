@@ -15,9 +15,9 @@ from assay.extensions.tabletop.measures import TaskScore
 from assay.extensions.tabletop.measures.scores import mean_of
 from assay.extensions.tabletop.measures.tabletop import TABLETOP
 from assay.measures.result import MeasureError
+from assay.measures.views.table import Column, Table, Value
 from assay.perturb.words.rewordings.gobbledygook import token_count
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.table import Column, Table, Value
 
 _SHOWN = re.compile(r"\[[^]]*\]")
 """What a picture shows, in a recorded prompt."""

@@ -14,9 +14,8 @@ from assay.extensions.tabletop.measures import LevelScore, Tabletop
 from assay.extensions.tabletop.measures.tabletop import TABLETOP
 from assay.extensions.tabletop.tasks import KINDS
 from assay.measures.result import MeasureError
-from assay.report.figures.forest import Mark, forest, height
-from assay.report.run_report import RunReport
-from assay.report.style import (
+from assay.measures.views.forest import Mark, forest, height
+from assay.measures.views.style import (
     BLACK,
     BLUE,
     EMPTY,
@@ -31,7 +30,8 @@ from assay.report.style import (
     series,
     share_limits,
 )
-from assay.report.wording import between, percent, plural
+from assay.measures.views.wording import between, percent, plural
+from assay.report.run_report import RunReport
 
 LEVELS = ("L1", "L2", "L3", "L4")
 

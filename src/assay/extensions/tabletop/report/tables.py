@@ -12,11 +12,11 @@ from assay.extensions.tabletop.measures.tabletop import TABLETOP
 from assay.measures.flaws import Flaw
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
+from assay.measures.views.table import Column, Kind, Table, Value
+from assay.measures.views.wording import between, p_phrase, percent, points
 from assay.report.run_report import RunReport
 from assay.report.sentences import sentence
 from assay.report.summary import KeyNumber
-from assay.report.table import Column, Kind, Table, Value
-from assay.report.wording import between, p_phrase, percent, points
 
 QUESTIONS = MappingProxyType(
     {

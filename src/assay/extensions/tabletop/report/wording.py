@@ -9,8 +9,8 @@ from assay.extensions.tabletop.measures.instruction_use import FIRST, TOLERATED
 from assay.measures.evidence import Evidence
 from assay.measures.findings import Claim, Finding
 from assay.measures.flaws import Flaw
+from assay.measures.views.wording import percent
 from assay.report.evidence_words import change_said, counted, difference_said, share_said, unperturbed_said
-from assay.report.wording import percent
 
 NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "new tasks"})
 

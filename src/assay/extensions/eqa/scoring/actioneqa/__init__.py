@@ -37,9 +37,9 @@ from assay.extensions.eqa.scoring.actioneqa.views import (
     worth_table,
 )
 from assay.extensions.eqa.scoring.score import Score
+from assay.measures.views.wording import plural
 from assay.report.papers.base import Paper, PaperSection, exhibit
 from assay.report.papers.page import PaperReport
-from assay.report.wording import plural
 
 __all__ = ["ABOUT", "PAPER", "Facts", "Results", "read_facts", "report"]
 

@@ -13,8 +13,8 @@ from assay.extensions.eqa.question import Kind
 from assay.extensions.eqa.scoring.actioneqa.results import Results, components_of, mean_proportions, means_of
 from assay.extensions.eqa.scoring.sheet import COMPONENTS
 from assay.measures.result import MeasureError
-from assay.report.style import SERIES, WIDTH, Drawing, draw, percent_axis
-from assay.report.table import Column, Table, Value
+from assay.measures.views.style import SERIES, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.table import Column, Table, Value
 
 
 def proportions_table(results: Results) -> Table:

@@ -24,9 +24,19 @@ from assay.extensions.eqa.scoring.actioneqa.results import (
 from assay.extensions.eqa.scoring.score import ModelScore
 from assay.extensions.eqa.scoring.sheet import HUMAN
 from assay.measures.result import MeasureError
-from assay.report.style import FAINT, HALF, SERIES, WIDTH, Drawing, draw, percent_axis, series, share_limits
-from assay.report.table import Column, Table, Value
-from assay.report.wording import plural
+from assay.measures.views.style import (
+    FAINT,
+    HALF,
+    SERIES,
+    WIDTH,
+    Drawing,
+    draw,
+    percent_axis,
+    series,
+    share_limits,
+)
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import plural
 
 SHOWN = 5
 """Models in a figure of several."""

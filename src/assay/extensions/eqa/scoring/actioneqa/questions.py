@@ -12,8 +12,8 @@ from assay.extensions.eqa.question import Kind
 from assay.extensions.eqa.scoring.actioneqa.results import Results
 from assay.extensions.eqa.wording import action_of
 from assay.measures.result import MeasureError
-from assay.report.style import HALF, SERIES, Drawing, draw
-from assay.report.table import Column, Table, Value
+from assay.measures.views.style import HALF, SERIES, Drawing, draw
+from assay.measures.views.table import Column, Table, Value
 
 
 def verbs_table(results: Results) -> Table:

@@ -18,7 +18,7 @@ from assay.extensions.eqa.scoring.errors import Component
 from assay.extensions.eqa.scoring.score import ModelScore, Score
 from assay.extensions.eqa.scoring.sheet import HUMAN
 from assay.measures.result import MeasureError
-from assay.report.table import Value
+from assay.measures.views.table import Value
 
 SHARE = "Percent of right answers."
 

@@ -23,9 +23,9 @@ from assay.extensions.eqa.scoring.actioneqa.results import (
 )
 from assay.extensions.eqa.scoring.sheet import COMPONENTS
 from assay.measures.result import MeasureError
-from assay.report.style import FAINT, HALF, SERIES, Drawing, draw, percent_axis, series, share_limits
-from assay.report.table import Column, Table, Value
-from assay.report.wording import signed
+from assay.measures.views.style import FAINT, HALF, SERIES, Drawing, draw, percent_axis, series, share_limits
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import signed
 
 OUTSIDE = ("exo", "exo2", "exo3", "exo4")
 PERSPECTIVES = {"ego": "egocentric", "exo": "exocentric", "both": "combined"}

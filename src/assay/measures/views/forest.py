@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from assay.report.style import BLUE, FAINT, INK, printing
+from assay.measures.views.style import BLUE, FAINT, INK, printing
 from assay.support.stats.intervals import Interval
 
 ROW = 0.19

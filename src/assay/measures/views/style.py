@@ -20,8 +20,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from assay.report.printing import Print, printed_size, readable
-from assay.report.wording import signed
+from assay.measures.views.printing import Print, printed_size, readable
+from assay.measures.views.wording import signed
 
 BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
     "#0072B2",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Literal
 
-from assay.report.wording import NOT, between, number, p_value, signed
+from assay.measures.views.wording import NOT, between, number, p_value, signed
 from assay.support.stats.intervals import Interval
 
 Value = str | int | float | bool | Interval | None
