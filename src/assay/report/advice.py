@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.measures.ability import ability
+from assay.measures.failure.starts import STARTS
 from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.rates import CONTROLS
-from assay.measures.starts import STARTS
+from assay.measures.success.rates import CONTROLS
 from assay.measures.views.wording import natural, percent, plural
 from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport

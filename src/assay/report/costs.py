@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.episodes.perturbation import TOGETHER, Change
-from assay.measures.drops import CHANGES
 from assay.measures.profile import Profile
-from assay.measures.task_changes import TaskChanges
+from assay.measures.success.drops import CHANGES
+from assay.measures.success.task_changes import TaskChanges
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, group_name, listed, natural, p_phrase, percent, points
 from assay.report.evidence_words import change_said

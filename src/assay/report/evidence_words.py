@@ -13,7 +13,7 @@ from assay.measures.findings import Claim, Finding, Where
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.hypotheses import CalledBy, Onset
 from assay.measures.measure import MEASURES, load
-from assay.measures.memorisation import Calls
+from assay.measures.memory.memorisation import Calls
 from assay.measures.search import Kind
 from assay.measures.views.wording import between, listed, natural, p_phrase, percent, points
 from assay.support.stats.intervals import Interval

@@ -8,9 +8,9 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.episodes.spec import Label
-from assay.measures.progress import Progress
-from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
-from assay.measures.stops import ORDER, Stop
+from assay.measures.conduct.progress import Progress
+from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
+from assay.measures.conduct.stops import ORDER, Stop
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
 from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, percent_axis
 from assay.measures.views.table import Column, Table, Value

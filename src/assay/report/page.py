@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import __version__
-from assay.measures.efficiency import EFFICIENCY
-from assay.measures.rates import CONDITIONS, TASKS
 from assay.measures.result import Missing
+from assay.measures.success.rates import CONDITIONS, TASKS
+from assay.measures.time.efficiency import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, counted_in_order, percent, plural

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.measures.clustering import UNVARIED
-from assay.measures.drops import Drop
+from assay.measures.failure.nearness import Failures
 from assay.measures.measure import MEASURES, load
-from assay.measures.memorisation import Memorisation
-from assay.measures.names import NameGaps
-from assay.measures.nearness import Failures
-from assay.measures.pride import OVERESTIMATION, PRIDE, Overestimation, Pride
+from assay.measures.memory.memorisation import Memorisation
 from assay.measures.profile import Profile
-from assay.measures.rates import CONTROLS, SUCCESS_RATE, TASKS, Rate
+from assay.measures.success.drops import Drop
+from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, TASKS, Rate
 from assay.measures.views.wording import (
     between,
     group_name,
@@ -26,6 +24,8 @@ from assay.measures.views.wording import (
     points,
     signed,
 )
+from assay.measures.words.names import NameGaps
+from assay.measures.words.pride import OVERESTIMATION, PRIDE, Overestimation, Pride
 from assay.report.run_report import RunReport
 from assay.support.stats.intervals import Interval
 

@@ -11,9 +11,9 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from assay.extensions.papers.libero_x.tables import level_rows
-from assay.measures.kinds import label_families
+from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
-from assay.measures.table import atoms
+from assay.measures.success.labels import label_families
 from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing, draw
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import plural

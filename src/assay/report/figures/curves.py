@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from assay.episodes.spec import CONTROL
-from assay.measures.curves import Curve
-from assay.measures.timing import Limit, Limits, TimeToSuccess
+from assay.measures.time.timing import Limit, Limits, TimeToSuccess
 from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
 from assay.measures.views.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
 from assay.measures.views.wording import between, group_name, listed, number, p_phrase, plural, points
+from assay.measures.world.curves import Curve
 from assay.report.run_report import RunReport
 from assay.report.tables import REFERENCE, limit_name
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from assay.measures.rates import Rate
+from assay.measures.success.rates import Rate
 from assay.measures.views.style import HALF, Drawing, draw
 from assay.report.figures.paraphrase import cell
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from assay.measures.events import EventOutcome
 from assay.measures.result import MeasureError
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
 from assay.measures.views.style import BLUE, FAINT, WIDTH, Drawing, draw, percent_axis
 from assay.measures.views.wording import between, methods, percent
+from assay.measures.world.events import EventOutcome
 from assay.report.events import by_asking
 from assay.report.run_report import RunReport
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
-from assay.measures.grounding import NOTHING, Confusion
+from assay.measures.failure.grounding import NOTHING, Confusion
 from assay.measures.views.style import BLACK, EMPTY, HALF, ORANGE, SHADES, WIDTH, Drawing, draw
 from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.report.run_report import RunReport

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from assay.measures.paraphrase import ACTIONS, OBJECTS
 from assay.measures.views.style import BLACK, EMPTY, SHADES, WIDTH, Drawing, draw
 from assay.measures.views.wording import number
+from assay.measures.words.paraphrase import ACTIONS, OBJECTS
 
 Key = tuple[str, str]
 """An object type and an action type."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from assay.measures.attribution import Attribution
-from assay.measures.memorisation import Index, Memorisation
+from assay.measures.memory.memorisation import Index, Memorisation
 from assay.measures.views.forest import Mark, forest, height
 from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis, series
 from assay.measures.views.wording import (

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from assay.measures.nearness import WIDEST, Failures, NearFar, TaskFailures
+from assay.measures.failure.nearness import WIDEST, Failures, NearFar, TaskFailures
 from assay.measures.result import MeasureError
 from assay.measures.views.forest import CHARACTER, note
 from assay.measures.views.style import WIDTH, Drawing, draw, percent_axis

@@ -10,11 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from assay.measures.names import NameGap, NameGaps
-from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, OBJECTS, Grid, ObjectGap
-from assay.measures.pride import Sweep
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
+from assay.measures.success.rates import Rate
 from assay.measures.views.forest import MOST, Mark, forest, height
 from assay.measures.views.style import (
     BLACK,
@@ -44,6 +41,9 @@ from assay.measures.views.wording import (
     points,
     signed,
 )
+from assay.measures.words.names import NameGap, NameGaps
+from assay.measures.words.paraphrase import ACTIONS, DISTANCE_CORRELATION, OBJECTS, Grid, ObjectGap
+from assay.measures.words.pride import Sweep
 from assay.report.figures.heat_map import empty_cell, grid_axes
 from assay.report.run_report import RunReport
 

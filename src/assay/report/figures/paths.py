@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from assay.measures.nearness import Failures
+from assay.measures.failure.nearness import Failures
 from assay.measures.result import MeasureError
 from assay.measures.views.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, printing
 from assay.measures.views.wording import natural, number

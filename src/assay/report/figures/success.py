@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from assay.measures.drops import Drop
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
+from assay.measures.success.drops import Drop
+from assay.measures.success.rates import Rate
 from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
 from assay.measures.views.style import (
     BLUE,

@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from assay.measures.thresholds import Threshold, Thresholds
 from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, share_limits
 from assay.measures.views.wording import percent
+from assay.measures.world.thresholds import Threshold, Thresholds
 from assay.report.thresholds import in_words
 from assay.support.stats.intervals import wilson_interval
 

@@ -11,13 +11,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from assay.measures.failure.nearness import (
+    PAPER,
+    QUANTILES,
+    WIDEST,
+    Failures,
+    NearFar,
+    TaskFailures,
+    failures,
+)
 from assay.measures.measure import Measure
-from assay.measures.nearness import PAPER, QUANTILES, WIDEST, Failures, NearFar, TaskFailures, failures
-from assay.measures.paraphrase import ACTIONS, OBJECTS, reworded
 from assay.measures.result import MeasureError
 from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, draw, percent_axis
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import natural, number, plural, told
+from assay.measures.words.paraphrase import ACTIONS, OBJECTS, reworded
 from assay.report.figures.paths import LOOKS, NAMES
 from assay.report.papers.base import PaperRun, Part, of_each
 

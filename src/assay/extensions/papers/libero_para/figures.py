@@ -20,8 +20,6 @@ from assay.extensions.papers.libero_para.cells import (
     category_means,
     success_of,
 )
-from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
-from assay.measures.pride import SWEEP
 from assay.measures.result import MeasureError, Missing
 from assay.measures.views.style import (
     BLUE,
@@ -39,6 +37,8 @@ from assay.measures.views.style import (
     share_limits,
 )
 from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
+from assay.measures.words.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
+from assay.measures.words.pride import SWEEP
 from assay.report.figures.heat_map import success_map
 from assay.report.papers.base import PaperRun, Part, of_each
 

@@ -14,13 +14,13 @@ from matplotlib.ticker import FuncFormatter
 
 from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT
 from assay.extensions.papers.libero_x.tables import heading, level_rows
-from assay.measures.curves import Curve, curve
-from assay.measures.kinds import label_families, label_rates
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
-from assay.measures.timing import Limit, limits_by, within_limit
+from assay.measures.success.labels import label_families, label_rates
+from assay.measures.success.rates import Rate
+from assay.measures.time.timing import Limit, limits_by, within_limit
 from assay.measures.views.style import HALF, SHADES, WIDTH, Drawing, aside, draw, points_axis, series
 from assay.measures.views.wording import plural
+from assay.measures.world.curves import Curve, curve
 from assay.report.figures.curves import levels_figure, limits_axes
 from assay.report.figures.success import radar, spokes_of
 from assay.report.papers.base import PaperRun, Part, of_each

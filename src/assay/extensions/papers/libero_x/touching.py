@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from assay.extensions.papers.libero_x.tables import LIMITS, level_rows
-from assay.measures.contacts import Touching, asked_for, contacts_of, touching
+from assay.measures.conduct.contacts import Touching, asked_for, contacts_of, touching
 from assay.measures.result import MeasureError
-from assay.measures.timing import REFERENCE, possible, with_references
+from assay.measures.time.timing import REFERENCE, possible, with_references
 from assay.measures.views.style import (
     BLUE,
     FAINT,

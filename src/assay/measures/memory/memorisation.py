@@ -42,20 +42,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from assay.measures.measure import Measure, Panel
-from assay.measures.own_paths import (
-    ELSEWHERE,
-    FLOOR,
-    QUANTILE,
-    alike,
-    by_chance,
-    spreads,
-    standing_still,
-    starting_elsewhere,
-)
-from assay.measures.paths import Paths
-from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import (
+from assay.measures.frames import (
     START,
     atoms,
     controls,
@@ -66,6 +53,19 @@ from assay.measures.table import (
     pairs,
     sums,
 )
+from assay.measures.measure import Measure, Panel
+from assay.measures.memory.own_paths import (
+    ELSEWHERE,
+    FLOOR,
+    QUANTILE,
+    alike,
+    by_chance,
+    spreads,
+    standing_still,
+    starting_elsewhere,
+)
+from assay.measures.memory.paths import Paths
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
 from assay.support.stats.significance import share_above
 

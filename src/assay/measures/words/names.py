@@ -9,9 +9,9 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.measures.changes import JOINED
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import judged
 from assay.support.stats.intervals import Interval, stratified, tested
 from assay.support.stats.significance import paired
 

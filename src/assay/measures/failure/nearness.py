@@ -19,12 +19,12 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import did_you_mean
 from assay.measures.clustering import shares
-from assay.measures.dtw import distances
+from assay.measures.frames import START, goal, in_another_world, judged, perturbed_rows, plausible, sums
 from assay.measures.measure import Measure, Panel
-from assay.measures.paraphrase import ACTIONS, NONE, OBJECTS
-from assay.measures.paths import Paths
+from assay.measures.memory.dtw import distances
+from assay.measures.memory.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import START, goal, in_another_world, judged, perturbed_rows, plausible, sums
+from assay.measures.words.paraphrase import ACTIONS, NONE, OBJECTS
 from assay.support.addresses import configured
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import mostly

@@ -11,10 +11,10 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import judged
 from assay.support.stats.intervals import Interval
 from assay.support.stats.sampled_tasks import share_over_tasks
 

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from assay.measures.clustering import linear, shares
+from assay.measures.frames import judged, require
 from assay.measures.measure import Measure, Panel
-from assay.measures.names import WORDS
-from assay.measures.paraphrase import reworded, wording
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import judged, require
+from assay.measures.words.names import WORDS
+from assay.measures.words.paraphrase import reworded, wording
 from assay.support.stats.intervals import Interval
 
 ALPHA = 0.5

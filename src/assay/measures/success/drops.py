@@ -11,11 +11,11 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares, variances
+from assay.measures.frames import START, judged, pairs, perturbed_rows, plausible
 from assay.measures.measure import Measure, Panel
-from assay.measures.rates import SUCCESS
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
+from assay.measures.success.rates import SUCCESS
 from assay.runs.sequential import anytime_p, start_order
 from assay.support.stats.bootstrap import bootstrap
 from assay.support.stats.conditional import LogOdds, conditional_log_odds
