@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING
 
 from assay.measures.views.style import BLUE, FAINT, INK, printing
 from assay.support.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ROW = 0.19
 """Height of a row, inches."""
@@ -62,6 +63,8 @@ def forest(
 
     The axis shows ``zero`` and at least ``least`` to either side of it.
     """
+    from matplotlib.ticker import MaxNLocator
+
     rows: list[Mark | str] = []
     for name, marks in groups.items():
         rows += [name, *marks] if name else [*marks]
