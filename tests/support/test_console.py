@@ -16,7 +16,7 @@ from assay.support import console
 from assay.support.console import errors, output, progress_bar, say, styled, table_of, working
 
 ODD = r":100: [100] [bold]put[/bold] \[it] [/] :bowl_with_spoon:"
-SOURCES = sorted(Path(console.__file__).parent.rglob("*.py"))
+SOURCES = sorted(Path(console.__file__).parents[1].rglob("*.py"))
 
 
 def test_lines_are_printed_as_they_are(capfd: pytest.CaptureFixture[str]):

@@ -20,7 +20,7 @@ import pytest
 from assay.errors import ExperimentError, PluginError
 from assay.support.plugins import Plugin, Registry, from_python, load_plugins
 
-PACKAGE = Path(__file__).parents[1] / "examples" / "plugin"
+PACKAGE = Path(__file__).parents[2] / "examples" / "plugin"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ for line in sys.stdin:
 def console(path: Sequence[Path], cache: Path) -> Iterator[Callable[..., Said]]:
     """The command in a process that finds packages in the folders of ``path``."""
     environment = {**os.environ, "ASSAY_CACHE": str(cache), "COLUMNS": "200"}
-    environment["PYTHONPATH"] = os.pathsep.join(map(str, [Path(__file__).parents[1] / "src", *path]))
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, [Path(__file__).parents[2] / "src", *path]))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", CONSOLE], env=environment, **pipes) as process:
 
@@ -94,7 +94,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = target / "broken-1.0.dist-info"
     told.mkdir()
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text("[assay.support.plugins]\nbroken = assay_broken\n")
+    (told / "entry_points.txt").write_text("[assay.plugins]\nbroken = assay_broken\n")
     (target / "assay_broken.py").write_text("raise RuntimeError('out of order')\n")
     return target
 

@@ -18,7 +18,7 @@ from assay.support.console import number_of
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
-    from assay.extensions.interop.exchange.summary import Cost, Share, Summary
+    from assay.measures.summary import Cost, Share, Summary
 
 
 def run(
@@ -124,7 +124,7 @@ def evaluate(
     policy gives the same episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run lives as
     long as the result does.
     """
-    from assay.extensions.interop.exchange.evaluate import fit
+    from assay.api.budget import fit
 
     scratch = None
     if out is None:

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -42,15 +42,8 @@ from assay.cli import (
     words,
 )
 from assay.errors import AssayError, traceback_of
-from assay.extensions.dropin import command as dropin_command
-from assay.extensions.eqa import commands as eqa_commands
-from assay.extensions.generate import command as generate_command
-from assay.extensions.interop import export_command as interop_export_command
-from assay.extensions.interop import import_command as interop_import_command
-from assay.extensions.learn import collect_command as learn_collect_command
-from assay.extensions.learn import learn_command as learn_learn_command
-from assay.extensions.tabletop import commands as tabletop_commands
 from assay.support.console import errors, say
+from assay.support.plugins import imported, provided
 
 app = typer.Typer(
     name="assay",
@@ -74,26 +67,16 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
         "Policies": {
             "policies": policies.policies,
             "probe": probe.probe,
-            "libero": dropin_command.libero,
             "serve": serve.serve,
-            "collect": learn_collect_command.collect,
-            "learn": learn_learn_command.learn,
         },
         "Experiments, tasks, instructions": {
             "experiments": experiments.app,
             "certify": certify.certify,
             "audit": audit.audit,
             "tasks": tasks.app,
-            "scenes": generate_command.app,
             "words": words.app,
-            "tabletop": tabletop_commands.app,
         },
-        "Runs": {
-            "runs": runs.app,
-            "import": interop_import_command.app,
-            "export": interop_export_command.export,
-        },
-        "Vision-language models": {"eqa": eqa_commands.app},
+        "Runs": {"runs": runs.app},
         "This machine": {
             "doctor": doctor.doctor,
             "assets": assets.app,
@@ -102,14 +85,18 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
         },
     }
 )
-"""Heading -> name -> what it does, in the order of use."""
-for heading, commands in COMMANDS.items():
-    for name, command in commands.items():
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=heading)
-        else:
-            app.command(name, rich_help_panel=heading)(command)
-app.add_typer(experiments.app, name="suites", hidden=True, callback=experiments.renamed)
+"""Heading -> name -> command, in the order of use; extensions and plugins add theirs at the end of a heading."""
+
+
+def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
+    """Heading, name and command of everything that can be called, heading by heading."""
+    extra = {tuple(name.split("/", 1)): address for name, address in provided("command").items()}
+    for heading in dict.fromkeys((*COMMANDS, *(heading for heading, _ in extra))):
+        for name, command in COMMANDS.get(heading, {}).items():
+            yield heading, name, command
+        for (where, name), address in extra.items():
+            if where == heading:
+                yield heading, name, imported(address)
 
 
 _debugging: list[bool] = []
@@ -138,7 +125,12 @@ def root(
 
 @cache
 def command_line() -> Any:
-    """Every command with its options, made once in a process: typer takes a tenth of a second for it."""
+    """Build every command with its options, once per process: typer takes a tenth of a second for it."""
+    for heading, name, command in _commands():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=heading)
+        else:
+            app.command(name, rich_help_panel=heading)(command)
     return get_command(app)
 
 

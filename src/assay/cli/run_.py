@@ -196,10 +196,9 @@ def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Obs
     if track is None:
         yield display
         return
-    from assay.extensions.interop.exchange.tracker import Tracked
-    from assay.extensions.interop.exchange.trackers import tracker
+    from assay.api.tracking import Tracked, load_tracker
 
-    observer = Tracked(display, tracker(track), project)
+    observer = Tracked(display, load_tracker(track), project)
     try:
         yield observer
     finally:

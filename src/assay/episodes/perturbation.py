@@ -17,11 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.episodes.fields import check
 from assay.errors import PerturbationError, PluginError, did_you_mean
-from assay.support.plugins import load_entry_points
+from assay.support.plugins import provided
 from assay.support.streams import stream
 
-BUILT_IN = ("assay.perturb", "assay.extensions.tabletop.prompts.perturbations")
-"""Packages that register Assay's own perturbations when they are imported; the second needs the tabletop."""
+BUILT_IN = "assay.perturb"
+"""The package that registers the core's perturbations when it is imported."""
 
 
 class Effect(StrEnum):
@@ -170,16 +170,15 @@ def perturbation(cls: P) -> P:
 
 def kinds() -> Mapping[str, type[Perturbation]]:
     """Every perturbation by its kind: Assay's own and those of plugins."""
-    for package in BUILT_IN:
+    for package in (BUILT_IN, *provided("perturbations").values()):
         importlib.import_module(package)
-    load_entry_points()
     return MappingProxyType(_KINDS)
 
 
 def known_kind(kind: str) -> type[Perturbation] | None:
     """The class of a kind, if anybody has registered it."""
     if kind not in _KINDS:
-        importlib.import_module(BUILT_IN[0])
+        importlib.import_module(BUILT_IN)
     return _KINDS.get(kind) or kinds().get(kind)
 
 

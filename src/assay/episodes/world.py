@@ -238,10 +238,7 @@ LIBERO = "libero"
 WORLDS: Registry[World] = Registry(
     "world",
     WorldError,
-    {
-        LIBERO: "assay.sim.world:LIBERO_WORLD",
-        "tabletop": "assay.extensions.tabletop.world.env:TABLETOP_WORLD",
-    },
+    {LIBERO: "assay.sim.world:LIBERO_WORLD"},
 )
 
 

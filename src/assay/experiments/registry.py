@@ -35,8 +35,6 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "plus": "assay.experiments.plus:plus",
         "factors": "assay.experiments.factors:factors",
         "search": "assay.experiments.search:search",
-        "tabletop": "assay.extensions.tabletop.experiments:tabletop",
-        "prompts": "assay.extensions.tabletop.experiments:prompts",
     },
 )
 """Functions that make an experiment, or experiments themselves."""

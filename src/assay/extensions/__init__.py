@@ -1,1 +1,4 @@
-"""Extensions: each registers itself through `assay.plugin`, like a third-party plugin; the core imports none."""
+"""Extensions: one folder each, registered like third-party plugins. The core imports none, and none imports another.
+
+Each folder's ``__init__`` says with `provide` what it adds; nothing else is imported until one of its names is used.
+"""

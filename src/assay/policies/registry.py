@@ -15,7 +15,7 @@ from urllib.parse import quote
 from assay.episodes import LIBERO, WORLDS, Policy
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.support.addresses import arguments
-from assay.support.plugins import PYTHON, from_python, imported
+from assay.support.plugins import PYTHON, from_python, imported, provided
 
 LEROBOT = "lerobot:"
 """How the address of a policy of LeRobot's begins; its folder follows."""
@@ -110,17 +110,29 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
         if not callable(made):
             raise PolicyError(f"'{address}': it is a {type(made).__name__}, not a class")
         return made, query
-    if name not in place.policies:
-        nearest = did_you_mean(name, place.policies)
+    policies = world_policies(world)
+    if name not in policies:
+        nearest = did_you_mean(name, policies)
         raise PolicyError(f"there is no policy '{name}': {nearest} (or {_others(world)})")
-    return imported(place.policies[name]), query
+    return imported(policies[name]), query
+
+
+def world_policies(world: str) -> Mapping[str, str]:
+    """Name -> address of the policies of a world: its own and those that extensions and plugins provide."""
+    prefix = f"{world}/"
+    extra = {
+        name.removeprefix(prefix): place
+        for name, place in provided("policy").items()
+        if name.startswith(prefix)
+    }
+    return {**WORLDS[world].policies, **extra}
 
 
 def _others(world: str) -> str:
     servers = (f"{scheme}://host:port" for scheme in WORLDS[world].servers)
-    folders = (f"{LEROBOT}PATH",) if LEROBOT.rstrip(":") in WORLDS[world].policies else ()
+    folders = (f"{LEROBOT}PATH",) if LEROBOT.rstrip(":") in world_policies(world) else ()
     return ", ".join((f"{PYTHON}pkg.module:Class", *folders, *servers))
 
 
 def _valid(world: str) -> str:
-    return ", ".join((*WORLDS[world].policies, _others(world)))
+    return ", ".join((*world_policies(world), _others(world)))

@@ -73,7 +73,6 @@ class LiberoWorld:
             "glance": "assay.policies.calibration.glance:Glance",
             "deaf": "assay.policies.calibration.deaf:Deaf",
             "unstoppable": "assay.policies.calibration.unstoppable:Unstoppable",
-            "learned": "assay.extensions.learn.visuomotor.policy:VisuomotorPolicy",
             "lerobot": "assay.policies.lerobot:LerobotPolicy",
             "random": "assay.policies.simple:Random",
             "idle": "assay.policies.simple:Idle",

@@ -1,15 +1,17 @@
-"""Names and what they stand for: Assay's own things, installed plugins, and ``python:module:object``.
+"""Named components: those of the core, of the extensions, of installed plugins, and ``python:module:object``.
 
-Each kind of thing that has a name (an experiment, a world, an asset pack, ...) has one `Registry`. Assay's own
-entries are addresses, imported when somebody asks for them. A plugin is a module that registers things when it
-is imported: an installed package names it in the entry-point group ``assay.support.plugins``; anything importable is
-reached by ``python:module:object`` wherever a name is taken.
+Each kind of component (experiment, world, asset pack, ...) has one `Registry`. A plugin is a module that registers
+components when it is imported, either objects (`register`) or addresses that are imported on first use (`provide`).
+The folders under ``assay/extensions`` are plugins in this sense; an installed package names its module in the
+entry-point group ``assay.plugins``. Anything importable is reached by ``python:module:object`` wherever a name is
+accepted.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 import sys
 import uuid
 import warnings
@@ -18,50 +20,88 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, packages_distributions, version
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from assay.errors import AssayError, PluginError, did_you_mean, one_line
 
-GROUP = "assay.support.plugins"
+GROUP = "assay.plugins"
 """The entry-point group in which an installed package names its module."""
 PYTHON = "python:"
 """How an address begins that names anything importable: ``python:module:object``."""
 SCRIPT = "__main__"
 """The module of a script or a notebook: what is defined there cannot be loaded again by its name."""
 _OWN = "assay"
+_EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
 
 
-_REGISTRIES = {
-    "world": "assay.episodes.world:WORLDS",
-    "experiment": "assay.experiments.registry:EXPERIMENTS",
-    "axis": "assay.experiments.axes:AXES",
-    "asset pack": "assay.sim.packs.registry:PACKS",
-    "measure": "assay.measures.measure:MEASURES",
-    "paper": "assay.report.papers.base:PAPERS",
-    "question source": "assay.extensions.eqa.sources.registry:SOURCES",
-}
+_provided: dict[str, dict[str, str]] = {}
+"""Kind -> name -> ``module:object``, as `provide` collected them."""
+_registries: dict[str, Registry[Any]] = {}
+"""Kind -> the registry of that kind, once the module that defines it is imported."""
+_pending: dict[str, dict[str, Any]] = {}
+"""Kind -> name -> component registered before its registry was imported."""
+KINDS = (
+    "world",
+    "experiment",
+    "axis",
+    "asset pack",
+    "measure",
+    "paper",
+    "question source",
+    "policy",
+    "perturbations",
+    "command",
+    "tracker",
+)
+"""What plugins can add. A policy is named ``world/name``, a command ``Heading/name``; ``perturbations`` are modules."""
+
+
+def provide(kind: str, components: Mapping[str, str]) -> None:
+    """Register components by address (``module:object``); each is imported when its name is first used.
+
+        provide("experiment", {"shouting": "my_plugin.designs:shouting"})
+
+    Raises PluginError for an unknown kind, or if another component has the name.
+    """
+    _check_kind(kind)
+    addresses = _provided.setdefault(kind, {})
+    for name, address in components.items():
+        if addresses.setdefault(name, address) != address:
+            raise PluginError(f"two plugins provide the {kind} '{name}': {addresses[name]} and {address}")
+
+
+def provided(kind: str) -> Mapping[str, str]:
+    """Name -> address of the components that extensions and plugins provide."""
+    discover_plugins()
+    return MappingProxyType(_provided.get(kind, {}))
 
 
 def register(kind: str, name: str) -> Callable[[T], T]:
-    """A decorator that makes something known by a name: a world, experiment, asset pack, measure, ...
+    """Decorator that registers a component under a name: a world, experiment, asset pack, measure, ...
 
         @register("experiment", "shouting")
         def shouting(loud: bool = True) -> Experiment: ...
 
-    Perturbations have a decorator of their own, `assay.perturbation`: their name is their kind.
+    Perturbations have a decorator of their own, `assay.perturbation`, because their name is their kind.
     """
-    if kind not in _REGISTRIES:
-        raise PluginError(f"there is no kind of plugin '{kind}': {did_you_mean(kind, _REGISTRIES)}")
-    registry = imported(_REGISTRIES[kind])
+    _check_kind(kind)
 
-    def made_known(thing: T) -> T:
-        registry.register(name, thing)
-        return thing
+    def add(component: T) -> T:
+        if kind in _registries:
+            _registries[kind].register(name, component)
+        else:
+            _pending.setdefault(kind, {})[name] = component
+        return component
 
-    return made_known
+    return add
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise PluginError(f"there is no kind of plugin '{kind}': {did_you_mean(kind, KINDS)}")
 
 
 class PluginWarning(UserWarning):
@@ -75,8 +115,15 @@ class Registry(Generic[T]):
         """``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are for messages."""
         self.noun = noun
         self._error = error
-        self._addresses = dict(built_in)
+        self._built_in = dict(built_in)
         self._known: dict[str, T] = {}
+        _registries[noun] = self
+        for name, component in _pending.pop(noun, {}).items():
+            self.register(name, component)
+
+    @property
+    def _addresses(self) -> Mapping[str, str]:
+        return {**self._built_in, **_provided.get(self.noun, {})}
 
     def register(self, name: str, thing: T) -> T:
         """Make a thing known by a name. Raises PluginError if another has it."""
@@ -90,7 +137,7 @@ class Registry(Generic[T]):
 
     def names(self) -> tuple[str, ...]:
         """Every name there is: Assay's own, then those of plugins."""
-        load_entry_points()
+        discover_plugins()
         return (*self._addresses, *(name for name in self._known if name not in self._addresses))
 
     def __iter__(self) -> Iterator[str]:
@@ -108,7 +155,7 @@ class Registry(Generic[T]):
             if name in self._addresses:
                 self._known[name] = imported(self._addresses[name])
             else:
-                load_entry_points()
+                discover_plugins()
         if name not in self._known:
             others = f" (or {PYTHON}module:object)"
             raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")
@@ -177,8 +224,13 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 @cache
-def load_entry_points() -> tuple[str, ...]:
-    """Import the plugins of all installed packages, once; returns, and warns with, a line for each that cannot be."""
+def discover_plugins() -> tuple[str, ...]:
+    """Import the extensions and the plugins of installed packages, once.
+
+    Returns a line for each plugin that cannot be imported, and warns with it.
+    """
+    for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
+        importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
     problems = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:

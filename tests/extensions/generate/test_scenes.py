@@ -15,10 +15,12 @@ from PIL import Image
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import PlacementError, TaskError
-from assay.extensions.generate import Labels, Made, Order, folder, make, scenes, write
-from assay.extensions.generate.distribution import Label, labels_of
+from assay.extensions.generate import folder, scenes
+from assay.extensions.generate.distribution import Label, Labels, labels_of
+from assay.extensions.generate.folder import write
 from assay.extensions.generate.layout import Cast
 from assay.extensions.generate.proposals import propose
+from assay.extensions.generate.scenes import Made, Order, make
 from assay.policies.oracle.policy import Oracle
 from assay.report.scene_sheet import SIZE
 from assay.sim import Simulation, compile_scene, load_pack

@@ -7,15 +7,15 @@ import pytest
 from bench.diagnosis import AsRead
 
 from assay.extensions.tabletop.experiments import PROMPT_CHANGES
-from assay.extensions.tabletop.measures.findings import NothingMore
+from assay.extensions.tabletop.measures.instruction_use import NothingMore
 from assay.extensions.tabletop.measures.scores import mean_of
 from assay.extensions.tabletop.measures.tabletop import measure_tabletop
 from assay.extensions.tabletop.prompts.perturbations import Harder
 from assay.extensions.tabletop.tasks.levels import Difficulty
 from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
 from assay.measures.findings import Unnoticed
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
+from assay.measures.success.rates import Rate
 from assay.support.stats.intervals import wilson_interval
 
 CHANGES = dict(PROMPT_CHANGES) | {

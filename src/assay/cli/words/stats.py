@@ -97,14 +97,14 @@ def _number(value: float | None) -> str:
 def _write(found: GridStats, folder: Path) -> None:
     from dataclasses import replace
 
-    from assay.extensions.papers.libero_para import dataset
     from assay.measures.result import MeasureError
+    from assay.report import wording_statistics
     from assay.report.page import write_files
 
     tables = {
-        "table-8": dataset.counts_table,
-        "table-9": dataset.originals_table,
-        "figure-12": dataset.names_table,
+        "table-8": wording_statistics.counts_table,
+        "table-9": wording_statistics.originals_table,
+        "figure-12": wording_statistics.names_table,
     }
     shown = []
     for name, make in tables.items():
@@ -113,10 +113,10 @@ def _write(found: GridStats, folder: Path) -> None:
         except MeasureError as error:
             say(f"{name}: {error}", aside=True)
     drawings = []
-    for which, (label, _) in dataset.DISTANCES.items():
+    for which, (label, _) in wording_statistics.DISTANCES.items():
         try:
             drawings.append(
-                replace(dataset.distance_grid(found, which), name=label.lower().replace(" ", "-"))
+                replace(wording_statistics.distance_grid(found, which), name=label.lower().replace(" ", "-"))
             )
         except MeasureError as error:
             say(f"{label}: {error}", aside=True)

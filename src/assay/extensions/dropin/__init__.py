@@ -21,3 +21,7 @@ planned        the episodes of an experiment as a suite of LIBERO's
 recorder       an episode of the plan, from its beginning to its end
 executor       the command's side: starts the script, takes its episodes
 """
+
+from assay.support.plugins import provide
+
+provide("command", {"Policies/libero": "assay.extensions.dropin.command:libero"})

@@ -7,3 +7,7 @@ build      questions with pictures in a folder
 leak       probes that look for what a text may tell after all
 baselines  answers without a model
 """
+
+from assay.support.plugins import provide
+
+provide("command", {"Vision-language models/eqa": "assay.extensions.eqa.commands:app"})

@@ -50,9 +50,9 @@ def generate(
     scene is found after many draws, that is said, and there is one less. Name the
     folder after --tasks to use them in assay try, run, collect and certify.
     """
-    from assay.extensions.generate import Labels, Order, write
-    from assay.extensions.generate.folder import refusals
-    from assay.extensions.generate.scenes import DRAWS
+    from assay.extensions.generate.distribution import Labels
+    from assay.extensions.generate.folder import refusals, write
+    from assay.extensions.generate.scenes import DRAWS, Order
 
     if labels not in list(Labels):
         raise TaskError(f"there are no labels '{labels}': {did_you_mean(labels, [*Labels])}")

@@ -1,1 +1,15 @@
-"""Collect demonstrations and train small visuomotor policies."""
+"""Demonstrations of the oracle, and small visuomotor policies trained on them."""
+
+from assay.support.plugins import provide
+
+provide(
+    "policy",
+    {"libero/learned": "assay.extensions.learn.visuomotor.policy:VisuomotorPolicy"},
+)
+provide(
+    "command",
+    {
+        "Policies/collect": "assay.extensions.learn.collect_command:collect",
+        "Policies/learn": "assay.extensions.learn.learn_command:learn",
+    },
+)

@@ -180,14 +180,5 @@ def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
     )
 
 
-PAPERS: Registry[Paper] = Registry(
-    "paper",
-    PaperError,
-    {
-        "cogelot": "assay.extensions.tabletop.cogelot:PAPER",
-        "libero-para": "assay.extensions.papers.libero_para:PAPER",
-        "libero-pro": "assay.extensions.papers.libero_pro:PAPER",
-        "libero-x": "assay.extensions.papers.libero_x:PAPER",
-    },
-)
-"""Papers by name; a plugin's: ``assay.register("paper", "mine")(Paper(...))``."""
+PAPERS: Registry[Paper] = Registry("paper", PaperError, {})
+"""Papers by name; extensions and plugins register them: ``assay.register("paper", "mine")(Paper(...))``."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import assay
+from assay.api import budget as module
 from assay.errors import RunError
-from assay.extensions.interop.exchange import evaluate as module
 from assay.runs.planning import Pace
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from assay import api
+from assay.api.tracking import About, Row, Tracked, about, export, load_tracker
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
-from assay.extensions.interop.exchange.summary import Summary, summarise
-from assay.extensions.interop.exchange.tracker import About, Row, Tracked, about, export
-from assay.extensions.interop.exchange.trackers import tracker
+from assay.measures.summary import Summary, summarise
 from assay.runs.execute import Observer
 from assay.runs.store import Store
 
@@ -125,9 +124,9 @@ def test_another_policy_or_file_is_another_run(played: Path, tmp_path: Path):
 
 def test_a_tracker_that_is_none_or_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RunError, match="there is no tracker 'wandbb': did you mean 'wandb'"):
-        tracker("wandbb")
+        load_tracker("wandbb")
     monkeypatch.setitem(sys.modules, "trackio", None)
     with pytest.raises(
         RunError, match=r"needs the package trackio. Install with: pip install 'assay-robotics\[trackio"
     ):
-        tracker("trackio")
+        load_tracker("trackio")

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.api.tracking import about, export, load_tracker
 from assay.extensions.interop.exchange.exporters import Wish, exporter
-from assay.extensions.interop.exchange.tracker import about, export
-from assay.extensions.interop.exchange.trackers import tracker
 from assay.runs.store import Store
 
 
@@ -20,7 +19,10 @@ def test_tensorboard_reads_back_what_it_was_told_and_is_not_told_twice(played: P
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     with Store.reading(played) as store:
-        assert export(store, tracker("tensorboard")()) == 4 and export(store, tracker("tensorboard")()) == 0
+        assert (
+            export(store, load_tracker("tensorboard")()) == 4
+            and export(store, load_tracker("tensorboard")()) == 0
+        )
         folder = played.parent / "tensorboard" / f"{played.stem}-{about(store).id[:8]}"
     events = EventAccumulator(str(folder)).Reload()
     assert [each.step for each in events.Scalars("episode/steps")] == [0, 1, 2, 3]
@@ -37,7 +39,7 @@ def test_trackio_keeps_a_row_for_each_episode_and_goes_on(
     from trackio.sqlite_storage import SQLiteStorage
 
     with Store.reading(played) as store:
-        assert export(store, tracker("trackio")()) == 4 and export(store, tracker("trackio")()) == 0
+        assert export(store, load_tracker("trackio")()) == 4 and export(store, load_tracker("trackio")()) == 0
         name = f"{played.stem}-{about(store).id[:8]}"
     logs = SQLiteStorage.get_logs("assay", name)
     rows = [each for each in logs if "episode/success" in each]
@@ -52,7 +54,7 @@ def test_wandb_writes_offline_what_can_be_synced(
     monkeypatch.setenv("WANDB_SILENT", "true")
     pytest.importorskip("wandb", reason="wandb is not installed")
     with Store.reading(played) as store:
-        assert export(store, tracker("wandb")()) == 4
+        assert export(store, load_tracker("wandb")()) == 4
         (folder,) = (played.parent / "wandb").glob(f"offline-run-*-{about(store).id}")
     assert next(folder.glob("run-*.wandb")).stat().st_size > 0
 

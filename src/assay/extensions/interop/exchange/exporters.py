@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from assay.api.tracking import PROJECT, export, load_tracker
 from assay.errors import RunError, did_you_mean
 from assay.extensions.interop.exchange.selection import MOST, SIZE
-from assay.extensions.interop.exchange.tracker import PROJECT, export
-from assay.extensions.interop.exchange.trackers import TRACKERS, tracker
 from assay.runs.store import Store
 from assay.support.extras import require
+from assay.support.plugins import provided
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def exporter(name: str) -> Exporter:
 
 def _tracked(name: str) -> Exporter:
     def write(store: Store, wish: Wish) -> str:
-        new = export(store, tracker(name)(), wish.project)
+        new = export(store, load_tracker(name)(), wish.project)
         return f"{new} episodes told to {name}" + (
             "" if new == store.done else " (the others it knows already)"
         )
@@ -97,7 +97,7 @@ def _left(count: int) -> str:
 
 EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
     {
-        **{name: _tracked(name) for name in TRACKERS},
+        **{name: _tracked(name) for name in provided("tracker")},
         "rerun": Exporter("a folder of .rrd files, one for each episode", _rerun),
         "lerobot": Exporter("a LeRobotDataset, failures too", _lerobot),
         "hf": Exporter("a file for .eval_results/ of a model on the Hugging Face Hub", _hf),

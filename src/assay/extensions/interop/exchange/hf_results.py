@@ -20,7 +20,7 @@ import yaml
 
 from assay import __version__
 from assay.errors import RunError
-from assay.extensions.interop.exchange.summary import NOT_EXPECTED, Share, summarise
+from assay.measures.summary import NOT_EXPECTED, Share, summarise
 from assay.runs.store import Store
 from assay.support.files import replacing
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from assay.extensions.papers.libero_para import dataset, failures, figures, rivals, tables
+from assay.extensions.papers.libero_para import failures, figures, rivals, tables
+from assay.report import wording_statistics
 from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, exhibit, exhibit_of_each
 
 
@@ -74,13 +75,13 @@ def _cells(run: PaperRun) -> tuple[Part, ...]:
 
 def _paraphrases(runs: Sequence[PaperRun]) -> Iterator[Exhibit]:
     def of(show: Callable[..., Part], *args: str) -> Callable[[Sequence[PaperRun]], Part]:
-        return lambda runs: show(dataset.stats_of(runs), *args)
+        return lambda runs: show(wording_statistics.stats_of(runs), *args)
 
-    yield exhibit("Table 8", "Paraphrases of each cell", of(dataset.counts_table), runs)
-    yield exhibit("Table 9", "Paraphrases of each original", of(dataset.originals_table), runs)
-    yield exhibit("Figure 12", "One name for each thing", of(dataset.names_table), runs)
-    for which, (label, title) in dataset.DISTANCES.items():
-        yield exhibit(label, title, of(dataset.distance_grid, which), runs)
+    yield exhibit("Table 8", "Paraphrases of each cell", of(wording_statistics.counts_table), runs)
+    yield exhibit("Table 9", "Paraphrases of each original", of(wording_statistics.originals_table), runs)
+    yield exhibit("Figure 12", "One name for each thing", of(wording_statistics.names_table), runs)
+    for which, (label, title) in wording_statistics.DISTANCES.items():
+        yield exhibit(label, title, of(wording_statistics.distance_grid, which), runs)
 
 
 PAPER = Paper(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from assay.extensions.papers.libero_x import dataset, figures, tables, touching
+from assay.extensions.papers.libero_x import figures, tables, touching
+from assay.report import task_statistics
 from assay.report.papers.base import Paper, PaperRun, PaperSection, exhibit
 
 LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
@@ -55,16 +56,20 @@ def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSec
         "What is asked for, and where the arm went: `assay tasks labels` makes the same from task files without a run.",
         (
             exhibit("Figure 3", "Where the end effector went", figures.paths_figure, runs),
-            exhibit("Figure 8", "Labels of the tasks", dataset.label_tree, runs),
-            exhibit("Table XI", "Level 1: predicates, objects, containers", dataset.frequencies, runs, 1),
+            exhibit("Figure 8", "Labels of the tasks", task_statistics.label_tree, runs),
+            exhibit(
+                "Table XI", "Level 1: predicates, objects, containers", task_statistics.frequencies, runs, 1
+            ),
             exhibit(
                 "Table XII",
                 "Levels 1 and 4: predicates, objects, containers",
-                dataset.frequencies,
+                task_statistics.frequencies,
                 runs,
-                *dataset.OWN,
+                *task_statistics.OWN,
             ),
-            exhibit("Figure 12", "Flow from predicates to objects to containers", dataset.flows, runs),
+            exhibit(
+                "Figure 12", "Flow from predicates to objects to containers", task_statistics.flows, runs
+            ),
         ),
     )
 

@@ -8,10 +8,17 @@ cannot tell for want of successes it does not tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
-from assay.extensions.tabletop.measures.instruction_use import FIRST, TOLERATED, KeptSuccess, Novelty, Retried
+from assay.extensions.tabletop.measures.instruction_use import (
+    FIRST,
+    MIN_SUCCESSES,
+    TOLERATED,
+    KeptSuccess,
+    NothingMore,
+    Novelty,
+    Retried,
+)
 from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
 from assay.measures.evidence import (
     HARMLESS,
@@ -26,14 +33,12 @@ from assay.measures.evidence import (
 )
 from assay.measures.findings import Claim, Finding
 from assay.measures.flaws import Flaw
-from assay.measures.rates import CONTROLS, Rate
-from assay.measures.result import Missing, Result
-from assay.measures.views.wording import percent
-from assay.report.evidence_words import change_said, counted, difference_said, share_said, unperturbed_said
+from assay.measures.result import Missing
+from assay.measures.success.rates import CONTROLS, Rate
+from assay.measures.views.wording import describe_change, percent
+from assay.report.evidence_words import counted, difference_said, share_said, unperturbed_said
 from assay.support.stats.intervals import Interval
 
-MIN_SUCCESSES = 10
-"""Successful controls without which nothing is read from a condition."""
 ABLE = 0.1
 """A policy that succeeds in less than this share of the controls, beyond doubt, does not do the tasks."""
 RARE = 0.2
@@ -62,14 +67,6 @@ LOST = MappingProxyType(
 )
 """Flaw -> conditions under which success is expected."""
 _ASKED = (*UNTOLD, *LOST, Flaw.RETRIES, Flaw.NOVELTY)
-
-
-@dataclass(frozen=True, slots=True)
-class NothingMore(Result):
-    """Nothing more can be told: too little succeeds."""
-
-    unable: bool
-    """Whether it does not do the tasks, beyond doubt; otherwise successes are too few."""
 
 
 def prompt_tests(among: Among) -> Iterator[FlawTest | Untested]:
@@ -198,13 +195,13 @@ NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "ne
 
 def _others(rest: Iterable[Evidence]) -> str:
     """Other conditions of the same flaw, in brief."""
-    return "".join(f"; {counted(each.hits, each.count)} {change_said(each.part)}" for each in rest)
+    return "".join(f"; {counted(each.hits, each.count)} {describe_change(each.part)}" for each in rest)
 
 
 def _kept_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     said = (
-        f"{change_said(first.part)} it keeps {counted(first.hits, first.count)} successes "
+        f"{describe_change(first.part)} it keeps {counted(first.hits, first.count)} successes "
         f"({share_said(first.value, first.interval)}){_others(rest)}"
     )
     return said, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
@@ -213,7 +210,8 @@ def _kept_words(finding: Finding) -> tuple[str, str]:
 def _paired_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     return (
-        f"{counted(first.hits, first.count)} succeed {change_said(first.part)}, {unperturbed_said(first)} unperturbed "
+        f"{counted(first.hits, first.count)} succeed {describe_change(first.part)}, "
+        f"{unperturbed_said(first)} unperturbed "
         f"({difference_said(first)}){_others(rest)}",
         "",
     )

@@ -11,8 +11,8 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import MeanScore, TaskScore, mean_of
+from assay.measures.frames import START, controls, judged, pairs, sums
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import START, controls, judged, pairs, sums
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import (
     Interval,
@@ -217,3 +217,15 @@ def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore])
 def _more(hits: int, count: int) -> float:
     """One-sided exact p of a share that may be luck."""
     return binomial_at_least(hits, count, TOLERATED)
+
+
+MIN_SUCCESSES = 10
+"""Successful controls without which nothing is read from a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class NothingMore(Result):
+    """Nothing more can be told: too little succeeds."""
+
+    unable: bool
+    """Whether it does not do the tasks, beyond doubt; otherwise successes are too few."""

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.drops import Drop, drops
-from assay.measures.rates import Rate, rates
+from assay.measures.frames import require
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.table import require
+from assay.measures.success.drops import Drop, drops
+from assay.measures.success.rates import Rate, rates
 from assay.support.stats.intervals import Interval, wilson_interval
 
 NEEDED = ("kind", "level", "best")

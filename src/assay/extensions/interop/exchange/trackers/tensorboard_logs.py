@@ -14,8 +14,8 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from assay.extensions.interop.exchange.summary import Summary
-from assay.extensions.interop.exchange.tracker import About, Row
+from assay.api.tracking import About, Row
+from assay.measures.summary import Summary
 
 FOLDER = "tensorboard"
 _ONE = "episode/success"

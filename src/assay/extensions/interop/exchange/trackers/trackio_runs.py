@@ -5,8 +5,8 @@ from __future__ import annotations
 import trackio
 from trackio.sqlite_storage import SQLiteStorage
 
-from assay.extensions.interop.exchange.summary import Summary
-from assay.extensions.interop.exchange.tracker import About, Row
+from assay.api.tracking import About, Row
+from assay.measures.summary import Summary
 
 
 class Trackio:

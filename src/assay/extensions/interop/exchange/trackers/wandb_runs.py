@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import wandb
 
-from assay.extensions.interop.exchange.summary import Summary
-from assay.extensions.interop.exchange.tracker import About, Row
+from assay.api.tracking import About, Row
+from assay.measures.summary import Summary
 
 
 class Wandb:
