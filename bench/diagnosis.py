@@ -33,10 +33,10 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.measures import MEASURES, Finding, Flaw, Missing, Profile, RunData, Verdict, diagnose, profile
-from assay.measures.drops import CHANGES
 from assay.measures.headline import ABILITY
-from assay.measures.rates import CONTROLS
-from assay.measures.task_changes import TASK_CHANGES
+from assay.measures.success.drops import CHANGES
+from assay.measures.success.rates import CONTROLS
+from assay.measures.success.task_changes import TASK_CHANGES
 from assay.runs.store import Store
 from assay.support.stats.intervals import Interval, wilson
 from assay.support.stats.power import POWER
@@ -125,7 +125,7 @@ def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> 
     """A run of a policy that never was, read as a user's."""
     found = AsRead(drawn(policy, specs, key))
     left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
-    with patch.multiple("assay.measures.drops", **left_out):
+    with patch.multiple("assay.measures.success.drops", **left_out):
         return found, diagnose(found)
 
 

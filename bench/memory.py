@@ -7,8 +7,8 @@ import json
 import numpy as np
 import polars as pl
 
-from assay.measures.memorisation import Memorisation, memorisation
-from assay.measures.paths import Paths
+from assay.measures.memory.memorisation import Memorisation, memorisation
+from assay.measures.memory.paths import Paths
 from bench.figure import Figure
 
 TASKS, SEEDS, STEPS = 4, 10, 120

@@ -13,9 +13,9 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
 from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
+from assay.measures.failure.nearness import Failures
 from assay.measures.hypotheses import Onset
-from assay.measures.memorisation import Memorisation
-from assay.measures.nearness import Failures
+from assay.measures.memory.memorisation import Memorisation
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task

@@ -20,7 +20,7 @@ from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
-from assay.measures.rates import SUCCESS_RATE, Rate
+from assay.measures.success.rates import SUCCESS_RATE, Rate
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
 from assay.report.figures.demo import success_figure

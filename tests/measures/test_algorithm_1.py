@@ -13,7 +13,7 @@ import pytest
 
 from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.measures import MeasureError, Paths, failures
-from assay.measures.nearness import OURS, PAPER, QUANTILES, Failures, NearFar, NearFarRule
+from assay.measures.failure.nearness import OURS, PAPER, QUANTILES, Failures, NearFar, NearFarRule
 from assay.runs.store import Store
 from assay.tasks.formats.libero_para import COLUMNS, official
 

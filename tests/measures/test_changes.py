@@ -5,7 +5,7 @@ import pytest
 from assay.episodes.perturbation import Change, kinds
 from assay.experiments.labels import nature
 from assay.measures import Flaw, RunData, Verdict, changed, diagnose, profile
-from assay.measures.drops import change_drops
+from assay.measures.success.drops import change_drops
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Resize
 from assay.report.sentences import sentence
 

@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.special import expit, ndtri
 
 from assay.measures.attribution import _linear, _losses
-from assay.measures.rates import rates
+from assay.measures.success.rates import rates
 from assay.support.stats import logistic
 from assay.support.stats.bootstrap import bootstrap
 from assay.support.stats.intervals import (

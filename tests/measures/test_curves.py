@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.measures import MeasureError, curve, profile
-from assay.measures.curves import CORRUPTION, DISSIMILARITY
+from assay.measures.world.curves import CORRUPTION, DISSIMILARITY
 from assay.report.figures.curves import corruption_figure, dissimilarity_figure
 
 

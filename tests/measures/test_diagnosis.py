@@ -13,7 +13,7 @@ from assay.measures.diagnosis import examine
 from assay.measures.evidence import Shows, loss
 from assay.measures.findings import Fall, Unnoticed
 from assay.measures.hypotheses import Onset, Point
-from assay.measures.kinds import LabelRate
+from assay.measures.success.labels import LabelRate
 from assay.perturb import Say
 from assay.perturb.world import Displace, Recolour
 from assay.report.sentences import sentence

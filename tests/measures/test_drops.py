@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from assay.measures import MeasureError, drops
-from assay.measures.drops import pooled
+from assay.measures import MeasureError
+from assay.measures.success import drops
+from assay.measures.success.drops import pooled
 from assay.runs.sequential import anytime_p
 from assay.support.stats.significance import least_p
 

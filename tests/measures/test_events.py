@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from assay.measures.diagnosis import diagnose
-from assay.measures.events import EVENTS
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.memorisation import MEMORISATION
+from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.profile import profile
+from assay.measures.world.events import EVENTS
 from assay.report.events import events_sentences, events_table
 from assay.report.sentences import sentence
 

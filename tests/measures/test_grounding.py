@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.measures import MeasureError, confusion
-from assay.measures.grounding import named
+from assay.measures.failure.grounding import named
 
 DRAWER = {"Open wooden_cabinet_1_middle_region": ((90, 100),)}
 TWO = {"On plate_1 main_table_region": ((9, 10),), "In akita_black_bowl_1 plate_1_region": ((9, 10),)}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
-from assay.measures.progress import progress
+from assay.measures.conduct.progress import progress
+from assay.measures.conduct.side_effects import conduct
+from assay.measures.conduct.stops import stopped_at, stops
 from assay.measures.result import MeasureError
-from assay.measures.side_effects import conduct
-from assay.measures.stops import stopped_at, stops
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 

@@ -11,7 +11,7 @@ from bench.synthetic import GOALS, Synthetic, asked_tasks, drawn, even, planned,
 from assay.measures import Finding, Flaw, Verdict, profile
 from assay.measures.diagnosis import examine
 from assay.measures.findings import Fall
-from assay.measures.other_tasks import OTHER_TASKS
+from assay.measures.success.other_tasks import OTHER_TASKS
 from assay.support.stats.result import plain
 
 CHOSEN = (

@@ -15,7 +15,7 @@ from assay.episodes.conduct import SideEffects
 from assay.episodes.episode import Happened
 from assay.measures import MEASURES, Flaw, Missing, Verdict, attempt, diagnose, profile, success_rate
 from assay.measures.measure import load
-from assay.measures.memorisation import MEMORISATION
+from assay.measures.memory.memorisation import MEMORISATION
 
 
 def everything(made):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay.measures.progress import progress
+from assay.measures.conduct.progress import progress
 
 BOTH = ("On soup_1 basket_1_contain_region", "On sauce_1 basket_1_contain_region")
 

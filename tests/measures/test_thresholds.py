@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import polars as pl
 
-from assay.measures.thresholds import worst_cases
+from assay.measures.world.thresholds import worst_cases
 
 
 def test_the_error_is_shared_among_all_failures_that_were_tested_broken_ones_too():

@@ -5,8 +5,8 @@ import pytest
 
 from assay.episodes.episode import Trajectory
 from assay.measures import MeasureError, Paths, failures
-from assay.measures.dtw import distances
-from assay.measures.paths import POINTS
+from assay.measures.memory.dtw import distances
+from assay.measures.memory.paths import POINTS
 
 
 def slow_dtw(one: np.ndarray, other: np.ndarray) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.measures import Paths, failures
-from assay.measures.nearness import PAPER, Failures, NearFarRule
+from assay.measures.failure.nearness import PAPER, Failures, NearFarRule
 from assay.measures.views.table import Table
 from assay.report.figures.near_far import near_far_types_figure
 from assay.report.near_far import (

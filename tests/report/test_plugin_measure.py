@@ -24,7 +24,7 @@ from assay.measures import (
     Verdict,
     measure,
 )
-from assay.measures.views.style import Drawing, draw
+from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.report.page import build
 from assay.report.run_report import RunReport
@@ -53,7 +53,7 @@ def figure(found: Longest, report: RunReport) -> Drawing:
     def paint(sheet: Figure) -> None:
         sheet.subplots().bar([0], [found.steps])
 
-    return draw("longest", "Longest episode", f"{found.steps} steps.", (3, 2), paint)
+    return Drawing("longest", "Longest episode", f"{found.steps} steps.", (3, 2), paint)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import assay as api
 from assay.errors import RunError
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
 from assay.measures.views.printing import COLUMN, Print, read_names, readable
-from assay.measures.views.style import WIDTH, Drawing, draw
+from assay.measures.views.style import WIDTH, Drawing
 from assay.report.main_table import main_table
 from assay.support.stats.intervals import Interval
 
@@ -34,7 +34,7 @@ def drawing() -> Drawing:
         heads = ("points", "95 % interval", "Holm p")
         forest(figure.subplots(), groups, along="paired difference to the control, points", heads=heads)
 
-    return draw("drops", "Drops", "", (WIDTH, height(groups)), paint)
+    return Drawing("drops", "Drops", "", (WIDTH, height(groups)), paint)
 
 
 def letters(svg: str) -> set[float]:
@@ -79,7 +79,7 @@ def test_a_grid_is_as_wide_as_a_page_where_a_column_is_too_narrow():
     def paint(figure: Figure) -> None:
         figure.subplots().plot([0, 1])
 
-    grid = draw("grid", "", "", (WIDTH, 3.6), paint, in_a_column=False)
+    grid = Drawing("grid", "", "", (WIDTH, 3.6), paint, in_a_column=False)
     assert 'width="486pt"' in grid.printed(Print("svg")).decode()
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.measures.thresholds import AtMagnitude, Threshold, Thresholds, WorstCase
+from assay.measures.world.thresholds import AtMagnitude, Threshold, Thresholds, WorstCase
 from assay.report.figures.thresholds import figure_of_thresholds
 from assay.report.run_report import RunReport
 from assay.report.terminal import summary

@@ -16,7 +16,7 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import RunError
 from assay.experiments import load_experiment
 from assay.measures.clustering import shares
-from assay.measures.drops import drops
+from assay.measures.success.drops import drops
 from assay.perturb.world import Displace
 from assay.runs.certificates import claim
 from assay.runs.merge import merge

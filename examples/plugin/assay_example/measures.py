@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import assay
 from assay.measures import Measure, MeasureError, Panel, Result, RunData
-from assay.measures.views.style import Drawing, draw
+from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.report.run_report import RunReport
 
@@ -42,7 +42,7 @@ def figure(found: Patience, report: RunReport) -> Drawing:
     def paint(canvas: Figure) -> None:
         canvas.add_subplot().barh(["failures"], [found.mean_steps])
 
-    return draw("patience", "Patience", f"Mean steps of {found.episodes} failures.", (3.0, 1.2), paint)
+    return Drawing("patience", "Patience", f"Mean steps of {found.episodes} failures.", (3.0, 1.2), paint)
 
 
 assay.register("measure", "patience")(

@@ -10,30 +10,30 @@ A result is a frozen dataclass with ``as_json()``. Counts are always there; erro
 is a function with its place in reports; `assay.register` adds one.
 """
 
-from assay.measures.actions import action_gaps
 from assay.measures.attribution import attribution
 from assay.measures.changes import changed
 from assay.measures.compare import compare
-from assay.measures.curves import curve
 from assay.measures.diagnosis import diagnose
-from assay.measures.drops import drops
-from assay.measures.efficiency import efficiency
 from assay.measures.evidence import Evidence, FlawTest, Untested
+from assay.measures.failure.grounding import confusion
+from assay.measures.failure.nearness import NearFarRule, failures
 from assay.measures.findings import Claim, Finding, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
-from assay.measures.grounding import confusion
 from assay.measures.measure import MEASURES, Measure, Panel
-from assay.measures.memorisation import memorisation
-from assay.measures.names import name_gaps
-from assay.measures.nearness import NearFarRule, failures
-from assay.measures.paraphrase import distance_correlation, grid, object_gap
-from assay.measures.paths import Paths
-from assay.measures.pride import overestimation, pride, sweep
+from assay.measures.memory.memorisation import memorisation
+from assay.measures.memory.paths import Paths
 from assay.measures.profile import Profile, profile
-from assay.measures.rates import rates, success_rate
 from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.run_data import RunData
-from assay.measures.timing import no_mistakes, time_limits, time_to_success
+from assay.measures.success.drops import drops
+from assay.measures.success.rates import rates, success_rate
+from assay.measures.time.efficiency import efficiency
+from assay.measures.time.timing import no_mistakes, time_limits, time_to_success
+from assay.measures.words.actions import action_gaps
+from assay.measures.words.names import name_gaps
+from assay.measures.words.paraphrase import distance_correlation, grid, object_gap
+from assay.measures.words.pride import overestimation, pride, sweep
+from assay.measures.world.curves import curve
 
 __all__ = [
     "MEASURES",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from assay.measures.failure.starts import Starts
+from assay.measures.frames import START
 from assay.measures.result import Result
-from assay.measures.starts import Starts
-from assay.measures.table import START
 
 DONE = 0.5
 """The share of its controls from which on a task can be done."""

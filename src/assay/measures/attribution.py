@@ -21,9 +21,9 @@ import polars as pl
 import scipy
 
 from assay.episodes.spec import CONTROL
+from assay.measures.frames import START, judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import START, judged
 from assay.support.stats import logistic
 from assay.support.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
 from assay.support.stats.distributions import t_below, t_quantile

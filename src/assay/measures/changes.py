@@ -15,7 +15,7 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.errors import AssayError
-from assay.measures.table import plausible
+from assay.measures.frames import plausible
 
 JOINED = "+"
 """Between nouns."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.table import START, Codes, held, nested, with_starts
+from assay.measures.frames import START, Codes, held, nested, with_starts
 from assay.support.stats.intervals import (
     Difference,
     Interval,

@@ -19,8 +19,8 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.measures.clustering import UNIT, difference, variances
 from assay.measures.contrasts import Aspect, Comparison, Contrast, Decision, Robustness
+from assay.measures.frames import PAIR, START, judged, sums
 from assay.measures.result import MeasureError
-from assay.measures.table import PAIR, START, judged, sums
 from assay.support.stats.distributions import normal_below, normal_quantile
 from assay.support.stats.intervals import Interval, Z, tested
 from assay.support.stats.power import POWER

@@ -21,7 +21,6 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.measures.causes import explains
-from assay.measures.drops import AXES, CHANGES, DROPS
 from assay.measures.enough import more_seeds
 from assay.measures.evidence import HARMLESS, FlawTest, Untested
 from assay.measures.family import adjusted, least_adjusted, multiplier
@@ -30,11 +29,12 @@ from assay.measures.flaws import Flaw, shown_by
 from assay.measures.headline import FIRST, headline
 from assay.measures.measure import MEASURES, load
 from assay.measures.one_family import Adjusted, shown
-from assay.measures.other_tasks import OTHER_TASKS
 from assay.measures.particular import particular
 from assay.measures.profile import Profile
 from assay.measures.search import Kind, Pattern, search
-from assay.measures.task_changes import TASK_CHANGES, TaskChanges, cells, pooled, uneven_p
+from assay.measures.success.drops import AXES, CHANGES, DROPS
+from assay.measures.success.other_tasks import OTHER_TASKS
+from assay.measures.success.task_changes import TASK_CHANGES, TaskChanges, cells, pooled, uneven_p
 from assay.support.stats.significance import SURE
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from assay.measures.drops import Drop
 from assay.measures.flaws import Degree
 from assay.measures.profile import Profile
 from assay.measures.result import Result
+from assay.measures.success.drops import Drop
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import Interval
 

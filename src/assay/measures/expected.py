@@ -13,14 +13,14 @@ import polars as pl
 
 from assay.episodes import CONTROL, EpisodeSpec, world_of
 from assay.episodes.perturbation import Change
-from assay.measures.actions import STRATUM
 from assay.measures.changes import changed
 from assay.measures.flaws import shown_by
-from assay.measures.kinds import MANY
-from assay.measures.memorisation import FAR
+from assay.measures.frames import plausible
+from assay.measures.memory.memorisation import FAR
 from assay.measures.search import sayings
-from assay.measures.surface import LABEL
-from assay.measures.table import plausible
+from assay.measures.success.labels import MANY
+from assay.measures.words.actions import STRATUM
+from assay.measures.words.surface import LABEL
 from assay.support.stats.power import NAMED, SEARCHED, detectable, starts_for
 from assay.tasks.labels import COLUMN
 

@@ -9,7 +9,7 @@ from assay.measures.enough import MoreSeeds
 from assay.measures.evidence import Evidence, Untested
 from assay.measures.flaws import Degree
 from assay.measures.result import Result
-from assay.measures.task_changes import TaskChange
+from assay.measures.success.task_changes import TaskChange
 
 
 class Verdict(StrEnum):

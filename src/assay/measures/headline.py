@@ -14,9 +14,9 @@ from assay.measures.evidence import HARMLESS, FlawTest
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.profile import Profile
-from assay.measures.rates import CONTROLS, SUCCESS_RATE
 from assay.measures.search import Kind
-from assay.measures.task_changes import TaskChanges
+from assay.measures.success.rates import CONTROLS, SUCCESS_RATE
+from assay.measures.success.task_changes import TaskChanges
 from assay.support.stats.significance import SURE
 
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)

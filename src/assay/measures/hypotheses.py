@@ -9,13 +9,8 @@ from typing import TypeVar
 import polars as pl
 
 from assay.episodes import Change
-from assay.measures import actions, names
 from assay.measures.ability import ability
-from assay.measures.actions import ACTIONS, ActionGap
 from assay.measures.attribution import ATTRIBUTION, FactorContrast
-from assay.measures.curves import DISPLACEMENT, Curve, Step
-from assay.measures.drops import CHANGES, Drop
-from assay.measures.drops import pooled as pooled_drop
 from assay.measures.enough import least_one_sided, telling
 from assay.measures.evidence import (
     HARMLESS,
@@ -30,19 +25,24 @@ from assay.measures.evidence import (
     one_sided_p,
     p_above_tolerated,
 )
+from assay.measures.failure.nearness import FAILURES
+from assay.measures.failure.starts import STARTS
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
+from assay.measures.frames import START
 from assay.measures.measure import Measure
-from assay.measures.memorisation import MEMORISATION, Calls, Index, by_calls
-from assay.measures.names import NAMES, NameGap
-from assay.measures.nearness import FAILURES
-from assay.measures.nonsense import NONSENSE
-from assay.measures.other_tasks import OTHER_TASKS
+from assay.measures.memory.memorisation import MEMORISATION, Calls, Index, by_calls
 from assay.measures.profile import Profile
-from assay.measures.rates import CONTROLS
 from assay.measures.result import Result
-from assay.measures.starts import STARTS
-from assay.measures.surface import SURFACE
-from assay.measures.table import START
+from assay.measures.success.drops import CHANGES, Drop
+from assay.measures.success.drops import pooled as pooled_drop
+from assay.measures.success.other_tasks import OTHER_TASKS
+from assay.measures.success.rates import CONTROLS
+from assay.measures.words import actions, names
+from assay.measures.words.actions import ACTIONS, ActionGap
+from assay.measures.words.names import NAMES, NameGap
+from assay.measures.words.nonsense import NONSENSE
+from assay.measures.words.surface import SURFACE
+from assay.measures.world.curves import DISPLACEMENT, Curve, Step
 from assay.support.stats.intervals import Interval, wilson_interval
 from assay.support.stats.significance import SURE, holm
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.measures.attribution import ATTRIBUTION, Attribution, Effect
-from assay.measures.drops import AXES, CHANGES, DROPS, Drop
 from assay.measures.evidence import one_sided_p
+from assay.measures.failure.starts import STARTS
 from assay.measures.family import SEARCHED
-from assay.measures.other_tasks import OTHER_TASKS, fair
 from assay.measures.profile import Profile
 from assay.measures.search import by_axis
-from assay.measures.starts import STARTS
+from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop
+from assay.measures.success.other_tasks import OTHER_TASKS, fair
 from assay.support.stats.intervals import Interval, tested
 from assay.support.stats.significance import holm
 

@@ -9,7 +9,7 @@ from assay.measures.findings import Claim, Finding, Verdict
 from assay.measures.flaws import CONSEQUENCES, Flaw, shown_by
 from assay.measures.profile import Profile
 from assay.measures.search import FORMS, Kind, Pattern
-from assay.measures.task_changes import TASK_CHANGES
+from assay.measures.success.task_changes import TASK_CHANGES
 
 
 def particular(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from assay.measures.failure.nearness import OURS, NearFarRule
 from assay.measures.measure import MEASURES, Measure
-from assay.measures.nearness import OURS, NearFarRule
 from assay.measures.result import Missing
 from assay.measures.run_data import RunData
 from assay.runs.store import Store

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from assay.measures.changes import changed
-from assay.measures.paths import Paths
+from assay.measures.frames import errors_as_failures, perturbed_rows, plausible
+from assay.measures.memory.paths import Paths
 from assay.measures.result import MeasureError, Missing, attempt
-from assay.measures.table import errors_as_failures, perturbed_rows, plausible
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
+    from assay.measures.failure.nearness import NearFarRule
     from assay.measures.measure import Measure
-    from assay.measures.nearness import NearFarRule
 
 T = TypeVar("T")
 

@@ -14,15 +14,15 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
-from assay.measures.actions import ACTIONS
-from assay.measures.drops import AXES, CHANGES, DROPS, Drop, pooled
 from assay.measures.enough import least_one_sided, loss_p, telling
 from assay.measures.evidence import Among, one_sided_p
 from assay.measures.family import SEARCHED, adjusted
 from assay.measures.flaws import shown_by
-from assay.measures.other_tasks import OTHER_TASKS, fair
 from assay.measures.profile import Profile
-from assay.measures.task_changes import TASK_CHANGES, by_cell
+from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop, pooled
+from assay.measures.success.other_tasks import OTHER_TASKS, fair
+from assay.measures.success.task_changes import TASK_CHANGES, by_cell
+from assay.measures.words.actions import ACTIONS
 from assay.support.stats.significance import SURE, within
 
 FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.rates import Rate, rates
+from assay.measures.frames import judged, plausible
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import judged, plausible
+from assay.measures.success.rates import Rate, rates
 from assay.runs.audit import Probe
 from assay.support.stats.intervals import Difference, Interval, newcombe, tested, wilson_interval
 from assay.support.stats.significance import within

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from assay.episodes import CONTROL
-from assay.measures.drops import drops
-from assay.measures.rates import rates
+from assay.measures.frames import plausible
 from assay.measures.result import MeasureError
-from assay.measures.table import plausible
+from assay.measures.success.drops import drops
+from assay.measures.success.rates import rates
 from assay.runs.store import Store
 
 NOT_EXPECTED = "success is not expected"

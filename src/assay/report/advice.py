@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.measures.ability import ability
+from assay.measures.failure.starts import STARTS
 from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.rates import CONTROLS
-from assay.measures.starts import STARTS
+from assay.measures.success.rates import CONTROLS, has_perturbed_episodes
 from assay.measures.views.wording import natural, percent, plural
 from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport
-from assay.report.summary import has_perturbed_episodes
 from assay.runs.commands import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 

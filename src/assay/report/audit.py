@@ -9,8 +9,8 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.errors import RunError
-from assay.measures.rates import Rate
 from assay.measures.shortcuts import Cell, Shortcuts, Solved, States
+from assay.measures.success.rates import Rate
 from assay.measures.views.style import FAINT, INK, ORANGE, SHADES
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import NOT, between, listed, number, p_phrase, percent, plural, points

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.episodes.perturbation import TOGETHER, Change
-from assay.measures.drops import CHANGES
 from assay.measures.profile import Profile
-from assay.measures.task_changes import TaskChanges
+from assay.measures.success.drops import CHANGES
+from assay.measures.success.task_changes import TaskChanges
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, group_name, listed, natural, p_phrase, percent, points
-from assay.report.evidence_words import change_said
+from assay.measures.views.wording import (
+    between,
+    describe_change,
+    group_name,
+    listed,
+    natural,
+    p_phrase,
+    percent,
+    points,
+)
 from assay.report.run_report import RunReport
 from assay.support.stats.significance import SURE
 
@@ -144,7 +152,7 @@ def task_changes_table(found: TaskChanges, report: RunReport) -> Table | None:
 def _under(change: str) -> str:
     """Under which change, after a share of what is kept."""
     if change in (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION):
-        return change_said(change)
+        return describe_change(change)
     return f"under changes of {change.replace(TOGETHER, ' and ')}"
 
 

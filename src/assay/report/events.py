@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from assay.measures.events import EventOutcome
 from assay.measures.profile import Profile
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import listed, methods
+from assay.measures.world.events import EventOutcome
 from assay.report.run_report import RunReport
 
 ASKS: Mapping[str, str] = MappingProxyType(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from assay.episodes.perturbation import TOGETHER
 from assay.extensions.tabletop.measures.flaw_tests import NothingMore
 from assay.measures.ability import Ability
 from assay.measures.evidence import Evidence, Shows
@@ -13,9 +12,9 @@ from assay.measures.findings import Claim, Finding, Where
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.hypotheses import CalledBy, Onset
 from assay.measures.measure import MEASURES, load
-from assay.measures.memorisation import Calls
+from assay.measures.memory.memorisation import Calls
 from assay.measures.search import Kind
-from assay.measures.views.wording import between, listed, natural, p_phrase, percent, points
+from assay.measures.views.wording import between, describe_change, listed, natural, p_phrase, percent, points
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 
@@ -23,40 +22,6 @@ _TASKS = 4
 """Tasks that are named one by one."""
 _CASES = 3
 """Particular cases that are told one by one."""
-CHANGED: Mapping[str, str] = MappingProxyType(
-    {
-        "wording": "with other wordings",
-        "names": "with other names",
-        "surface": "with the same words written differently",
-        "": "when something is changed",
-        "task": "when another task is asked for",
-        "position": "with objects elsewhere",
-        "appearance": "with objects that look different",
-        "object": "with objects of another size or category",
-        "appearance+object": "with objects of another look, size or category",
-        "clutter": "with further objects",
-        "room": "with another background or lighting",
-        "camera": "with the camera elsewhere",
-        "robot": "with the robot elsewhere",
-        "senses": "with disturbed observations or actions",
-        "meanwhile": "after things were moved during the episode",
-        "request": "after the request was changed during the episode",
-        "cancel": "(stop safely) after the request was taken back",
-        "interruption": "after another light, camera, object, frozen image or delay during the episode",
-        "mask=instruction": "with the whole prompt masked",
-        "instruction=other": "with the prompt of another task",
-        "mask=language": "with the words masked",
-        "gobbledygook=words": "with nonsense words",
-        "gobbledygook=tokens": "with nonsense tokens",
-        "mask=visual": "with the images masked",
-        "paraphrase": "with paraphrased prompts",
-        "referents=text": "with words for the images",
-        "order=permuted": "with the order permuted",
-        "difficulty=distracting": "with more distractors",
-        "difficulty=extreme": "at extreme difficulty",
-        "difficulty=extremely-distracting": "with more distractors at extreme difficulty",
-    }
-)
 FORMS: Mapping[str, str] = MappingProxyType(
     {
         "full_stop": "a final full stop",
@@ -104,13 +69,6 @@ def unperturbed_said(each: Evidence) -> str:
     if each.reference_count is not None:
         return counted(each.reference_hits, each.reference_count)
     return percent(each.reference, 0)
-
-
-def change_said(part: str) -> str:
-    """Under which change."""
-    if part not in CHANGED and TOGETHER in part:
-        return f"with {listed(part.split(TOGETHER))} changed together"
-    return CHANGED.get(part, f"under {part}")
 
 
 def _plain(finding: Finding) -> tuple[str, str]:
@@ -254,7 +212,7 @@ def _surface(finding: Finding) -> tuple[str, str]:
 def _cost(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     hits = counted(first.hits, first.count)
-    said = f"{hits} succeed {change_said(first.part)}, {unperturbed_said(first)} unperturbed"
+    said = f"{hits} succeed {describe_change(first.part)}, {unperturbed_said(first)} unperturbed"
     if finding.claim is not Claim.PRESENT:
         return said, ""
     said += f" ({difference_said(first)})"
@@ -311,7 +269,7 @@ def _cases(finding: Finding) -> tuple[str, str]:
             )
         else:
             said.append(
-                f"{place}{change_said(each.part)}: {counted(each.hits, each.count)} succeed, "
+                f"{place}{describe_change(each.part)}: {counted(each.hits, each.count)} succeed, "
                 f"{percent(each.reference, 0)} unperturbed"
             )
     more = len(finding.evidence) - _CASES
@@ -323,7 +281,7 @@ def _factor(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     size = f" ({difference_said(first)})" if finding.claim is Claim.PRESENT else ""
     return (
-        f"{counted(first.hits, first.count)} succeed {change_said(first.part)}, "
+        f"{counted(first.hits, first.count)} succeed {describe_change(first.part)}, "
         f"{counted(first.reference_hits, first.reference_count)} without, all else alike{size}",
         "",
     )

@@ -8,11 +8,11 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.episodes.spec import Label
-from assay.measures.progress import Progress
-from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
-from assay.measures.stops import ORDER, Stop
+from assay.measures.conduct.progress import Progress
+from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED, Conduct, Counted, Quantity
+from assay.measures.conduct.stops import ORDER, Stop
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
-from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, percent_axis
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import between, group_name, methods, percent, plural
 from assay.report.run_report import RunReport
@@ -149,7 +149,7 @@ def stops_figure(found: Sequence[Stop], report: RunReport) -> Drawing | None:
         "that fail; its colours say how far the atom came that was worked on. Shares with 95 % intervals "
         f"({methods(each.interval for each in found)}) are in the table."
     )
-    return draw(
+    return Drawing(
         "stops", "Where failures stop", caption, (WIDTH, 1.1 + 0.24 * len(names)), paint, in_a_column=False
     )
 
@@ -261,7 +261,7 @@ def side_effects_figure(found: Sequence[Conduct], report: RunReport) -> Drawing 
         f"{plural(every.success.count, 'episode')} in which success is expected. {LIMITS} Lines: 95 % intervals, "
         f"{methods([every.clean.interval])}."
     )
-    return draw(
+    return Drawing(
         "side_effects",
         "What success hides",
         caption,

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from assay.episodes import CONTROL, Change
-from assay.measures.drops import Drop, drops
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
+from assay.measures.success.drops import Drop, drops
 from assay.measures.views.table import Column, Table, Value
 from assay.runs.about import lateness
 from assay.runs.store import Store

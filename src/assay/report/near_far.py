@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.measures.nearness import QUANTILES, WIDEST, Failures, NearFar, NearFarRule
+from assay.measures.failure.nearness import QUANTILES, WIDEST, Failures, NearFar, NearFarRule
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import natural, number, plural
 from assay.report.run_report import RunReport

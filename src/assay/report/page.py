@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import __version__
-from assay.measures.efficiency import EFFICIENCY
-from assay.measures.rates import CONDITIONS, TASKS
 from assay.measures.result import Missing
+from assay.measures.success.rates import CONDITIONS, TASKS
+from assay.measures.time.efficiency import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, counted_in_order, percent, plural
+from assay.measures.views.wording import KeyNumber, between, counted_in_order, percent, plural
 from assay.report.advice import Advice, advice
 from assay.report.comparison import Group, comparison_tables
 from assay.report.joint import joint_diagnoses
@@ -21,7 +21,7 @@ from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.sections import Section, sections, together
 from assay.report.sentences import Diagnosis
-from assay.report.summary import KeyNumber, banners, key_numbers, sentences
+from assay.report.summary import banners, key_numbers, sentences
 from assay.runs.about import in_utc
 from assay.runs.provenance import ALL, all_conditions
 

@@ -16,9 +16,9 @@ import polars as pl
 from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import examine
+from assay.measures.failure.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
-from assay.measures.nearness import FAILURES, OURS, NearFarRule
 from assay.measures.profile import Profile, profile
 from assay.measures.views.wording import listed, plural
 from assay.report.sampled_paths import TaskPaths, sample_paths

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay.measures.nearness import Failures, TaskFailures
-from assay.measures.paths import POINTS, Paths
+from assay.measures.failure.nearness import Failures, TaskFailures
+from assay.measures.memory.paths import POINTS, Paths
 from assay.runs.store import Store
 
 __all__ = ["EACH", "POINTS", "TaskPaths", "sample_paths"]

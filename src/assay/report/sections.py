@@ -8,13 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.measures.measure import MEASURES, load
-from assay.measures.rates import CONTROLS, SUCCESS_RATE
 from assay.measures.result import MeasureError
+from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Table
 from assay.report.figures.success import overview_figure
 from assay.report.run_report import RunReport
-from assay.report.summary import has_perturbed_episodes
 
 ABOUT = MappingProxyType(
     {

@@ -15,8 +15,8 @@ from assay.measures.evidence import Untested
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
 from assay.measures.measure import MEASURES
-from assay.measures.views.wording import listed, p_phrase, plural
-from assay.report.evidence_words import change_said, in_which_tasks, rests_on_nonsense, worded
+from assay.measures.views.wording import describe_change, listed, p_phrase, plural
+from assay.report.evidence_words import in_which_tasks, rests_on_nonsense, worded
 
 CLAIMS: Mapping[str, str] = MappingProxyType(
     {
@@ -194,7 +194,7 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
     most = max(needs, key=lambda each: each.needed)
     if len(needs) > 1:
         return SeedsWanted(most, "all losses that are not certain", several=True)
-    return SeedsWanted(most, f"the loss {change_said(lost[0].evidence[0].part)}")
+    return SeedsWanted(most, f"the loss {describe_change(lost[0].evidence[0].part)}")
 
 
 def _lacking(untested: Untested | None) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.measures.attribution import Attribution
-from assay.measures.curves import Curve
-from assay.measures.drops import Drop
 from assay.measures.evidence import one_sided_p
-from assay.measures.grounding import Confusion
-from assay.measures.memorisation import Memorisation
-from assay.measures.names import NameGaps
-from assay.measures.paraphrase import Grid
-from assay.measures.pride import Sweep
-from assay.measures.rates import Rate
-from assay.measures.timing import NO_MISTAKES, TIME_TO_SUCCESS, Limits
+from assay.measures.failure.grounding import Confusion
+from assay.measures.memory.memorisation import Memorisation
+from assay.measures.success.drops import Drop
+from assay.measures.success.rates import Rate
+from assay.measures.time.timing import NO_MISTAKES, TIME_TO_SUCCESS, Limits
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import group_name, methods, natural, told, turned
+from assay.measures.words.names import NameGaps
+from assay.measures.words.paraphrase import Grid
+from assay.measures.words.pride import Sweep
+from assay.measures.world.curves import Curve
 from assay.report.run_report import RunReport
 
 RATE = (

@@ -11,10 +11,10 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from assay.extensions.papers.libero_x.tables import level_rows
-from assay.measures.kinds import label_families
+from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
-from assay.measures.table import atoms
-from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing, draw
+from assay.measures.success.labels import label_families
+from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import plural
 from assay.report.papers.base import PaperRun, Part, of_each
@@ -152,7 +152,7 @@ def tree_figure(found: Census, of: str = "", name: str = "tree") -> Drawing:
         "How many tasks have each label; a task may have several of a family. Bars: the share of all tasks."
     )
     title = f"{of}: labels of the tasks" if of else "Labels of the tasks"
-    return draw(name, title, caption, (WIDTH, 0.24 * (leaves + len(found.labels)) + 0.3), paint)
+    return Drawing(name, title, caption, (WIDTH, 0.24 * (leaves + len(found.labels)) + 0.3), paint)
 
 
 def flows(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -231,7 +231,7 @@ def flow_figure(found: Census, of: str = "", name: str = "flows") -> Drawing:
     ).strip()
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     lines = max(len(column) for column in columns)
-    return draw(name, title, caption, (WIDTH, max(4.0, 0.3 * lines + 0.8)), paint)
+    return Drawing(name, title, caption, (WIDTH, max(4.0, 0.3 * lines + 0.8)), paint)
 
 
 def _stacked(merged: Mapping[tuple[str, str, str], int], place: int) -> dict[str, int]:

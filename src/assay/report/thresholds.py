@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.profile import Profile
-from assay.measures.thresholds import Threshold, Thresholds, WorstCase
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import NOT, listed, percent, plural
+from assay.measures.world.thresholds import Threshold, Thresholds, WorstCase
 from assay.report.run_report import RunReport
 
 _ENDED = {

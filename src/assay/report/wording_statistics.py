@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from assay.measures.paraphrase import ACTIONS, OBJECTS, paraphrases
 from assay.measures.result import MeasureError
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, told
+from assay.measures.words.paraphrase import ACTIONS, OBJECTS, paraphrases
 from assay.perturb.words.grid.stats import GridStats, ThingName, Wording, grid_stats, thing_names
 from assay.report.figures.heat_map import distance_map
 from assay.report.papers.base import PaperRun, of_each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.measures.side_effects import LEFT_OPEN, MOVED, TOPPLED
+from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED
 from assay.measures.views.wording import thing
 from assay.tasks.names import thing_of
 

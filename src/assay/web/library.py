@@ -15,8 +15,8 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
-from assay.measures.rates import Rate, success_rate
-from assay.measures.table import perturbed_rows, plausible
+from assay.measures.frames import perturbed_rows, plausible
+from assay.measures.success.rates import Rate, success_rate
 from assay.runs.connections import SUFFIX, lock_file
 from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels

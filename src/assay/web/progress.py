@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures import Missing, attempt, grid, rates
-from assay.measures.paraphrase import ACTIONS, OBJECTS
-from assay.measures.rates import Rate
+from assay.measures import Missing, attempt, grid
+from assay.measures.success.rates import Rate, rates
+from assay.measures.words.paraphrase import ACTIONS, OBJECTS
 from assay.runs.queries import reading
 from assay.web.library import is_running, measured
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from assay.api.searches.writing import _example
-from assay.measures.thresholds import AtMagnitude, Threshold
+from assay.measures.world.thresholds import AtMagnitude, Threshold
 
 FOUND = Threshold(
     "t", "delay", "steps", (1, 2, 3), 1, None, 2, True, (AtMagnitude(1, 0, 1),), 5, 5, 4, "budget"

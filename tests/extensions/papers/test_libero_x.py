@@ -14,11 +14,11 @@ from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.spec import Label
 from assay.extensions.papers.libero_x import tables, touching
 from assay.extensions.papers.libero_x.published import published
-from assay.measures.curves import curve
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
-from assay.measures.timing import within_limit
+from assay.measures.time.timing import within_limit
 from assay.measures.views.table import Table
+from assay.measures.world.curves import curve
 from assay.perturb import Say
 from assay.report.papers import PaperError
 from assay.report.papers.base import PaperRun, Part

@@ -14,8 +14,8 @@ from assay.extensions.tabletop.perturb import Harder
 from assay.extensions.tabletop.pools import Difficulty
 from assay.measures import Claim, Degree, Finding, Flaw, Verdict, diagnose, profile
 from assay.measures.findings import Unnoticed
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError, Missing
+from assay.measures.success.rates import Rate
 from assay.support.stats.intervals import wilson_interval
 
 CHANGES = dict(PROMPT_CHANGES) | {

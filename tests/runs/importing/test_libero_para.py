@@ -13,7 +13,7 @@ import pytest
 from assay.episodes import horizon, task_of
 from assay.errors import AssayError, RunError
 from assay.extensions.interop.importing.libero_para import import_libero_para, import_models
-from assay.measures.table import judged, pairs
+from assay.measures.frames import judged, pairs
 from assay.runs.store import Store
 from assay.tasks.formats.release import ReleaseError
 

@@ -10,7 +10,7 @@ from assay.api.searches.play import Search
 from assay.api.searches.threshold import Threshold
 from assay.errors import RunError
 from assay.experiments.axes import Axis, AxisError, Rung
-from assay.measures.thresholds import META
+from assay.measures.world.thresholds import META
 from assay.runs.store import Store
 from assay.support.stats.thresholds import least_starts
 from assay.tasks import Task

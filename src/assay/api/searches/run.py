@@ -18,7 +18,7 @@ from assay.experiments.base import Variant
 from assay.experiments.search import FRESH, variant
 from assay.experiments.search import search as whole_grid
 from assay.measures.run_data import RunData
-from assay.measures.thresholds import META, Thresholds, WorstCase, thresholds, worst_cases
+from assay.measures.world.thresholds import META, Thresholds, WorstCase, thresholds, worst_cases
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, opened, request
 from assay.runs.executor import Player

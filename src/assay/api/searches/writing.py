@@ -9,7 +9,7 @@ import polars as pl
 from assay.api.searches.run import Searched
 from assay.episodes import Outcome, world_of
 from assay.experiments.search import AXIS, MAGNITUDE
-from assay.measures.thresholds import Threshold
+from assay.measures.world.thresholds import Threshold
 from assay.report.figures.thresholds import figure_of_thresholds
 from assay.report.thresholds import table_of_cases, table_of_thresholds
 from assay.runs.episode_video import video_file

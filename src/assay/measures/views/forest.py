@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-
-from assay.measures.views.style import BLUE, FAINT, INK, printing
+from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis, printing
 from assay.support.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ROW = 0.19
 """Height of a row, inches."""
 MOST = 60
-"""Rows; more cannot be read."""
+"""Rows of a plot that can still be read."""
+SHARES = (-0.02, 1.02)
+"""Limits of an axis of shares, with room for marks at both ends."""
 LETTERS = 7.2
 """Height of the notes' letters, points."""
 CHARACTER = 4.4
@@ -49,6 +53,34 @@ def fits_a_column(groups: Mapping[str, Sequence[Mark]]) -> bool:
     return max(map(len, labels), default=0) <= LONGEST
 
 
+def forest_drawing(
+    name: str,
+    title: str,
+    caption: str,
+    groups: Mapping[str, Sequence[Mark]],
+    *,
+    along: str,
+    heads: Sequence[str],
+    unit: Literal["share", "points", ""] = "",
+    limits: tuple[float, float] | None = None,
+    zero: float | None = None,
+    least: float = 0.0,
+    finish: Callable[[Any], None] = lambda axes: None,
+) -> Drawing:
+    """A drawing of a forest plot as wide as the page; ``unit`` of the axis, ``finish`` draws more on the axes."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        forest(axes, groups, along=along, heads=heads, zero=zero, least=least)
+        if limits is not None:
+            axes.set_xlim(*limits)
+        if unit:
+            (percent_axis if unit == "share" else points_axis)(axes.xaxis)
+        finish(axes)
+
+    return Drawing(name, title, caption, (WIDTH, height(groups)), paint, fits_a_column(groups))
+
+
 def forest(
     axes: Axes,
     groups: Mapping[str, Sequence[Mark]],
@@ -62,6 +94,8 @@ def forest(
 
     The axis shows ``zero`` and at least ``least`` to either side of it.
     """
+    from matplotlib.ticker import MaxNLocator
+
     rows: list[Mark | str] = []
     for name, marks in groups.items():
         rows += [name, *marks] if name else [*marks]

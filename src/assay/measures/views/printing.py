@@ -8,15 +8,14 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import yaml
-from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
-from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator
 
 from assay.errors import RunError, did_you_mean
+
+if TYPE_CHECKING:  # see style.py: matplotlib is loaded when a figure is drawn
+    from matplotlib.figure import Figure
 
 Format = Literal["pdf", "svg"]
 COLUMN, PAGE = 3.25, 6.75
@@ -104,6 +103,9 @@ def printed_size(size: tuple[float, float], how: Print, *, in_a_column: bool) ->
 
 def readable(figure: Figure, how: Print) -> None:
     """Give things the names that were chosen, and let no letter be smaller than wanted."""
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedLocator
+
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             if isinstance(axis.get_major_locator(), FixedLocator):
@@ -168,6 +170,8 @@ def _width(text: str) -> float:
 
 def _font(name: str) -> str:
     """A font that is installed. Raises RunError that names the nearest one."""
+    from matplotlib.font_manager import fontManager
+
     known = {font.name for font in fontManager.ttflist}
     if name not in known:
         raise RunError(f"--font '{name}' is not installed: {did_you_mean(name, known)}")

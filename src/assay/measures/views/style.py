@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from io import BytesIO, StringIO
-from typing import Any
-
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from assay.measures.views.printing import Print, printed_size, readable
 from assay.measures.views.wording import signed
+
+if TYPE_CHECKING:  # matplotlib takes half a second to import: it is loaded when a figure is drawn
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
     "#0072B2",
@@ -111,6 +111,9 @@ class Drawing:
     @cached_property
     def svg(self) -> str:
         """The figure as part of a page."""
+        import matplotlib
+        from matplotlib.figure import Figure
+
         with _ONE_AT_A_TIME, matplotlib.rc_context({**_STYLE, "svg.hashsalt": self.name}):
             figure = Figure(figsize=self.size, dpi=72, layout="constrained")  # 72: SVG's own
             self.paint(figure)
@@ -128,6 +131,9 @@ class Drawing:
 
     def printed(self, how: Print) -> bytes:
         """The figure for a paper: of the paper's width, with letters of its size, as PDF or SVG."""
+        import matplotlib
+        from matplotlib.figure import Figure
+
         global _print
         width, height = printed_size(self.size, how, in_a_column=self.in_a_column)
         here = replace(how, width=width)
@@ -162,27 +168,18 @@ def _letters_alone() -> Iterator[None]:
         Options._drop_tables_default = usual
 
 
-def draw(
-    name: str,
-    title: str,
-    caption: str,
-    size: tuple[float, float],
-    paint: Callable[[Figure], None],
-    *,
-    in_a_column: bool = True,
-) -> Drawing:
-    """A figure of ``size`` (inches); ``in_a_column``: whether it can be read in one of a paper."""
-    return Drawing(name, title, caption, size, paint, in_a_column)
-
-
 def percent_axis(axis: Any) -> None:
     """Shares (0 to 1) along an axis, as percentages."""
-    axis.set_major_formatter(matplotlib.ticker.PercentFormatter(1.0, decimals=0, symbol=" %"))
+    from matplotlib.ticker import PercentFormatter
+
+    axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
 def points_axis(axis: Any) -> None:
     """Differences of shares (-1 to 1) along an axis, as percentage points."""
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: signed(100 * value, 0)))
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: signed(100 * value, 0)))
 
 
 def share_limits(axes: Axes) -> None:

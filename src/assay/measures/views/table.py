@@ -1,26 +1,37 @@
-"""Tables: the same numbers for a page, a spreadsheet, a text and a paper."""
+"""Tables: the same numbers for a page, a spreadsheet, a text and a paper.
+
+A column is declared once, on the field of the result that it shows; `Table.of` builds the table:
+
+    @dataclass(frozen=True)
+    class Stop(Result):
+        stage: Annotated[str, Column("furthest stage")]
+        share: Annotated[float, Column("share of failures", "share")]
+
+    Table.of("stops", "Where failures stop", stops)
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cache
 from io import StringIO
-from typing import Literal
+from typing import Any, Literal, get_args, get_type_hints
 
-from assay.measures.views.wording import NOT, between, number, p_value, signed
+from assay.measures.views.wording import NOT, between, group_name, number, p_value, signed
 from assay.support.stats.intervals import Interval
 
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]
-"""How a column is read: share and change are 0 to 1 and shown as percentages and percentage points.
-
-A chance is a share that may be tiny."""
+"""Format of a column. Share and change are fractions, shown as percentages and percentage points; a chance is a share
+that may be tiny."""
 
 _DIGITS = {"share": 1, "change": 1, "number": 2, "metres": 3}
 _LATEX = {
     "\\": r"\textbackslash{}",
-    **{each: f"\\{each}" for each in "&%$#_{}"},
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -32,16 +43,18 @@ _LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column."""
+    """One column of a table, alone or as the annotation of a result's field."""
 
     name: str
     kind: Kind = "text"
     bare: bool = False
-    """Whether the heading leaves out the unit; the table's note says it then."""
+    """Whether the heading leaves out the unit, because the table's note gives it."""
+    value: Callable[[Any], Any] | None = None
+    """Reads the cell from a result; None where the column is that of a field, or rows are given as values."""
 
     @property
     def heading(self) -> str:
-        """Its name and unit."""
+        """Name and unit."""
         if self.bare:
             return self.name
         unit = {"share": ", %", "chance": ", %", "change": ", points", "metres": ", m"}.get(self.kind, "")
@@ -49,11 +62,11 @@ class Column:
 
     @property
     def right(self) -> bool:
-        """Whether it is set flush right."""
+        """Whether the column is set flush right."""
         return self.kind != "text"
 
     def shown(self, value: Value) -> str:
-        """A value as people read it."""
+        """Format a value for readers."""
         if value is None:
             return NOT
         if isinstance(value, bool):
@@ -84,52 +97,78 @@ class Table:
     """Named columns and rows of plain values."""
 
     name: str
-    """Of its files, without the suffix."""
+    """Stem of its files."""
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
     note: str = ""
     shown_at_once: bool = False
-    """Whether the page shows it without being asked."""
+    """Whether the page shows the table unfolded."""
     narrow: bool = False
     """Whether LaTeX should set it to fit a column."""
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        results: Iterable[Any],
+        *columns: str | Column,
+        note: str = "",
+        shown_at_once: bool = False,
+    ) -> Table:
+        """Build a table with one row for each result.
+
+        ``columns`` are names of annotated fields (``rate.count`` for a field of a nested result; empty cells where that
+        is None) and columns with a ``value``; by default all annotated fields of the results' class.
+        """
+        results = list(results)
+        if not results:
+            return cls(name, title, (), (), note, shown_at_once)
+        kind = type(results[0])
+        chosen = [
+            column if isinstance(column, Column) else _declared(kind, column)
+            for column in columns or declared_columns(kind)
+        ]
+        rows = tuple(tuple(_cell(column, result) for column in chosen) for result in results)
+        return cls(name, title, tuple(chosen), rows, note, shown_at_once)
+
     @property
     def shown(self) -> list[list[str]]:
-        """The rows as people read them."""
+        """The rows, formatted for readers."""
         return [
             [column.shown(value) for column, value in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
 
     def as_csv(self) -> str:
-        """Every digit; an interval makes two columns, shares are 0 to 1."""
+        """CSV with all digits: an interval becomes two columns, shares are fractions."""
         wide = [
             any(isinstance(row[place], Interval) for row in self.rows) for place in range(len(self.columns))
         ]
         names: list[str] = []
-        for column, two in zip(self.columns, wide, strict=True):
-            names += [f"{column.name} low", f"{column.name} high"] if two else [column.name]
+        for column, is_interval in zip(self.columns, wide, strict=True):
+            names += [f"{column.name} low", f"{column.name} high"] if is_interval else [column.name]
         written = StringIO()
         writer = csv.writer(written, lineterminator="\n")
         writer.writerow(names)
         for row in self.rows:
             cells: list[object] = []
-            for value, two in zip(row, wide, strict=True):
+            for value, is_interval in zip(row, wide, strict=True):
                 ends = (value.low, value.high) if isinstance(value, Interval) else (None, None)
-                cells += ends if two else (value,)
+                cells += ends if is_interval else (value,)
             writer.writerow(cells)
         return written.getvalue()
 
     def as_markdown(self) -> str:
-        """A table for a text."""
+        """Markdown with the note as a caption."""
         rows = [[column.heading for column in self.columns], *self.shown]
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         rule = "| " + " | ".join("---:" if column.right else "---" for column in self.columns) + " |"
         return "\n".join([f"**{self.title}.** {self.note}".strip(), "", lines[0], rule, *lines[1:], ""])
 
     def as_latex(self) -> str:
-        """A table for a paper; needs booktabs."""
+        """LaTeX; needs booktabs."""
         rows = [[column.heading for column in self.columns], *self.shown]
         lines = [" & ".join(map(latex, row)) + r" \\" for row in rows]
         places = "".join("r" if column.right else "l" for column in self.columns)
@@ -154,6 +193,40 @@ class Table:
         )
 
 
+@cache
+def declared_columns(kind: type) -> dict[str, Column]:
+    """The columns declared on the fields of a result's class, in the order of the fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        field: replace(note, value=lambda result, field=field: getattr(result, field))
+        for field, hint in hints.items()
+        for note in getattr(hint, "__metadata__", ())
+        if isinstance(note, Column)
+    }
+
+
+@cache
+def _declared(kind: type, path: str) -> Column:
+    """The column of a field, ``path`` being its name or the dotted path to it through nested results."""
+    field, _, rest = path.partition(".")
+    if not rest:
+        return declared_columns(kind)[field]
+    hint = get_type_hints(kind)[field]
+    column = _declared(next(part for part in (hint, *get_args(hint)) if is_dataclass(part)), rest)  # type: ignore[arg-type]
+    read = column.value
+    assert read is not None
+    return replace(
+        column,
+        value=lambda result: None if (part := getattr(result, field)) is None else read(part),
+    )
+
+
+def _cell(column: Column, result: Any) -> Value:
+    assert column.value is not None, f"column {column.name} has no value"
+    value = column.value(result)
+    return group_name(dict(value)) if isinstance(value, Mapping) else value
+
+
 def latex(text: str) -> str:
-    """A text with what LaTeX would take for commands spelt out."""
-    return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
+    """Escape the characters that are commands in LaTeX."""
+    return re.sub("|".join(map(re.escape, _LATEX)), lambda sign: _LATEX[sign[0]], text)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from assay import tasks
+from assay.episodes.perturbation import TOGETHER
 from assay.episodes.spec import Label
 from assay.errors import AssayError
 from assay.support.stats.intervals import Interval
@@ -112,3 +115,71 @@ def thing(name: str) -> str:
     return " + ".join(
         " ".join(word for word in part.split("_") if not word.isdigit()) for part in name.split("+")
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNumber:
+    """A number to be seen first."""
+
+    name: str
+    value: str
+    detail: str
+    """Its interval and count."""
+    about: str = ""
+    """What is counted, over which episodes: one line."""
+
+    def over(self, tasks: Interval | None) -> KeyNumber:
+        """The same with the interval about tasks in general, if there is one."""
+        if tasks is None:
+            return self
+        return replace(self, detail=f"{self.detail}; tasks in general {between(tasks, 100)}")
+
+    @classmethod
+    def of(
+        cls, name: str, value: str, interval: Interval | None, count: int, about: str = "", scale: float = 100
+    ) -> KeyNumber:
+        """With its interval, times ``scale``, and its count."""
+        return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}", about)
+
+
+CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
+    {
+        "wording": "with other wordings",
+        "names": "with other names",
+        "surface": "with the same words written differently",
+        "": "when something is changed",
+        "task": "when another task is asked for",
+        "position": "with objects elsewhere",
+        "appearance": "with objects that look different",
+        "object": "with objects of another size or category",
+        "appearance+object": "with objects of another look, size or category",
+        "clutter": "with further objects",
+        "room": "with another background or lighting",
+        "camera": "with the camera elsewhere",
+        "robot": "with the robot elsewhere",
+        "senses": "with disturbed observations or actions",
+        "meanwhile": "after things were moved during the episode",
+        "request": "after the request was changed during the episode",
+        "cancel": "(stop safely) after the request was taken back",
+        "interruption": "after another light, camera, object, frozen image or delay during the episode",
+        "mask=instruction": "with the whole prompt masked",
+        "instruction=other": "with the prompt of another task",
+        "mask=language": "with the words masked",
+        "gobbledygook=words": "with nonsense words",
+        "gobbledygook=tokens": "with nonsense tokens",
+        "mask=visual": "with the images masked",
+        "paraphrase": "with paraphrased prompts",
+        "referents=text": "with words for the images",
+        "order=permuted": "with the order permuted",
+        "difficulty=distracting": "with more distractors",
+        "difficulty=extreme": "at extreme difficulty",
+        "difficulty=extremely-distracting": "with more distractors at extreme difficulty",
+    }
+)
+
+
+def describe_change(part: str) -> str:
+    """Under which change."""
+    if part not in CHANGE_PHRASES and TOGETHER in part:
+        return f"with {listed(part.split(TOGETHER))} changed together"
+    return CHANGE_PHRASES.get(part, f"under {part}")

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from assay.measures.compare import Aspect, Comparison, Robustness
 from assay.measures.result import MeasureError
 from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
-from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, points_axis
 from assay.measures.views.wording import between, p_value, plural, points
 from assay.support.stats.significance import SURE
 
@@ -46,7 +46,7 @@ def robustness_figure(found: Comparison, suffix: str = "") -> Drawing:
         f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
     )
     size, fits = (WIDTH, height(groups)), fits_a_column(groups)
-    return draw(f"robustness{suffix}", "Who is more robust", caption, size, paint, in_a_column=fits)
+    return Drawing(f"robustness{suffix}", "Who is more robust", caption, size, paint, in_a_column=fits)
 
 
 def _mark(label: str, each: Robustness, *, whole: bool) -> Mark:

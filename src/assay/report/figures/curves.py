@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from assay.episodes.spec import CONTROL
-from assay.measures.curves import Curve
-from assay.measures.timing import Limit, Limits, TimeToSuccess
+from assay.measures.time.timing import Limit, Limits, TimeToSuccess
 from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
-from assay.measures.views.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, draw, series, share_limits
+from assay.measures.views.style import BLUE, HALF, ORANGE, WIDTH, Drawing, aside, series, share_limits
 from assay.measures.views.wording import between, group_name, listed, number, p_phrase, plural, points
+from assay.measures.world.curves import Curve
 from assay.report.run_report import RunReport
 from assay.report.tables import REFERENCE, limit_name
 
@@ -80,7 +80,7 @@ def curve_figure(
     sensible = all(step.plausible for curve in runs.values() for step in curve.steps)
     beyond = "" if sensible else " Hollow: where success is not expected."
     caption = f"{'; '.join(said)}. Lines: 95 % Wilson intervals.{beyond}{worst}{broke}"
-    return draw(name, title, caption, (HALF, 3.0), paint)
+    return Drawing(name, title, caption, (HALF, 3.0), paint)
 
 
 def levels_figure(runs: Mapping[str, Curve]) -> Drawing:
@@ -174,7 +174,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         f"Success, had the time been shorter; {said}, controls among them. {REFERENCE} "
         "Lines: 95 % Wilson intervals."
     )
-    return draw("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
+    return Drawing("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
 
 
 def time_figure(found: Sequence[TimeToSuccess], report: RunReport) -> Drawing:
@@ -210,4 +210,4 @@ def time_figure(found: Sequence[TimeToSuccess], report: RunReport) -> Drawing:
         f"have none. Lines: 95 % intervals from order statistics, from six successes on.{left}"
     )
     size, fits = (WIDTH, height(groups)), fits_a_column(groups)
-    return draw("time-to-success", "Time to success", caption, size, paint, in_a_column=fits)
+    return Drawing("time-to-success", "Time to success", caption, size, paint, in_a_column=fits)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from assay.measures.rates import Rate
-from assay.measures.views.style import HALF, Drawing, draw
+from assay.measures.success.rates import Rate
+from assay.measures.views.style import HALF, Drawing
 from assay.report.figures.paraphrase import cell
 
 
@@ -36,4 +36,6 @@ def success_figure(found: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
         "Success in per cent where success is expected and, below it, how many episodes; libero "
         "as it is, the others where something was changed."
     )
-    return draw("success", "Success by policy and experiment", caption, (HALF, 0.5 + 0.4 * len(found)), paint)
+    return Drawing(
+        "success", "Success by policy and experiment", caption, (HALF, 0.5 + 0.4 * len(found)), paint
+    )

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from assay.measures.events import EventOutcome
 from assay.measures.result import MeasureError
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
-from assay.measures.views.style import BLUE, FAINT, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.style import BLUE, FAINT, WIDTH, Drawing, percent_axis
 from assay.measures.views.wording import between, methods, percent
+from assay.measures.world.events import EventOutcome
 from assay.report.events import by_asking
 from assay.report.run_report import RunReport
 
@@ -39,7 +39,7 @@ def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
         "grey lines: the unchanged episodes of the same tasks and seeds. The last column says in how many "
         "episodes it happened at all. After a request was taken back, success is a safe stop."
     )
-    return draw(
+    return Drawing(
         "events",
         "Success after something happened during the episode",
         caption,

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
-from assay.measures.grounding import NOTHING, Confusion
-from assay.measures.views.style import BLACK, EMPTY, HALF, ORANGE, SHADES, WIDTH, Drawing, draw
+from assay.measures.failure.grounding import NOTHING, Confusion
+from assay.measures.views.style import BLACK, EMPTY, HALF, ORANGE, SHADES, WIDTH, Drawing
 from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.report.run_report import RunReport
 
@@ -98,7 +98,7 @@ def confusion_figure(found: Sequence[Confusion], report: RunReport) -> Drawing:
         f"the table.{together}"
     )
     size = (HALF if len(columns) <= NARROW else WIDTH, 1.7 + 0.3 * len(rows))
-    return draw(f"grounding-{contact}", f"What was {contact} first", caption, size, paint)
+    return Drawing(f"grounding-{contact}", f"What was {contact} first", caption, size, paint)
 
 
 def _kept(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str], int]:

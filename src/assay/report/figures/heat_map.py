@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from assay.measures.paraphrase import ACTIONS, OBJECTS
-from assay.measures.views.style import BLACK, EMPTY, SHADES, WIDTH, Drawing, draw
+from assay.measures.views.style import BLACK, EMPTY, SHADES, WIDTH, Drawing
 from assay.measures.views.wording import number
+from assay.measures.words.paraphrase import ACTIONS, OBJECTS
 
 Key = tuple[str, str]
 """An object type and an action type."""
@@ -61,7 +61,7 @@ def heat_map(
                 )
         grid_axes(axes, range(len(OBJECTS)), OBJECTS, range(len(ACTIONS)), ACTIONS)
 
-    return draw(name, title, caption, (WIDTH, 2.9), paint, in_a_column=False)
+    return Drawing(name, title, caption, (WIDTH, 2.9), paint, in_a_column=False)
 
 
 def fill_cell(axes: Axes, row: float, column: float, place: float) -> None:

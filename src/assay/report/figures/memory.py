@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from assay.measures.attribution import Attribution
-from assay.measures.memorisation import Index, Memorisation
+from assay.measures.memory.memorisation import Index, Memorisation
 from assay.measures.views.forest import Mark, forest, height
-from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, points_axis, series
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, points_axis, series
 from assay.measures.views.wording import (
     NOT,
     between,
@@ -61,7 +61,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
         "How often the trajectory cannot be told from the controls' although the change calls for another. "
         f"{'; '.join(said)}. Lines: 95 % Wilson intervals over starts."
     )
-    return draw("memorisation", "Memorisation index", caption, (WIDTH, height(groups)), paint)
+    return Drawing("memorisation", "Memorisation index", caption, (WIDTH, height(groups)), paint)
 
 
 def _mark(label: str, each: Index, place: int) -> Mark:
@@ -128,7 +128,7 @@ def attribution_figure(found: Attribution, report: RunReport) -> Drawing:
         f"{modelled}{aliased}"
     )
     rows = max(height(effects), height(shares))
-    return draw(
+    return Drawing(
         "attribution",
         "Which factor costs how much",
         caption,

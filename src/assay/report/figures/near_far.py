@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from assay.measures.nearness import WIDEST, Failures, NearFar, TaskFailures
+from assay.measures.failure.nearness import WIDEST, Failures, NearFar, TaskFailures
 from assay.measures.result import MeasureError
 from assay.measures.views.forest import CHARACTER, note
-from assay.measures.views.style import WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.style import WIDTH, Drawing, percent_axis
 from assay.measures.views.wording import between, natural, percent, plural
 from assay.report.figures.paths import LOOKS, NAMES
 from assay.report.run_report import RunReport
@@ -70,7 +70,7 @@ def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
         f"ones do not (planning). {'. '.join(said)}."
     )
-    return draw("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
+    return Drawing("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
 
 
 def near_far_types_figure(found: Failures, report: RunReport) -> Drawing | None:
@@ -98,7 +98,7 @@ def near_far_types_figure(found: Failures, report: RunReport) -> Drawing | None:
         + (f" {plural(found.unjudged, 'failure')} could not be judged." if found.unjudged else "")
     )
     title = "Near and far failures by type of paraphrase"
-    return draw("near-far-types", title, caption, (WIDTH, 1.6 + 0.24 * sum(heights)), paint)
+    return Drawing("near-far-types", title, caption, (WIDTH, 1.6 + 0.24 * sum(heights)), paint)
 
 
 def _far_of_failures(group: NearFar) -> float:

@@ -10,11 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from assay.measures.names import NameGap, NameGaps
-from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, OBJECTS, Grid, ObjectGap
-from assay.measures.pride import Sweep
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
+from assay.measures.success.rates import Rate
 from assay.measures.views.forest import MOST, Mark, forest, height
 from assay.measures.views.style import (
     BLACK,
@@ -27,7 +24,6 @@ from assay.measures.views.style import (
     SHADES,
     WIDTH,
     Drawing,
-    draw,
     percent_axis,
     points_axis,
     series,
@@ -44,6 +40,9 @@ from assay.measures.views.wording import (
     points,
     signed,
 )
+from assay.measures.words.names import NameGap, NameGaps
+from assay.measures.words.paraphrase import ACTIONS, DISTANCE_CORRELATION, OBJECTS, Grid, ObjectGap
+from assay.measures.words.pride import Sweep
 from assay.report.figures.heat_map import empty_cell, grid_axes
 from assay.report.run_report import RunReport
 
@@ -81,7 +80,7 @@ def grid_figure(grid: Grid, report: RunReport) -> Drawing:
         f"{len(cells)} of 44 cells. Top left is the control; margins are without it; hatched cells have no "
         f"episode. The widest 95 % Wilson interval of a cell reaches {100 * most:.0f} points to one side."
     )
-    return draw(
+    return Drawing(
         "paraphrase-grid", "Success over the paraphrase grid", caption, (WIDTH, 3.6), paint, in_a_column=False
     )
 
@@ -153,7 +152,7 @@ def distance_figure(grid: Grid, report: RunReport) -> Drawing:
         f"(95 % interval {between(correlation.interval, digits=2)}, Fisher's; {p_phrase(correlation.p)})."
     )
     caption = f"Each mark is a cell of the grid; lines: 95 % Wilson intervals. {said}"
-    return draw(
+    return Drawing(
         "distance-success", "Success against the distance of the instruction", caption, (HALF, 3.2), paint
     )
 
@@ -190,7 +189,7 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
         "PRIDE as keywords (right) or structure (left) weigh more; band: 95 % Wilson intervals over wordings."
         f" {slopes}."
     )
-    return draw("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
+    return Drawing("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
 
 
 def names_figure(found: NameGaps, report: RunReport) -> Drawing:
@@ -217,7 +216,7 @@ def names_figure(found: NameGaps, report: RunReport) -> Drawing:
         "noun that was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; "
         "filled: p < 0.05."
     )
-    return draw("names", "Which names it knows", caption, (WIDTH, height(groups)), paint)
+    return Drawing("names", "Which names it knows", caption, (WIDTH, height(groups)), paint)
 
 
 def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
@@ -255,4 +254,4 @@ def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
         f"{said}. Lines: 95 % Wilson intervals."
     )
     rows = sum(len(marks) + bool(name) for name, marks in groups.items())
-    return draw("object-gap", "What another name costs", caption, (WIDTH, 0.9 + 0.22 * rows), paint)
+    return Drawing("object-gap", "What another name costs", caption, (WIDTH, 0.9 + 0.22 * rows), paint)

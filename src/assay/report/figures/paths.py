@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from assay.measures.nearness import Failures
+from assay.measures.failure.nearness import Failures
 from assay.measures.result import MeasureError
-from assay.measures.views.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, draw, printing
+from assay.measures.views.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, printing
 from assay.measures.views.wording import natural, number
 from assay.report.run_report import RunReport
 from assay.report.sampled_paths import EACH, POINTS, TaskPaths
@@ -50,7 +50,7 @@ def paths_3d_figure(found: Failures, report: RunReport) -> Drawing:
         _legend(figure, LOOKS)
 
     size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
-    return draw(
+    return Drawing(
         "paths-3d", "Trajectories of failures, in space", _caption(tasks), size, paint, in_a_column=False
     )
 
@@ -79,7 +79,7 @@ def success_paths_figure(found: Failures, report: RunReport) -> Drawing:
         f"{number(widest.thresholds['max'], 3)} m."
     )
     size = (HALF, 3.6) if len(tasks) == 1 else (WIDTH, 0.7 + rows * WIDTH / columns * 0.95)
-    return draw(
+    return Drawing(
         "paths-success", "Successful trajectories of every task", caption, size, paint, in_a_column=False
     )
 
@@ -113,7 +113,9 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
     spans = [np.ptp(np.concatenate([path for _, path in _all(each)]), axis=0) for each in tasks]
     steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
     size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
-    return draw("paths-top", "Trajectories of failures, from above", caption, size, paint, in_a_column=False)
+    return Drawing(
+        "paths-top", "Trajectories of failures, from above", caption, size, paint, in_a_column=False
+    )
 
 
 def _sampled_of(report: RunReport) -> Sequence[TaskPaths]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from assay.measures.drops import Drop
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
+from assay.measures.success.drops import Drop
+from assay.measures.success.rates import Rate
 from assay.measures.views.forest import MOST, Mark, fits_a_column, forest, height
 from assay.measures.views.style import (
     BLUE,
@@ -20,7 +20,6 @@ from assay.measures.views.style import (
     RULE,
     WIDTH,
     Drawing,
-    draw,
     percent_axis,
     points_axis,
     series,
@@ -88,7 +87,7 @@ def _drops_figure(found: Sequence[Drop], name: str, title: str) -> Drawing:
         f"filled marks: p < {SURE:g}.{grey}{left}"
     )
     size, fits = (WIDTH, height(groups)), fits_a_column(groups)
-    return draw(name, title, caption, size, paint, in_a_column=fits)
+    return Drawing(name, title, caption, size, paint, in_a_column=fits)
 
 
 def tasks_figure(found: Sequence[Rate], report: RunReport) -> Drawing:
@@ -126,7 +125,7 @@ def tasks_figure(found: Sequence[Rate], report: RunReport) -> Drawing:
         f"{plural(sum(each.count for each in found), 'episode')} of {plural(len(tasks), 'task')}; errors "
         "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes of one start or variant."
     )
-    return draw("tasks", "Success by task", caption, (WIDTH, height(groups)), paint)
+    return Drawing("tasks", "Success by task", caption, (WIDTH, height(groups)), paint)
 
 
 Spoke = tuple[str, str]
@@ -215,7 +214,7 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
         else " Wilson intervals are in the tables."
     )
     caption = f"Success by label, {said}, in which success is expected.{lines}"
-    return draw("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
+    return Drawing("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
 
 
 def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Drawing:
@@ -249,4 +248,4 @@ def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Draw
         "Success of each run, on its controls and on its perturbed episodes in which success is "
         "expected; errors are excluded. Lines: 95 % Wilson intervals."
     )
-    return draw("overview", "Success of the runs", caption, (WIDTH, height(groups)), paint)
+    return Drawing("overview", "Success of the runs", caption, (WIDTH, height(groups)), paint)

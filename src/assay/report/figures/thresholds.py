@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from assay.measures.thresholds import Threshold, Thresholds
-from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, draw, share_limits
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, share_limits
 from assay.measures.views.wording import percent
+from assay.measures.world.thresholds import Threshold, Thresholds
 from assay.report.thresholds import in_words
 from assay.support.stats.intervals import wilson_interval
 
@@ -39,7 +39,7 @@ def figure_of_thresholds(found: Thresholds) -> Drawing:
         f"confidence of {percent(found.confidence, 0)} at all times.{more}"
     )
     size = (min(WIDTH, max(4.6, 2.4 * columns)), 2.3 * rows + 0.2)
-    return draw("thresholds", "The smallest change that breaks it", caption, size, paint)
+    return Drawing("thresholds", "The smallest change that breaks it", caption, size, paint)
 
 
 def threshold_figure(found: Thresholds, report: object) -> Drawing:

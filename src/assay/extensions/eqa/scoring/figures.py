@@ -14,7 +14,6 @@ from assay.measures.views.style import (
     SERIES,
     WIDTH,
     Drawing,
-    draw,
     percent_axis,
     series,
     share_limits,
@@ -47,7 +46,7 @@ def overall(score: Score) -> Drawing:
         "Mean over data sets of each kind, then over kinds; lines are 95 % intervals (cluster bootstrap over "
         "episodes). The upright line is chance."
     )
-    return draw("overall", "Who is right how often", caption, (WIDTH, height({"": marks})), paint)
+    return Drawing("overall", "Who is right how often", caption, (WIDTH, height({"": marks})), paint)
 
 
 def profile(score: Score) -> Drawing:
@@ -71,7 +70,7 @@ def profile(score: Score) -> Drawing:
 
     best = f"The best {LINES} models. " if len(score.models) > LINES else ""
     caption = f"{best}Mean of both directions at each level of abstraction; the dashed line is chance."
-    return draw("profile", "High, mid and low level", caption, (HALF, 3.6), paint)
+    return Drawing("profile", "High, mid and low level", caption, (HALF, 3.6), paint)
 
 
 def components(score: Score) -> Drawing | None:
@@ -102,4 +101,4 @@ def components(score: Score) -> Drawing | None:
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
     caption = "Mid level: errors per question whose action has the component, each rate in their sum."
-    return draw("components", "What errors are about", caption, (HALF, 1.2 + 0.22 * len(rows)), paint)
+    return Drawing("components", "What errors are about", caption, (HALF, 1.2 + 0.22 * len(rows)), paint)

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.measures.frames import judged
 from assay.measures.measure import Measure
-from assay.measures.paraphrase import ACTIONS, NONE, OBJECTS, paraphrases, wording
 from assay.measures.result import Result
-from assay.measures.table import judged
+from assay.measures.words.paraphrase import ACTIONS, NONE, OBJECTS, paraphrases, wording
 
 Key = tuple[str, str]
 """An object type and an action type."""

@@ -11,13 +11,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from assay.measures.failure.nearness import (
+    PAPER,
+    QUANTILES,
+    WIDEST,
+    Failures,
+    NearFar,
+    TaskFailures,
+    failures,
+)
 from assay.measures.measure import Measure
-from assay.measures.nearness import PAPER, QUANTILES, WIDEST, Failures, NearFar, TaskFailures, failures
-from assay.measures.paraphrase import ACTIONS, OBJECTS, reworded
 from assay.measures.result import MeasureError
-from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, percent_axis
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import natural, number, plural, told
+from assay.measures.words.paraphrase import ACTIONS, OBJECTS, reworded
 from assay.report.figures.paths import LOOKS, NAMES
 from assay.report.papers.base import PaperRun, Part, of_each
 
@@ -128,7 +136,7 @@ def paths_figure(run: PaperRun) -> Drawing:
         f"{near:,} near and {task.failures - near:,} far failures (threshold "
         f"{number(task.thresholds[WIDEST], 3)} m); at most 12 of each are drawn."
     )
-    return draw("paths", f"trajectories on {task.task}", caption, (4.6, 4.0), paint)
+    return Drawing("paths", f"trajectories on {task.task}", caption, (4.6, 4.0), paint)
 
 
 def successes_figure(run: PaperRun) -> Drawing:
@@ -154,7 +162,7 @@ def successes_figure(run: PaperRun) -> Drawing:
         "drawn, as 50 points) and, black, their mean, from which near and far failures are told."
         + (f" {plural(absent, 'task')} never succeeded." if absent else "")
     )
-    return draw("successes", "successful trajectories of each task", caption, (WIDTH, 2.35 * down), paint)
+    return Drawing("successes", "successful trajectories of each task", caption, (WIDTH, 2.35 * down), paint)
 
 
 def types_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -211,7 +219,7 @@ def _types(name: str, title: str, caption: str, sides: tuple[Mapping[str, np.nda
         handles = [Patch(color=colour, label=each) for each, (colour, _) in ENDINGS.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
 
-    return draw(name, title, caption, (WIDTH, 3.2), paint)
+    return Drawing(name, title, caption, (WIDTH, 3.2), paint)
 
 
 def _failures(run: PaperRun) -> Failures:

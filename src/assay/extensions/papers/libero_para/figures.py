@@ -20,8 +20,6 @@ from assay.extensions.papers.libero_para.cells import (
     category_means,
     success_of,
 )
-from assay.measures.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
-from assay.measures.pride import SWEEP
 from assay.measures.result import MeasureError, Missing
 from assay.measures.views.style import (
     BLUE,
@@ -33,12 +31,13 @@ from assay.measures.views.style import (
     PINK,
     WIDTH,
     Drawing,
-    draw,
     percent_axis,
     series,
     share_limits,
 )
 from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
+from assay.measures.words.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
+from assay.measures.words.pride import SWEEP
 from assay.report.figures.heat_map import success_map
 from assay.report.papers.base import PaperRun, Part, of_each
 
@@ -109,7 +108,7 @@ def names_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         f"points (95 % Newcombe interval over wordings). {said}. Lines: 95 % Wilson intervals."
     )
     width = HALF if len(found) < 3 else WIDTH
-    yield draw("names", "Success with objects' names kept and changed", caption, (width, 3.3), paint)
+    yield Drawing("names", "Success with objects' names kept and changed", caption, (width, 3.3), paint)
     yield from missing
 
 
@@ -153,7 +152,7 @@ def weight_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         f"negative where new keywords cost more than new structure. Steepest first, with 95 % intervals: {slopes}."
         f"{mean}"
     )
-    yield draw("weight", "PRIDE over its weight", caption, (WIDTH, 3.4), paint)
+    yield Drawing("weight", "PRIDE over its weight", caption, (WIDTH, 3.4), paint)
     yield from missing
 
 
@@ -221,7 +220,7 @@ def action_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         f"Mean over the ways to name objects, each cell alike, then over {_named(found)}; marks are the models. "
         f"{said}. Right: mean of the action types of a category."
     )
-    yield draw("actions", "Success by how the action is said", caption, (WIDTH, 3.5), paint)
+    yield Drawing("actions", "Success by how the action is said", caption, (WIDTH, 3.5), paint)
     yield from missing
 
 
@@ -268,7 +267,7 @@ def correlation_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         f"over cells ({sizes}); dashed: least squares."
     )
     width = HALF if across == 1 else WIDTH
-    yield draw(
+    yield Drawing(
         "correlation",
         "Success against the distance of the instruction",
         caption,

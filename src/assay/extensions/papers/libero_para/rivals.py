@@ -9,11 +9,11 @@ import polars as pl
 
 from assay.errors import AssayError
 from assay.extensions.papers.libero_para.cells import CELLS, average, success_of
-from assay.measures.paraphrase import NONE, paraphrases
+from assay.measures.frames import judged
 from assay.measures.result import MeasureError
-from assay.measures.table import judged
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import told
+from assay.measures.words.paraphrase import NONE, paraphrases
 from assay.report.papers.base import PaperRun, Part, of_each
 from assay.report.wording_statistics import stats_of, wordings_of
 from assay.support.extras import require

@@ -17,13 +17,13 @@ from assay.extensions.papers.libero_para.cells import (
     scope_means,
     success_of,
 )
-from assay.measures.paraphrase import OBJECTS, paraphrases, reworded
-from assay.measures.pride import OVERESTIMATION
-from assay.measures.rates import CONTROLS, Rate, success_rate
+from assay.measures.frames import judged
 from assay.measures.result import MeasureError, Missing
-from assay.measures.table import judged
+from assay.measures.success.rates import CONTROLS, Rate, success_rate
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods
+from assay.measures.words.paraphrase import OBJECTS, paraphrases, reworded
+from assay.measures.words.pride import OVERESTIMATION
 from assay.report.papers.base import PaperRun, Part, of_each
 
 

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TypeVar
 
 from assay.extensions.papers.libero_pro.tables import gaps, leaderboard
-from assay.measures.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
 from assay.measures.measure import Measure
-from assay.measures.memorisation import MEMORISATION
+from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.views.style import Drawing
+from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
 from assay.report.figures.curves import corruption_figure, displacement_figure, dissimilarity_figure
 from assay.report.figures.memory import memorisation_figure
 from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each

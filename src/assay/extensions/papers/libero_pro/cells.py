@@ -11,9 +11,9 @@ import polars as pl
 import yaml
 
 from assay.episodes.spec import CONTROL
-from assay.measures.drops import Drop, drops
-from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Missing
+from assay.measures.success.drops import Drop, drops
+from assay.measures.success.rates import Rate, rates
 from assay.report.papers.base import PaperRun
 from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 

@@ -13,7 +13,7 @@ from assay.extensions.papers.libero_pro.cells import (
     published,
     total,
 )
-from assay.measures.rates import Rate
+from assay.measures.success.rates import Rate
 from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import PaperRun, Part
 

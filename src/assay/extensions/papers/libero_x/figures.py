@@ -14,13 +14,13 @@ from matplotlib.ticker import FuncFormatter
 
 from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT
 from assay.extensions.papers.libero_x.tables import heading, level_rows
-from assay.measures.curves import Curve, curve
-from assay.measures.kinds import label_families, label_rates
-from assay.measures.rates import Rate
 from assay.measures.result import MeasureError
-from assay.measures.timing import Limit, limits_by, within_limit
-from assay.measures.views.style import HALF, SHADES, WIDTH, Drawing, aside, draw, points_axis, series
+from assay.measures.success.labels import label_families, label_rates
+from assay.measures.success.rates import Rate
+from assay.measures.time.timing import Limit, limits_by, within_limit
+from assay.measures.views.style import HALF, SHADES, WIDTH, Drawing, aside, points_axis, series
 from assay.measures.views.wording import plural
+from assay.measures.world.curves import Curve, curve
 from assay.report.figures.curves import levels_figure, limits_axes
 from assay.report.figures.success import radar, spokes_of
 from assay.report.papers.base import PaperRun, Part, of_each
@@ -86,7 +86,7 @@ def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
     span = (high[0] - low[0]) / (high[1] - low[1])
     wide = WIDTH if columns > 1 else HALF
     tall = rows * ((wide - 1.2) / columns - 0.5) * float(np.clip(span, 0.5, 1.6)) + 0.7 * rows
-    yield draw("paths", "Where the end effector went", caption, (wide, tall), paint)
+    yield Drawing("paths", "Where the end effector went", caption, (wide, tall), paint)
     yield from missing
 
 
@@ -149,7 +149,7 @@ def _decline(runs: Mapping[str, Curve]) -> Drawing:
         f"Change of success{WITHIN}, from one level to the next over the starts that both have. Lines: "
         "95 % Newcombe intervals over starts, which reach to 0 where the exact test cannot exclude it."
     )
-    return draw("decline", "What each level costs", caption, (HALF, 3.0), paint)
+    return Drawing("decline", "What each level costs", caption, (HALF, 3.0), paint)
 
 
 def _level(at: float) -> str:
@@ -190,7 +190,7 @@ def radars(runs: Sequence[PaperRun]) -> Iterator[Part]:
     )
     caption = f"Success by label{WITHIN}; a spoke for each label, 100 % at the rim.{lines}"
     rows = -(-len(everything) // COLUMNS)
-    yield draw("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
+    yield Drawing("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
     yield from missing
 
 
@@ -223,5 +223,5 @@ def limits_figures(runs: Sequence[PaperRun]) -> Iterator[Part]:
     count = plural(sum(limits[0].count for each in found.values() for limits in each.values()), "episode")
     caption = f"Success, had the time been shorter; {count}. {REFERENCE} Lines: 95 % Wilson intervals."
     rows = -(-len(everything) // COLUMNS)
-    yield draw("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
+    yield Drawing("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
     yield from missing

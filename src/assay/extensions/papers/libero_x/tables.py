@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import polars as pl
 
 from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT, Row, Shares, published
-from assay.measures.kinds import label_families, with_each_label
+from assay.measures.frames import require
 from assay.measures.result import MeasureError
-from assay.measures.table import require
-from assay.measures.timing import Limit, limits_by, timed
+from assay.measures.success.labels import label_families, with_each_label
+from assay.measures.time.timing import Limit, limits_by, timed
 from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import PaperRun, Part, of_each
 from assay.report.tables import REFERENCE, limit_name

@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from assay.extensions.papers.libero_x.tables import LIMITS, level_rows
-from assay.measures.contacts import Touching, asked_for, contacts_of, touching
+from assay.measures.conduct.contacts import Touching, asked_for, contacts_of, touching
 from assay.measures.result import MeasureError
-from assay.measures.timing import REFERENCE, possible, with_references
+from assay.measures.time.timing import REFERENCE, possible, with_references
 from assay.measures.views.style import (
     BLUE,
     FAINT,
@@ -20,7 +20,6 @@ from assay.measures.views.style import (
     WIDTH,
     Drawing,
     aside,
-    draw,
     series,
     share_limits,
 )
@@ -102,7 +101,7 @@ def _shares(found: dict[str, tuple[Touching, ...]]) -> Drawing:
         "Share of episodes in which the robot touches something that the goal does not name, within each limit. "
         "Lines: 95 % Wilson intervals."
     )
-    return draw("astray", "Another thing touched, by time limit", caption, (HALF, 3.0), paint)
+    return Drawing("astray", "Another thing touched, by time limit", caption, (HALF, 3.0), paint)
 
 
 def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
@@ -152,4 +151,4 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
         "touched. Blue: named by the goal; orange: not. Dotted: time limits, times the reference; line: the end."
     )
     title = f"{run.name}: one thing after the other" if several else "One thing after the other"
-    return draw(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)
+    return Drawing(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)

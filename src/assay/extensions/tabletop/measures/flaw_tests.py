@@ -25,8 +25,8 @@ from assay.measures.evidence import (
     p_above_tolerated,
 )
 from assay.measures.flaws import Flaw
-from assay.measures.rates import CONTROLS, Rate
 from assay.measures.result import Missing, Result
+from assay.measures.success.rates import CONTROLS, Rate
 from assay.support.stats.intervals import Interval
 
 ENOUGH = 10

@@ -11,8 +11,8 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import Mean, TaskScore, mean_of
+from assay.measures.frames import START, controls, judged, pairs, sums
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import START, controls, judged, pairs, sums
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import (
     Interval,

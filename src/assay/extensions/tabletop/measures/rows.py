@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from assay.measures.table import require
+from assay.measures.frames import require
 
 NEEDED = ("kind", "level", "best")
 

@@ -10,9 +10,9 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.rows import flawless
-from assay.measures.drops import Drop, drops
-from assay.measures.rates import Rate, rates
 from assay.measures.result import Missing, Result, attempt
+from assay.measures.success.drops import Drop, drops
+from assay.measures.success.rates import Rate, rates
 from assay.support.stats.intervals import Interval, wilson_interval
 
 BINS = 12 * 50 + 2 * 100

@@ -26,10 +26,10 @@ from assay.extensions.tabletop.measures.scores import (
     level_scores,
     task_scores,
 )
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
-from assay.measures.rates import SUCCESS
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.table import judged
+from assay.measures.success.rates import SUCCESS
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from assay.measures.views.style import (
     SHADES,
     WIDTH,
     Drawing,
-    draw,
     percent_axis,
     series,
     share_limits,
@@ -69,7 +68,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
         "Counts and Wilson intervals are in the table."
     )
     size = (WIDTH, 0.8 + 0.24 * len(kinds))
-    return draw("table-tasks", "Success by task and level", caption, size, paint)
+    return Drawing("table-tasks", "Success by task and level", caption, size, paint)
 
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
@@ -107,7 +106,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
         "filled circles: mistakes allowed, hollow squares: none. Lines: 95 % Wilson intervals, stratified by "
         f"task. Grey ticks: the same tasks with nothing changed, mistakes allowed.{dotted}"
     )
-    return draw(
+    return Drawing(
         "table-levels",
         "Success by condition and level",
         caption,
@@ -145,7 +144,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         f"{plural(sum(each.count for each in measured.kept), 'pair')}. Diamonds: the prompt does not ask for the "
         "task, so that a policy that goes by it succeeds by chance only. Lines: 95 % Wilson intervals."
     )
-    return draw("table-kept", "Successes kept", caption, (WIDTH, height(groups)), paint)
+    return Drawing("table-kept", "Successes kept", caption, (WIDTH, height(groups)), paint)
 
 
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
@@ -177,7 +176,7 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
         f"Unweighted means of the tasks' success with mistakes allowed and nothing changed, {said}. Lines: "
         "95 % Wilson intervals, stratified by task."
     )
-    return draw("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)
+    return Drawing("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)
 
 
 def _named(kind: str) -> str:

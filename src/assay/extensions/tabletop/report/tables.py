@@ -13,10 +13,9 @@ from assay.measures.flaws import Flaw
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
 from assay.measures.views.table import Column, Kind, Table, Value
-from assay.measures.views.wording import between, p_phrase, percent, points
+from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, points
 from assay.report.run_report import RunReport
 from assay.report.sentences import sentence
-from assay.report.summary import KeyNumber
 
 QUESTIONS = MappingProxyType(
     {

@@ -9,21 +9,21 @@ from assay.extensions.tabletop.measures.instruction_use import FIRST, TOLERATED
 from assay.measures.evidence import Evidence
 from assay.measures.findings import Claim, Finding
 from assay.measures.flaws import Flaw
-from assay.measures.views.wording import percent
-from assay.report.evidence_words import change_said, counted, difference_said, share_said, unperturbed_said
+from assay.measures.views.wording import describe_change, percent
+from assay.report.evidence_words import counted, difference_said, share_said, unperturbed_said
 
 NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "new tasks"})
 
 
 def _others(rest: Iterable[Evidence]) -> str:
     """Other conditions of the same flaw, in brief."""
-    return "".join(f"; {counted(each.hits, each.count)} {change_said(each.part)}" for each in rest)
+    return "".join(f"; {counted(each.hits, each.count)} {describe_change(each.part)}" for each in rest)
 
 
 def _kept(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     said = (
-        f"{change_said(first.part)} it keeps {counted(first.hits, first.count)} successes "
+        f"{describe_change(first.part)} it keeps {counted(first.hits, first.count)} successes "
         f"({share_said(first.value, first.interval)}){_others(rest)}"
     )
     return said, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
@@ -32,7 +32,8 @@ def _kept(finding: Finding) -> tuple[str, str]:
 def _paired(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     return (
-        f"{counted(first.hits, first.count)} succeed {change_said(first.part)}, {unperturbed_said(first)} unperturbed "
+        f"{counted(first.hits, first.count)} succeed {describe_change(first.part)}, "
+        f"{unperturbed_said(first)} unperturbed "
         f"({difference_said(first)}){_others(rest)}",
         "",
     )

@@ -13,7 +13,7 @@ from assay.extensions.eqa.question import Kind
 from assay.extensions.eqa.scoring.actioneqa.results import Results, components_of, mean_proportions, means_of
 from assay.extensions.eqa.scoring.sheet import COMPONENTS
 from assay.measures.result import MeasureError
-from assay.measures.views.style import SERIES, WIDTH, Drawing, draw, percent_axis
+from assay.measures.views.style import SERIES, WIDTH, Drawing, percent_axis
 from assay.measures.views.table import Column, Table, Value
 
 
@@ -100,7 +100,7 @@ def mistakes_figure(results: Results) -> Drawing:
         percent_axis(axes.yaxis)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=7)
 
-    return draw(
+    return Drawing(
         "mistakes",
         "Kinds of mistakes by level",
         "Of all that were marked, by hand or by a judge.",

@@ -30,7 +30,6 @@ from assay.measures.views.style import (
     SERIES,
     WIDTH,
     Drawing,
-    draw,
     percent_axis,
     series,
     share_limits,
@@ -117,7 +116,7 @@ def best_figures(results: Results) -> Iterator[Drawing]:
             axes.text(share + 0.01, place, f"{100 * share:.1f}", va="center", fontsize=7)
 
     caption = "Blue: open weights; orange: proprietary. Overall means; the dashed line is chance."
-    yield draw("open", "Open and proprietary models", caption, (HALF, 1.0 + 0.26 * len(kept)), paint)
+    yield Drawing("open", "Open and proprietary models", caption, (HALF, 1.0 + 0.26 * len(kept)), paint)
 
 
 def kinds_figure(results: Results) -> Drawing:
@@ -156,7 +155,7 @@ def size_figure(results: Results) -> Drawing:
         axes.legend(loc="best")
 
     caption = "Overall means; the dashed line is chance."
-    return draw("size", "Performance and size", caption, (HALF, 3.4), paint)
+    return Drawing("size", "Performance and size", caption, (HALF, 3.4), paint)
 
 
 def asymmetry_table(results: Results) -> Table:
@@ -235,7 +234,7 @@ def _by_kinds(name: str, title: str, rows: Mapping[str, Mapping[Kind, float]], c
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
     caption = "Mean over data sets; the dashed line is chance."
-    return draw(name, title, caption, (WIDTH, 3.4), paint)
+    return Drawing(name, title, caption, (WIDTH, 3.4), paint)
 
 
 def _mean_by_kind(results: Results, some: Sequence[ModelScore]) -> dict[Kind, float]:

@@ -12,7 +12,7 @@ from assay.extensions.eqa.question import Kind
 from assay.extensions.eqa.scoring.actioneqa.results import Results
 from assay.extensions.eqa.wording import action_of
 from assay.measures.result import MeasureError
-from assay.measures.views.style import HALF, SERIES, Drawing, draw
+from assay.measures.views.style import HALF, SERIES, Drawing
 from assay.measures.views.table import Column, Table, Value
 
 
@@ -93,4 +93,4 @@ def counts_figure(results: Results) -> Drawing:
         axes.set_ylabel("questions")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
-    return draw("counts", "Questions by kind and data set", "All views counted.", (HALF, 3.0), paint)
+    return Drawing("counts", "Questions by kind and data set", "All views counted.", (HALF, 3.0), paint)

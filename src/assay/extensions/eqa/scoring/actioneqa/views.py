@@ -23,7 +23,7 @@ from assay.extensions.eqa.scoring.actioneqa.results import (
 )
 from assay.extensions.eqa.scoring.sheet import COMPONENTS
 from assay.measures.result import MeasureError
-from assay.measures.views.style import FAINT, HALF, SERIES, Drawing, draw, percent_axis, series, share_limits
+from assay.measures.views.style import FAINT, HALF, SERIES, Drawing, percent_axis, series, share_limits
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import signed
 
@@ -73,7 +73,7 @@ def camera_figures(results: Results) -> Iterator[Drawing]:
         share_limits(axes)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
 
-    yield draw("views", "Overall by cameras outside", "The dashed line is chance.", (HALF, 3.8), lines)
+    yield Drawing("views", "Overall by cameras outside", "The dashed line is chance.", (HALF, 3.8), lines)
     found = mean_proportions(results, views)
 
     def stacks(figure: Figure) -> None:
@@ -101,7 +101,7 @@ def camera_figures(results: Results) -> Iterator[Drawing]:
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
     caption = "Mid level, mean over models: error rates of questions with each component, each in their sum."
-    yield draw("components", "What errors are about", caption, (HALF, 3.4), stacks)
+    yield Drawing("components", "What errors are about", caption, (HALF, 3.4), stacks)
 
 
 def perspectives_table(results: Results) -> Table:

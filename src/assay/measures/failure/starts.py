@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from assay.measures.failure.nearness import FAILURES, Failures
+from assay.measures.frames import PAIR, controls, judged
 from assay.measures.measure import Measure
-from assay.measures.nearness import FAILURES, Failures
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import PAIR, controls, judged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

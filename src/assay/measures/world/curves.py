@@ -9,13 +9,13 @@ from typing import NamedTuple
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.drops import DROPS
+from assay.measures.frames import START, judged, plausible, require
 from assay.measures.measure import Measure, Panel
-from assay.measures.names import WORDS
-from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Missing, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, plausible, require
+from assay.measures.success.drops import DROPS
+from assay.measures.success.rates import Rate, rates
+from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, stratified, tested
 from assay.support.stats.significance import paired
 

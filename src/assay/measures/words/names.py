@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.measures.changes import JOINED
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import judged
+from assay.measures.views.wording import (
+    between,
+    points,
+)
 from assay.support.stats.intervals import Interval, stratified, tested
 from assay.support.stats.significance import paired
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 WORDS = "Words"
 """The section of the report about instructions."""
@@ -129,6 +137,16 @@ NAMES = Measure(
             figures=("assay.report.figures.paraphrase:names_figure",),
         ),
     ),
-    sentences="assay.report.summary:names_sentences",
+    sentences="assay.measures.words.names:names_sentences",
     tests="assay.measures.hypotheses:names_kept",
 )
+
+
+def names_sentences(names: NameGaps, profile: Profile) -> Iterator[str]:
+    """What other names cost."""
+    gap = names.overall
+    yield (
+        f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep every name "
+        f"and in {gap.changed:,} of {gap.changed_count:,} that change one: {points(gap.change)} points "
+        f"(95 % interval {between(gap.interval, 100)})."
+    )

@@ -7,19 +7,30 @@ a weighs keywords against structure. PD is linear in a, so sums of success and s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from assay.measures.clustering import linear, shares
+from assay.measures.frames import judged, require
 from assay.measures.measure import Measure, Panel
-from assay.measures.names import WORDS
-from assay.measures.paraphrase import reworded, wording
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import judged, require
+from assay.measures.views.wording import (
+    KeyNumber,
+    between,
+    number,
+    percent,
+    signed,
+)
+from assay.measures.words.names import WORDS
+from assay.measures.words.paraphrase import reworded, wording
 from assay.support.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 ALPHA = 0.5
 FEWEST = 5
@@ -167,8 +178,8 @@ PRIDE = Measure(
     "PRIDE at alpha 0.5: success weighted by the distance of the instruction from the original.",
     lambda run: pride(run.frame),
     needs=_NEEDS,
-    sentences="assay.report.summary:pride_sentences",
-    numbers="assay.report.summary:pride_numbers",
+    sentences="assay.measures.words.pride:pride_sentences",
+    numbers="assay.measures.words.pride:pride_numbers",
 )
 SWEEP = Measure(
     "sweep",
@@ -188,5 +199,34 @@ OVERESTIMATION = Measure(
     "By how much the success rate exceeds PRIDE: (success rate - PRIDE) / success rate.",
     lambda run: overestimation(run.frame),
     needs=_NEEDS,
-    numbers="assay.report.summary:overestimation_numbers",
+    numbers="assay.measures.words.pride:overestimation_numbers",
 )
+
+
+def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
+    """Success weighted by the distance of the instruction."""
+    over = profile.get(OVERESTIMATION)
+    text = (
+        f"Weighted by the distance of the instruction, success is PRIDE {number(pride.pride)} of 100 "
+        f"({between(pride.interval)})"
+    )
+    if over is not None and over.interval is not None and not over.interval.low <= 0 <= over.interval.high:
+        direction = "overestimates" if over.overestimation > 0 else "underestimates"
+        text += (
+            f"; the plain rate {direction} (by {signed(100 * over.overestimation)} %, "
+            f"95 % interval {between(over.interval, 100)})"
+        )
+    yield text + "."
+
+
+def pride_numbers(pride: Pride, profile: Profile) -> Iterator[KeyNumber]:
+    """PRIDE."""
+    about = "Success on paraphrases, each weighted by its distance from the original; 0 to 100."
+    detail = f"{between(pride.interval)}; n = {pride.episodes:,}"
+    yield KeyNumber("PRIDE", number(pride.pride), detail, about)
+
+
+def overestimation_numbers(over: Overestimation, profile: Profile) -> Iterator[KeyNumber]:
+    """By how much the success rate exceeds PRIDE."""
+    about = "By how much the plain success rate on paraphrases exceeds PRIDE, as a share of that rate."
+    yield KeyNumber.of("overestimation", percent(over.overestimation), over.interval, over.episodes, about)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields
 import numpy as np
 import polars as pl
 
-from assay.measures.curves import WORLD
 from assay.measures.evidence import Among, Evidence, FlawTest, loss
 from assay.measures.flaws import Flaw
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
-from assay.measures.rates import Rate, rates
 from assay.measures.run_data import RunData
-from assay.measures.table import judged
+from assay.measures.success.rates import Rate, rates
+from assay.measures.world.curves import WORLD
 from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval
 from assay.support.stats.permutation import labels_behind
@@ -164,5 +164,5 @@ LABELS = Measure(
             runs="assay.report.figures.success:radar_figure",
         ),
     ),
-    tests="assay.measures.kinds:task_kind_tests",
+    tests="assay.measures.success.labels:task_kind_tests",
 )

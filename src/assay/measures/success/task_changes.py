@@ -16,13 +16,13 @@ import scipy
 from assay.episodes.perturbation import Change
 from assay.measures.enough import loss_p
 from assay.measures.flaws import shown_by
+from assay.measures.frames import START, judged, pairs
 from assay.measures.measure import Measure, Panel
-from assay.measures.memorisation import MEMORISATION, displacement
-from assay.measures.own_paths import starting_elsewhere
-from assay.measures.rates import SUCCESS
+from assay.measures.memory.memorisation import MEMORISATION, displacement
+from assay.measures.memory.own_paths import starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, pairs
+from assay.measures.success.rates import SUCCESS
 from assay.support.stats.distributions import hypergeometric
 from assay.support.stats.intervals import Interval, share_interval, stratified, tested
 from assay.support.stats.significance import holm, paired

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from assay.measures.clustering import mean
+from assay.measures.frames import judged
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import judged
 from assay.support.stats.intervals import Interval
 
 

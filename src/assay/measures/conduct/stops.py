@@ -11,11 +11,11 @@ import polars as pl
 from assay.episodes.conduct import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
 from assay.measures.clustering import shares
+from assay.measures.conduct.progress import HIDDEN, NO_ATOMS
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
-from assay.measures.progress import HIDDEN, NO_ATOMS
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import judged
 from assay.support.stats.intervals import Interval
 
 ORDER = (

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
+from assay.measures.frames import codes, judged, require
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import codes, judged, require
 from assay.support.stats.intervals import Interval, stratified, tested
 from assay.support.stats.significance import holm, within
 

@@ -35,27 +35,16 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from assay.measures.measure import Measure, Panel
-from assay.measures.own_paths import (
-    ELSEWHERE,
-    FLOOR,
-    QUANTILE,
-    alike,
-    by_chance,
-    spreads,
-    standing_still,
-    starting_elsewhere,
-)
-from assay.measures.paths import Paths
-from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import (
+from assay.measures.frames import (
     START,
     atoms,
     controls,
@@ -66,8 +55,30 @@ from assay.measures.table import (
     pairs,
     sums,
 )
+from assay.measures.measure import Measure, Panel
+from assay.measures.memory.own_paths import (
+    ELSEWHERE,
+    FLOOR,
+    QUANTILE,
+    alike,
+    by_chance,
+    spreads,
+    standing_still,
+    starting_elsewhere,
+)
+from assay.measures.memory.paths import Paths
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.views.wording import (
+    KeyNumber,
+    between,
+    number,
+    plural,
+)
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
 from assay.support.stats.significance import share_above
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 __all__ = [
     "ELSEWHERE",
@@ -326,7 +337,24 @@ MEMORISATION = Measure(
             runs="assay.report.figures.memory:memorisation_figure",
         ),
     ),
-    sentences="assay.report.summary:memorisation_sentences",
-    numbers="assay.report.summary:memorisation_numbers",
+    sentences="assay.measures.memory.memorisation:memorisation_sentences",
+    numbers="assay.measures.memory.memorisation:memorisation_numbers",
     tests="assay.measures.hypotheses:memory",
 )
+
+
+def memorisation_sentences(found: Memorisation, profile: Profile) -> Iterator[str]:
+    """How often the control's trajectory is repeated."""
+    index = found.overall
+    yield (
+        f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it "
+        f"repeated the control's: memorisation index {number(index.index, 2)} "
+        f"({between(index.interval, digits=2)})."
+    )
+
+
+def memorisation_numbers(found: Memorisation, profile: Profile) -> Iterator[KeyNumber]:
+    """The memorisation index."""
+    index = found.overall
+    about = "Share of episodes whose change calls for another trajectory that repeat the control's."
+    yield KeyNumber.of("memorisation index", number(index.index, 2), index.interval, index.count, about, 1)

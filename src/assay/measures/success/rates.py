@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import shares
+from assay.measures.clustering import UNVARIED, shares
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import judged
+from assay.measures.views.wording import (
+    KeyNumber,
+    between,
+    percent,
+    plural,
+)
 from assay.support.stats.intervals import Interval
 from assay.support.stats.sampled_tasks import share_over_tasks
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +146,14 @@ SUCCESS_RATE = Measure(
     "success_rate",
     "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
     lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
-    sentences="assay.report.summary:success_sentences",
-    numbers="assay.report.summary:success_numbers",
+    sentences="assay.measures.success.rates:success_sentences",
+    numbers="assay.measures.success.rates:success_numbers",
 )
 CONTROLS = Measure(
     "control",
     "Success in the controls.",
     lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL), run.stopped),
-    numbers="assay.report.summary:control_numbers",
+    numbers="assay.measures.success.rates:control_numbers",
 )
 CONDITIONS = Measure(
     "conditions",
@@ -164,3 +173,40 @@ TASKS = Measure(
         ),
     ),
 )
+
+
+def has_perturbed_episodes(profile: Profile) -> bool:
+    """Whether anything was changed that should not matter."""
+    return any(rate.group["perturbed"] for rate in profile.get(TASKS) or ())
+
+
+def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
+    """How often it succeeds, beside its controls."""
+    control, changed = profile.get(CONTROLS), has_perturbed_episodes(profile)
+    what = "perturbed episodes in which success is expected" if changed else "unperturbed episodes"
+    text = (
+        f"It succeeds in {rate.successes:,} of {rate.count:,} {what} ({percent(rate.rate)}, 95 % interval "
+        f"{between(rate.interval, 100)})"
+    )
+    if changed and control is not None:
+        text += (
+            f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
+        )
+    if rate.interval is not None and rate.interval.one_start:
+        text += f"; with {UNVARIED}"
+    yield text + "."
+
+
+def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
+    """Success in perturbed episodes."""
+    if has_perturbed_episodes(profile) and rate.rate is not None:
+        about = "Share of perturbed episodes that succeed; only changes after which success is expected."
+        number = KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count, about)
+        yield number.over(rate.over_tasks)
+
+
+def control_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
+    """Success in controls."""
+    about = "Share of controls, in which nothing is changed, that succeed."
+    number = KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
+    yield number.over(rate.over_tasks)

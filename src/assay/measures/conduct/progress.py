@@ -17,9 +17,9 @@ import polars as pl
 
 from assay.episodes.spec import Label
 from assay.measures.clustering import shares
+from assay.measures.frames import judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import Result
-from assay.measures.table import judged
 from assay.support.stats.intervals import Interval
 
 HIDDEN = "What success hides"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from assay.measures.drops import DROPS, Drop
+from assay.measures.frames import guessable
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
-from assay.measures.table import guessable
+from assay.measures.success.drops import DROPS, Drop
 
 
 def nonsense(run: RunData) -> Drop:

@@ -11,7 +11,9 @@ nothing did not follow another plan, and is counted among the far ones apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,15 +21,24 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import did_you_mean
 from assay.measures.clustering import shares
-from assay.measures.dtw import distances
+from assay.measures.frames import START, goal, in_another_world, judged, perturbed_rows, plausible, sums
 from assay.measures.measure import Measure, Panel
-from assay.measures.paraphrase import ACTIONS, NONE, OBJECTS
-from assay.measures.paths import Paths
+from assay.measures.memory.dtw import distances
+from assay.measures.memory.paths import Paths
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.table import START, goal, in_another_world, judged, perturbed_rows, plausible, sums
+from assay.measures.views.wording import (
+    KeyNumber,
+    between,
+    percent,
+    plural,
+)
+from assay.measures.words.paraphrase import ACTIONS, NONE, OBJECTS
 from assay.support.addresses import configured
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import mostly
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 """Name -> share of a task's successes that its threshold covers."""
@@ -297,6 +308,42 @@ FAILURES = Measure(
         ),
     ),
     side_by_side=("assay.report.near_far:runs_table", "assay.report.near_far:runs_thresholds_table"),
-    sentences="assay.report.summary:failures_sentences",
-    numbers="assay.report.summary:failures_numbers",
+    sentences="assay.measures.failure.nearness:failures_sentences",
+    numbers="assay.measures.failure.nearness:failures_numbers",
 )
+
+
+def failures_sentences(found: Failures, profile: Profile) -> Iterator[str]:
+    """Failures of planning and of execution."""
+    if found.far_share is not None:
+        idle = f"; {found.idle:,} of them touched and moved nothing" if found.idle else ""
+        yield (
+            f"Of {plural(found.failures, 'failure')} in an unperturbed scene that can be judged, {found.far['max']:,} "
+            f"({percent(found.far_share)}, 95 % interval {between(found.interval, 100)}) are far from the "
+            f"successful trajectory (planning{idle}), {found.near['max']:,} close to it (execution){_unjudged(found)}."
+        )
+
+
+def failures_numbers(found: Failures, profile: Profile) -> Iterator[KeyNumber]:
+    """The share of far failures."""
+    if found.far_share is not None:
+        about = "Share of failures in an unperturbed scene that are far from the successful trajectory"
+        number = KeyNumber.of(
+            "far failures",
+            percent(found.far_share),
+            found.interval,
+            found.failures,
+            f"{about}{_unjudged(found)}.",
+        )
+        every = found.failures + found.unjudged
+        yield replace(number, detail=f"{number.detail} of {every:,}") if found.unjudged else number
+
+
+def _unjudged(found: Failures) -> str:
+    """How many failures could not be judged, and why."""
+    if not found.unjudged:
+        return ""
+    return (
+        f"; {plural(found.unjudged, 'failure')} more could not be judged, for want of "
+        f"{found.rule.least_successes} successes of the task to compare with"
+    )

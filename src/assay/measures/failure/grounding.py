@@ -15,9 +15,9 @@ import polars as pl
 
 from assay.episodes.spec import Label
 from assay.measures.clustering import shares
+from assay.measures.frames import atoms, judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import atoms, judged
 from assay.support.stats.intervals import Interval
 from assay.tasks.names import thing_of
 

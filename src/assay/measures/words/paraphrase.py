@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.measures.frames import judged, require, sums
 from assay.measures.measure import Measure, Panel
-from assay.measures.names import WORDS
-from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import judged, require, sums
+from assay.measures.success.rates import Rate, rates
+from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.permutation import table_correlation
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from assay.measures.drops import Drop, drops, pooled
 from assay.measures.enough import least_one_sided, telling
 from assay.measures.evidence import Among, FlawTest, Shows, Untested, drop_evidence, loss, one_sided_p
 from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure
+from assay.measures.success.drops import Drop, drops, pooled
 from assay.support.stats.significance import SURE, holm
 
 
@@ -48,5 +48,5 @@ SURFACE = Measure(
     "The paired difference to the control where the same words are written otherwise, by how.",
     lambda run: drops(run.frame, (LABEL,), stopped=run.stopped),
     needs=(LABEL,),
-    tests="assay.measures.surface:ways_to_write_it",
+    tests="assay.measures.words.surface:ways_to_write_it",
 )

@@ -13,11 +13,11 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import Clusters
+from assay.measures.conduct.progress import HIDDEN
 from assay.measures.measure import Measure, Panel
-from assay.measures.progress import HIDDEN
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.timing import REFERENCE, with_references
+from assay.measures.time.timing import REFERENCE, with_references
 from assay.support.stats.intervals import Interval
 
 MOVED = 0.02

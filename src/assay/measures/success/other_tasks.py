@@ -17,12 +17,12 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL
-from assay.measures.drops import Drop, drops
+from assay.measures.frames import atoms, controls, judged, pairs, plausible
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, Result, attempt
 from assay.measures.run_data import RunData
-from assay.measures.table import atoms, controls, judged, pairs, plausible
-from assay.measures.task_changes import ROWS, with_paths
+from assay.measures.success.drops import Drop, drops
+from assay.measures.success.task_changes import ROWS, with_paths
 from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, tested
 from assay.support.stats.significance import sign_flip

@@ -13,11 +13,11 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.changes import all_happened
+from assay.measures.frames import PAIR
 from assay.measures.measure import Measure, Panel
-from assay.measures.rates import Rate, rates
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import PAIR
+from assay.measures.success.rates import Rate, rates
 
 LABEL = "event"
 """The label of episodes during which something is to happen: what."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from assay.measures.dtw import distances, open_distances
-from assay.measures.paths import Paths
+from assay.measures.frames import START, goal
+from assay.measures.memory.dtw import distances, open_distances
+from assay.measures.memory.paths import Paths
 from assay.measures.result import MeasureError
-from assay.measures.table import START, goal
 
 QUANTILE = 0.95
 FLOOR = 0.01

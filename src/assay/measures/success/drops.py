@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares, variances
+from assay.measures.frames import START, judged, pairs, perturbed_rows, plausible
 from assay.measures.measure import Measure, Panel
-from assay.measures.rates import SUCCESS
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.measures.table import START, judged, pairs, perturbed_rows, plausible
+from assay.measures.success.rates import CONTROLS, SUCCESS
+from assay.measures.views.wording import (
+    between,
+    group_name,
+    listed,
+    number,
+    percent,
+    plural,
+    points,
+)
 from assay.runs.sequential import anytime_p, start_order
 from assay.support.stats.bootstrap import bootstrap
 from assay.support.stats.conditional import LogOdds, conditional_log_odds
@@ -30,6 +39,9 @@ from assay.support.stats.intervals import (
 )
 from assay.support.stats.sampled_tasks import mean_over_tasks
 from assay.support.stats.significance import SURE, holm, least_p, paired, telling
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 _AXES = "axes"
 """The family of the axes themselves."""
@@ -297,7 +309,7 @@ AXES = Measure(
     lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
     needs=("axis",),
     panels=(Panel(SUCCESS, tables=("assay.report.tables:axes_table",)),),
-    sentences="assay.report.summary:axes_sentences",
+    sentences="assay.measures.success.drops:axes_sentences",
 )
 DROPS = Measure(
     "drops",
@@ -310,5 +322,50 @@ DROPS = Measure(
             figures=("assay.report.figures.success:drops_figure",),
         ),
     ),
-    sentences="assay.report.summary:drops_sentences",
+    sentences="assay.measures.success.drops:drops_sentences",
 )
+
+
+def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
+    """What changes of words, world and senses cost."""
+    for drop in sorted(axes, key=lambda drop: drop.change):
+        name = group_name(drop.group).replace("+", " and ")
+        if not drop.control:  # at the floor nothing shows, which is no robustness
+            yield (
+                f"What changes of the {name} cost cannot be measured: none of the controls succeeds "
+                f"({plural(drop.starts, 'start')})."
+            )
+            continue
+        numbers = (
+            f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
+        )
+        rates = (
+            f"{percent(drop.control, 0)}{_of_pairs(drop, profile)} to {percent(drop.perturbed, 0)} of "
+            f"{plural(drop.pairs, 'pair')}"
+        )
+        if drop.certain and drop.change < 0:
+            yield f"Changes of the {name} cost it {number(100 * -drop.change)} points ({numbers})."
+        else:
+            yield f"Under changes of the {name} success goes from {rates} ({numbers})."
+
+
+def _of_pairs(drop: Drop, profile: Profile) -> str:
+    """Why it is another share of the controls than the one that is told first, where it is."""
+    usual = profile.get(CONTROLS)
+    same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
+    return "" if same else " (controls, each once for every pair)"
+
+
+def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
+    """The conditions that cost most."""
+    worst = [
+        drop
+        for drop in sorted(drops, key=lambda drop: drop.change)
+        if drop.plausible and drop.change < 0 and drop.certain
+    ]
+    if worst:
+        losses = listed(
+            f"{group_name(drop.group)} ({percent(drop.control, 0)} to {percent(drop.perturbed, 0)})"
+            for drop in worst[:3]
+        )
+        yield f"Its largest significant losses: {losses}."

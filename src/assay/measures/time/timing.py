@@ -12,12 +12,12 @@ import polars as pl
 
 from assay.episodes.spec import Label
 from assay.measures.clustering import medians, shares
-from assay.measures.curves import TIME
-from assay.measures.grounding import named
+from assay.measures.conduct.progress import NO_ATOMS
+from assay.measures.failure.grounding import named
+from assay.measures.frames import controls, judged
 from assay.measures.measure import Measure, Panel
-from assay.measures.progress import NO_ATOMS
 from assay.measures.result import MeasureError, Result
-from assay.measures.table import controls, judged
+from assay.measures.world.curves import TIME
 from assay.support.stats.intervals import Interval
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)

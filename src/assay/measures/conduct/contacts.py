@@ -11,9 +11,9 @@ import polars as pl
 
 from assay.episodes.episode import Intervals
 from assay.measures.clustering import shares
+from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
-from assay.measures.table import atoms
-from assay.measures.timing import FACTORS, REFERENCE, possible, with_references
+from assay.measures.time.timing import FACTORS, REFERENCE, possible, with_references
 from assay.support.stats.intervals import Interval
 from assay.tasks.names import thing_of
 

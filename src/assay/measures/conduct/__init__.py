@@ -1,0 +1,1 @@
+"""Conduct beyond success: progress, side effects, contacts."""

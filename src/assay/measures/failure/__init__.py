@@ -1,0 +1,1 @@
+"""How episodes fail: near or far from the successful trajectory, and with which object."""

@@ -1,0 +1,1 @@
+"""Time limits, time to success, and the cost of a run."""

@@ -1,0 +1,1 @@
+"""Instructions: paraphrases, names, phrasing, and PRIDE."""

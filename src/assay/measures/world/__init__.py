@@ -1,0 +1,1 @@
+"""Changes of the scene: success over their magnitude, thresholds, and events during an episode."""
