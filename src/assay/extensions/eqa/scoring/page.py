@@ -102,7 +102,8 @@ def banners(score: Score) -> Iterator[str]:
     """What makes numbers doubtful."""
     for right_letter in score.right_letters:
         if right_letter.p < UNEVEN:
-            yield f"Right answers are not balanced ({right_letter.of}): one letter alone scores {percent(right_letter.most)}."
+            best = percent(right_letter.most)
+            yield f"Right answers are not balanced ({right_letter.of}): one letter alone scores {best}."
     thin = {
         f"{accuracy.dataset} {accuracy.kind}": accuracy.questions
         for model in score.models.values()
