@@ -101,7 +101,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     """Who answers? With a name, goes on where that person left."""
     if name.strip():
         return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}", 303)
-    people = {each: len(_done(desk, each)) for each in _people(desk)}
+    people = {person: len(_done(desk, person)) for person in _people(desk)}
     return shown(request, "annotate_start.html", desk=desk, people=people)
 
 
@@ -147,7 +147,7 @@ def listing(request: Request, desk: TheDesk, name: str) -> Response:
 def mistake_page(request: Request, desk: TheDesk, name: str, number: int) -> Response:
     """A model's wrong answer, with the right one; first the question itself, for who has yet to answer it."""
     wrong = _nth(desk.wrong, number)
-    asked = {each.id: place for place, each in enumerate(desk.questions, 1)}
+    asked = {question.id: place for place, question in enumerate(desk.questions, 1)}
     if wrong.question.id in asked and wrong.question.id not in _answered(desk, named(name)):
         return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}/{asked[wrong.question.id]}", 303)
     return shown(
@@ -236,11 +236,11 @@ def _onward(desk: Desk, name: str, number: int) -> Response:
 def _answered(desk: Desk, name: str) -> set[str]:
     """The questions of the desk that have a letter."""
     given = desk.annotations.answers(name)
-    return {each.id for each in desk.questions if each.id in given and given[each.id].letter}
+    return {question.id for question in desk.questions if question.id in given and given[question.id].letter}
 
 
 def _reviews(desk: Desk, name: str) -> dict[str, Review]:
-    return {each.question: each for each in desk.annotations.reviews() if each.reviewer == name}
+    return {review.question: review for review in desk.annotations.reviews() if review.reviewer == name}
 
 
 def _done(desk: Desk, name: str) -> set[str]:
@@ -248,19 +248,21 @@ def _done(desk: Desk, name: str) -> set[str]:
     if not desk.review:
         return _answered(desk, name)
     given = _reviews(desk, name)
-    return {each.id for each in desk.questions if each.id in given and given[each.id].verdict}
+    return {question.id for question in desk.questions if question.id in given and given[question.id].verdict}
 
 
 def _people(desk: Desk) -> list[str]:
     if not desk.review:
         return desk.annotations.annotators()
-    return sorted({each.reviewer for each in desk.annotations.reviews()})
+    return sorted({review.reviewer for review in desk.annotations.reviews()})
 
 
 def _marked(desk: Desk, name: str) -> dict[tuple[str, str], Mistake]:
     marker = f"{HAND}: {named(name)}"
     return {
-        (each.model, each.question): each for each in desk.annotations.mistakes() if each.marker == marker
+        (mistake.model, mistake.question): mistake
+        for mistake in desk.annotations.mistakes()
+        if mistake.marker == marker
     }
 
 

@@ -94,7 +94,7 @@ class Annotations:
 
     def review_all(self, reviews: Sequence[Review]) -> None:
         """Keep verdicts, all or none, in place of what the same reviewers said before."""
-        rows = [(*each[:3], each.comment.strip()[:MOST_COMMENT], _now()) for each in reviews]
+        rows = [(*review[:3], review.comment.strip()[:MOST_COMMENT], _now()) for review in reviews]
         with self._opened() as database:
             database.executemany("INSERT OR REPLACE INTO reviews VALUES (?, ?, ?, ?, ?)", rows)
 

@@ -211,7 +211,7 @@ def _cases(ready: Sequence[Prepared], view: View) -> list[Case]:
 
 def _alike(draft: Draft, files: Mapping[View, Mapping[Shot, str]]) -> bool:
     return any(
-        len({each[shot] for shot in draft.option_shots}) < len(draft.option_shots) for each in files.values()
+        len({file[shot] for shot in draft.option_shots}) < len(draft.option_shots) for file in files.values()
     )
 
 

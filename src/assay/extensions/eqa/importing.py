@@ -56,7 +56,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
     raises QuestionError if none is left.
     """
     files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
-    if not files or not all(each.is_file() for each in files):
+    if not files or not all(file.is_file() for file in files):
         raise QuestionError(f"{path}: no file of JSON lines (*.jsonl)")
     tally = Tally()
     with making(out, ours={QUESTIONS, METADATA, BUILD, PICTURES}) as unfinished:
@@ -80,7 +80,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
             mine = counts.setdefault(each.dataset, {})
             mine[str(each.kind)] = mine.get(str(each.kind), 0) + 1
         told: dict[str, object] = {
-            "imported": [each.name for each in files],
+            "imported": [file.name for file in files],
             "counts": counts,
             "tally": {"import": tally.as_json()},
         }
@@ -120,7 +120,7 @@ class _Line:
         dataset = str(self._get("dataset") or self.dataset or self.file.stem.split("_")[0])
         where = self.file.parent, root if root.is_dir() else root.parent
         seen = View.parse(str(self._get("view") or self.view))
-        texts = [] if kind.predicts else [_text(each) for each in options]
+        texts = [] if kind.predicts else [_text(option) for option in options]
         actions = [action] if kind.predicts else texts
         content = {
             "kind": str(kind),
@@ -130,7 +130,9 @@ class _Line:
             "text": worded(kind, seen, action, (), "wrapped"),
             "pictures": [self._picture(each, where, out) for each in shown],
             "options": texts,
-            "option_pictures": [self._picture(each, where, out) for each in options] if kind.predicts else [],
+            "option_pictures": [self._picture(option, where, out) for option in options]
+            if kind.predicts
+            else [],
             "answer": self._answer(options),
             "moments": [str(each) for each in (*shown, *(options if kind.predicts else ()))],
             "states": [],

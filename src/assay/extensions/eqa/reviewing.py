@@ -132,9 +132,9 @@ def as_csv(questions: Sequence[Question], reviews: Sequence[Review], reviewer: s
     Without a reviewer's name, lines to be filled in are for nobody in particular: those of questions without a verdict.
     """
     said: defaultdict[str, list[Review]] = defaultdict(list)
-    for each in reviews:
-        if not reviewer or each.reviewer == reviewer:
-            said[each.question].append(each)
+    for review in reviews:
+        if not reviewer or review.reviewer == reviewer:
+            said[review.question].append(review)
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -147,8 +147,8 @@ def as_csv(questions: Sequence[Question], reviews: Sequence[Review], reviewer: s
             question.text,
             " | ".join(question.options or question.option_pictures),
         )
-        for each in said[question.id] or [Review(reviewer, question.id, "", "")]:
-            writer.writerow([question.id, each.reviewer, each.verdict, each.comment, *about])
+        for review in said[question.id] or [Review(reviewer, question.id, "", "")]:
+            writer.writerow([question.id, review.reviewer, review.verdict, review.comment, *about])
     return file.getvalue()
 
 

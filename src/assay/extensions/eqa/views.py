@@ -46,7 +46,7 @@ class View:
         cameras = known + ([hand_place or ON_HAND] if self.hand else [])
         if len(cameras) == 1:
             return f"Each picture shows one moment from {cameras[0]}."
-        listed = "; ".join(f"({number}) {each}" for number, each in enumerate(cameras, 1))
+        listed = "; ".join(f"({number}) {camera}" for number, camera in enumerate(cameras, 1))
         return f"Each picture shows one moment from {len(cameras)} cameras side by side, from left to right: {listed}."
 
     def missing(self, episode: Episode) -> str:

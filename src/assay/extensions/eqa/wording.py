@@ -73,7 +73,7 @@ def _about(level: Level, thresholds: Sequence[float], turning: Turning) -> list[
         return [TURNS, FIGURES[turning]]
     if not thresholds:
         return [TURNS]
-    limits = dict.fromkeys(amount(dimension, each) for dimension, each in enumerate(thresholds))
+    limits = dict.fromkeys(amount(dimension, threshold) for dimension, threshold in enumerate(thresholds))
     bounds = ", ".join(limits).replace("its", "the gripper's")
     named = f"What is named changes by more than {bounds}; what is not named changes by less."
     return [TURNS, ABOUT_ONE_AXIS if turning == "exact" else "", named]

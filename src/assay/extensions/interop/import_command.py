@@ -62,7 +62,7 @@ def results(
     """
     from assay.extensions.interop.importing.results import Source, import_results
 
-    sources = [Source.parse(each) for each in files]
+    sources = [Source.parse(file) for file in files]
     for done in import_results(sources, out, policy=policy, control=control, plus=plus):
         say(
             f"{number_of(done.episodes, 'episode')} of {done.policy} ({', '.join(done.tools)}; "

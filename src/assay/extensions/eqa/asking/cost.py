@@ -46,7 +46,10 @@ def estimate(
 ) -> Estimate:
     """What a set of questions takes; also finds pictures that are missing or are none."""
     shown = examples or {}
-    prompts = (prompted(each, folder, how, shown.get((each.kind, each.view), ())) for each in questions)
+    prompts = (
+        prompted(question, folder, how, shown.get((question.kind, question.view), ()))
+        for question in questions
+    )
     return cost_of(prompts, how if isinstance(how, Style) else how.style)
 
 

@@ -67,7 +67,7 @@ def lenient(text: str) -> str:
     tags = _TAG.findall(said)
     if tags:
         said = tags[-1].strip()
-        if len({each.strip() for each in tags}) > 1:
+        if len({tag.strip() for tag in tags}) > 1:
             return ""
     if _DECORATED.fullmatch(said):
         return next(sign for sign in said.upper() if sign in LETTERS)

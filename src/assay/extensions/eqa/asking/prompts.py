@@ -60,7 +60,7 @@ class Prompting:
         if style is Style.STEPS:
             forms = {kind: [one, words["think"][kind], form] for kind, (one, form) in forms.items()}
         roles = {kind: f"{words['system']} {words['roles'][kind]}" for kind in Kind}
-        return cls(style.value, style, roles, {kind: "\n\n".join(each) for kind, each in forms.items()})
+        return cls(style.value, style, roles, {kind: "\n\n".join(form) for kind, form in forms.items()})
 
     @classmethod
     def parse(cls, name: str) -> Prompting:
@@ -112,9 +112,9 @@ def prompted(
     """The prompt of a question whose pictures are in a folder; ``examples`` are shown before it with their answers."""
     prompting = Prompting.of(how) if isinstance(how, Style) else how
     shown: list[Part] = []
-    for number, each in enumerate(examples, 1):
-        answer = each.answer if prompting.style is Style.DIRECT else f"<answer>{each.answer}</answer>"
-        shown += [texts()["example"].format(number=number), *parts(each, folder, prompting)]
+    for number, example in enumerate(examples, 1):
+        answer = example.answer if prompting.style is Style.DIRECT else f"<answer>{example.answer}</answer>"
+        shown += [texts()["example"].format(number=number), *parts(example, folder, prompting)]
         shown.append(f"{texts()['example_answer']} {answer}")
     if examples:
         shown.append(texts()["asked"])
@@ -129,8 +129,8 @@ def examples_of(
     from assay.extensions.eqa.sheet import chosen
 
     found: dict[tuple[Kind, str], list[Question]] = {}
-    for kind, view in sorted({(each.kind, each.view) for each in questions}):
-        mine = [each for each in questions if (each.kind, each.view) == (kind, view)]
+    for kind, view in sorted({(question.kind, question.view) for question in questions}):
+        mine = [question for question in questions if (question.kind, question.view) == (kind, view)]
         found[kind, view] = chosen(mine, [kind], count, seed)
     return found
 
@@ -196,5 +196,5 @@ def _filled(text: str, values: Mapping[str, str], path: Path) -> str:
         return text.format(**values)
     except (KeyError, IndexError, ValueError) as error:
         raise QuestionError(
-            f"{path}: a question may name {', '.join(f'{{{each}}}' for each in values)}; not {error}"
+            f"{path}: a question may name {', '.join(f'{{{value}}}' for value in values)}; not {error}"
         ) from None

@@ -45,7 +45,7 @@ def ask_baseline(questions: Sequence[Question], name: str) -> Asked:
             name, "", question.id, State.UNANSWERED, reason="the data set does not say what was done"
         )
 
-    return Asked([answer(each) for each in questions])
+    return Asked([answer(question) for question in questions])
 
 
 def ask(
@@ -60,7 +60,7 @@ def ask(
     prompting = Prompting.of(how) if isinstance(how, Style) else how
     asking = _Asking(folder, model, prompting, on_answer, examples or {})
     asyncio.run(asking.all(questions))
-    found = [asking.answers[each.id] for each in questions if each.id in asking.answers]
+    found = [asking.answers[question.id] for question in questions if question.id in asking.answers]
     return Asked(found, asking.stopped)
 
 

@@ -45,10 +45,10 @@ def annotate(
     from assay.extensions.eqa.sheet import chosen
 
     questions, wanted = load(folder), options.kinds(kinds)
-    asked = [each for each in questions if each.kind in wanted]
+    asked = [question for question in questions if question.kind in wanted]
     if per_kind is not None or not asked:
         asked = chosen(asked, wanted, per_kind or 1, seed)
-    wrong = [each for file in answers or () for each in wrong_answers(asked, read(file))]
+    wrong = [wrong_answer for file in answers or () for wrong_answer in wrong_answers(asked, read(file))]
     if errors is not None:
         wrong = sampled(wrong, errors, seed)
     desk = Desk(folder.resolve(), asked, Annotations(annotations or folder / FILE), wrong, review)

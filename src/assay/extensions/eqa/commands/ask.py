@@ -77,7 +77,7 @@ def ask(
     by_rule = is_baseline(model)
     shown = examples_of(questions, examples, seed) if examples and not by_rule else {}
     kept_back = {each.id for some in shown.values() for each in some}
-    questions = [each for each in questions if each.id not in kept_back]
+    questions = [question for question in questions if question.id not in kept_back]
     if not questions:
         raise QuestionError(f"{folder}: all its questions are examples; --examples needs more questions")
     if not estimate:
@@ -125,7 +125,7 @@ def ask(
     _show_counts(found.answers, out)
     if found.stopped:
         say(f"stopped: {found.stopped}", aside=True)
-    if found.stopped or any(each.state == "unanswered" for each in found.answers):
+    if found.stopped or any(answer.state == "unanswered" for answer in found.answers):
         raise typer.Exit(1)
 
 

@@ -80,7 +80,9 @@ def build(
     for each in sources:
         if chosen := getattr(each, "schema", None):
             say(f"{each.name}: read as '{chosen.name}'", aside=True)
-    totals = [each.total if episodes is None else min(each.total or episodes, episodes) for each in sources]
+    totals = [
+        source.total if episodes is None else min(source.total or episodes, episodes) for source in sources
+    ]
 
     def written(cases: Sequence[Case]) -> dict[str, tuple[str, ...]]:
         if not by_model or not cases:

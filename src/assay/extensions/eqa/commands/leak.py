@@ -39,12 +39,12 @@ def leak(
     found: dict[str, list[Probed]] = {}
     shares: dict[str, dict[str, float | None]] = {}
     for folder in folders:
-        name = folder.name if len({each.name for each in folders}) == len(folders) else str(folder)
+        name = folder.name if len({folder.name for folder in folders}) == len(folders) else str(folder)
         questions = load(folder)
         found[name] = probe(questions, folder)
         shares[name] = {}
         for baseline, answer in BASELINES.items():
-            known = [letter == each.answer for each in questions if (letter := answer(each))]
+            known = [letter == question.answer for question in questions if (letter := answer(question))]
             shares[name][baseline] = sum(known) / len(known) if known else None
         for (kind, view), some in sets(questions).items():
             if not learnable(some):
@@ -62,8 +62,8 @@ def leak(
             name: {(each.kind, each.view, each.probe): each for each in probed}
             for name, probed in found.items()
         }
-        for key in dict.fromkeys(key for each in cells.values() for key in each):
-            table.add_row(key[0], key[1] or "-", key[2], *(_shown(each.get(key)) for each in cells.values()))
+        for key in dict.fromkeys(key for cell in cells.values() for key in cell):
+            table.add_row(key[0], key[1] or "-", key[2], *(_shown(cell.get(key)) for cell in cells.values()))
         output.print(table)
         sizes = {each.questions: each for probed in found.values() for each in probed}
         for size, each in sorted(sizes.items()):

@@ -62,7 +62,7 @@ def score(
         if target != "-":
             say(f"written to {page}")
     if target != "-":
-        forgiven = any(each.lenient != each.standing.overall for each in found.models.values())
+        forgiven = any(model.lenient != model.standing.overall for model in found.models.values())
         heads = ["model", "n", "%", "95 % interval", "high", "mid", "low", "SP", "AI"]
         table = table_of(*heads, *(["lenient"] if forgiven else []))
         for name, model in found.models.items():

@@ -44,7 +44,7 @@ def edits(text: str, heard: Sequence[str], rng: np.random.Generator) -> tuple[st
     if step is None:
         return ()
     others = [found for each in heard if (found := step_of(each)) is not None]
-    alike = [each for each in others if (each.action in _PLACING) == (step.action in _PLACING)]
+    alike = [other for other in others if (other.action in _PLACING) == (step.action in _PLACING)]
     things = [each.thing for each in alike if (each.action in OPPOSITE) == (step.action in OPPOSITE)]
     if step.action in _PLACING:
         places = [(each.preposition, each.target) for each in alike if each.target]

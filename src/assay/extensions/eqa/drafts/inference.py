@@ -104,7 +104,12 @@ def low_inference(prepared: Sequence[Prepared], rules: Rules, rng: np.random.Gen
             right = int(rng.integers(OPTIONS))
             actions = pool.actions[chosen]
             yield pool.draft(
-                Kind.L_AI, anchor, chosen[right], right, [printed(each) for each in actions], actions.tolist()
+                Kind.L_AI,
+                anchor,
+                chosen[right],
+                right,
+                [printed(action) for action in actions],
+                actions.tolist(),
             )
 
 

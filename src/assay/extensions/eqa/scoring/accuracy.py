@@ -89,7 +89,7 @@ def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) 
         )
         for place, (dataset, kind) in enumerate(cells)
     )
-    shares = np.array([each.share for each in accuracies])
+    shares = np.array([accuracy.share for accuracy in accuracies])
     known = _Known(hit, tried, np.array([cells[place][0] for place in tried.argmax(axis=1)]))
     there = {kind for _, kind in cells}
     parts = {name: Hierarchy.of(cells, kinds) for name, kinds in PARTS.items() if there & set(kinds)}

@@ -41,7 +41,7 @@ def right_letters(sheet: Sheet) -> tuple[Letters, ...]:
 
 def chosen_letters(sheet: Sheet) -> tuple[Letters, ...]:
     """Of each model's answers, where it gave any letter."""
-    given = {name: each.letters[each.letters >= 0] for name, each in sheet.models.items()}
+    given = {name: model.letters[model.letters >= 0] for name, model in sheet.models.items()}
     return tuple(_letters(name, letters) for name, letters in given.items() if len(letters))
 
 

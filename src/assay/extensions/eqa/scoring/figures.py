@@ -54,7 +54,7 @@ def profile(score: Score) -> Drawing:
     levels = [
         str(level)
         for level in Level
-        if any(str(level) in each.standing.means for each in score.models.values())
+        if any(str(level) in model.standing.means for model in score.models.values())
     ]
 
     def paint(figure: Figure) -> None:

@@ -100,13 +100,14 @@ class Page:
 
 def banners(score: Score) -> Iterator[str]:
     """What makes numbers doubtful."""
-    for each in score.right_letters:
-        if each.p < UNEVEN:
-            yield f"Right answers are not balanced ({each.of}): one letter alone scores {percent(each.most)}."
+    for right_letter in score.right_letters:
+        if right_letter.p < UNEVEN:
+            best = percent(right_letter.most)
+            yield f"Right answers are not balanced ({right_letter.of}): one letter alone scores {best}."
     thin = {
-        f"{each.dataset} {each.kind}": each.questions
+        f"{accuracy.dataset} {accuracy.kind}": accuracy.questions
         for model in score.models.values()
-        for each in model.standing.accuracies
+        for accuracy in model.standing.accuracies
     }
     if few := [f"{cell} ({count})" for cell, count in thin.items() if count < FEWEST_OF_A_CELL]:
         yield f"Few questions count as much in means as many: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
@@ -148,9 +149,9 @@ def sentences(score: Score) -> Iterator[str]:
             f"{name}: {percent(found.overall.share)}{interval}, {against[found.above_chance]}; "
             f"{listed(levels)}{direction}{form}."
         )
-    people = [each for name, each in score.models.items() if name.startswith(HUMAN)]
+    people = [model for name, model in score.models.items() if name.startswith(HUMAN)]
     if people:
-        mean = sum(each.standing.overall.share for each in people) / len(people)
+        mean = sum(person.standing.overall.share for person in people) / len(people)
         yield f"{plural(len(people), 'person', 'people')}: {percent(mean)} on average."
     for each in score.agreement[:1]:
         yield (

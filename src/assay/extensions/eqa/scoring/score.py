@@ -76,7 +76,7 @@ def score(sheet: Sheet, marks: Sequence[Mistake] = ()) -> Score:
     """Score every model of a sheet; ``marks`` are the mistakes that were looked at."""
     found = {name: _model(sheet, name) for name in sheet.models}
     best_first = sorted(found.items(), key=lambda each: -each[1].standing.overall.share)
-    people = {name: each.letters for name, each in sheet.models.items() if name.startswith(HUMAN)}
+    people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
     return Score(
         len(sheet.questions),
         CHANCE,

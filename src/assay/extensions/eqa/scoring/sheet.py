@@ -127,7 +127,7 @@ class Sheet:
                 if question.kind.level is level:
                     places[not question.kind.predicts].setdefault(_moments(question), place)
             both = [moment for moment in places[0] if moment in places[1]]
-            forward, backward = (np.array([each[moment] for moment in both], dtype=int) for each in places)
+            forward, backward = (np.array([place[moment] for moment in both], dtype=int) for place in places)
             found[str(level)] = forward, backward
         return found
 
@@ -174,8 +174,8 @@ def sheet(
         )
         rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("sent", "received"))
         models[f"{HUMAN}{person}"] = _given(rows, index)
-    counted = {name: given for name, given in models.items() if (given.right != NONE).any()}
-    silent = {name: given.unanswered for name, given in models.items() if name not in counted}
+    counted = {name: model for name, model in models.items() if (model.right != NONE).any()}
+    silent = {name: model.unanswered for name, model in models.items() if name not in counted}
     if not counted:
         raise QuestionError("nobody answered any of these questions")
     return Sheet(questions, counted, silent)

@@ -39,11 +39,11 @@ def overview(score: Score) -> Table:
         tuple(
             (
                 name,
-                each.standing.questions,
-                *(_shown(each.standing.means.get(part)) for part in PARTS),
-                _shown(each.lenient),
+                model.standing.questions,
+                *(_shown(model.standing.means.get(part)) for part in PARTS),
+                _shown(model.lenient),
             )
-            for name, each in score.models.items()
+            for name, model in score.models.items()
         ),
         "Mean over data sets of each kind, then over kinds; in brackets: 95 % bootstrap over episodes. "
         f"Chance is {number(100 * score.chance, 0)} %. Lenient: overall, where the form of an answer is forgiven.",
@@ -65,8 +65,8 @@ def accuracies(score: Score) -> Table:
         ),
         tuple(
             (name, cell.dataset, cell.kind, cell.questions, cell.share, cell.interval)
-            for name, each in score.models.items()
-            for cell in each.standing.accuracies
+            for name, model in score.models.items()
+            for cell in model.standing.accuracies
         ),
         f"Kinds: {', '.join(Kind)}. Wilson's intervals over episodes.",
     )
@@ -81,16 +81,16 @@ def asymmetries(score: Score) -> Iterator[Table]:
         tuple(
             (
                 name,
-                *(_shown(each.standing.asymmetry.get(level)) for level in ("overall", "high", "mid", "low")),
+                *(_shown(model.standing.asymmetry.get(level)) for level in ("overall", "high", "mid", "low")),
             )
-            for name, each in score.models.items()
+            for name, model in score.models.items()
         ),
         "Hierarchical means; in brackets: 95 % cluster bootstrap over episodes.",
     )
     yield from _contrasts(
         "directions",
         "Both directions between the same two moments",
-        [(name, each) for name, found in score.models.items() for each in found.directions],
+        [(name, direction) for name, model in score.models.items() for direction in model.directions],
     )
 
 
@@ -98,8 +98,8 @@ def views(score: Score) -> Iterator[Table]:
     """By view, and two views of the same items."""
     rows = tuple(
         (name, view, each.questions, *(_shown(each.means.get(part)) for part in PARTS))
-        for name, found in score.models.items()
-        for view, each in found.views.items()
+        for name, model in score.models.items()
+        for view, each in model.views.items()
     )
     if rows:
         yield Table(
@@ -117,7 +117,11 @@ def views(score: Score) -> Iterator[Table]:
     yield from _contrasts(
         "view-contrasts",
         "Two views of the same items",
-        [(name, each) for name, found in score.models.items() for each in found.view_contrasts],
+        [
+            (name, view_contrast)
+            for name, model in score.models.items()
+            for view_contrast in model.view_contrasts
+        ],
     )
 
 
@@ -129,23 +133,23 @@ def comparisons(score: Score) -> Iterator[Table]:
 def errors(score: Score) -> Iterator[Table]:
     """By component, and by kind of mistake."""
     rows = [
-        (name, level, "all views", each)
-        for name, found in score.models.items()
-        for level, parts in found.components.items()
-        for each in parts
+        (name, level, "all views", part)
+        for name, model in score.models.items()
+        for level, parts in model.components.items()
+        for part in parts
     ]
     rows += [
-        (name, level, "all views", each)
-        for name, found in score.models.items()
-        for level, parts in found.dimensions.items()
-        for each in parts
-        if each.component != "gripper" and each.questions
+        (name, level, "all views", part)
+        for name, model in score.models.items()
+        for level, parts in model.dimensions.items()
+        for part in parts
+        if part.component != "gripper" and part.questions
     ]
     rows += [
-        (name, "mid", view, each)
-        for name, found in score.models.items()
-        for view, parts in found.view_components.items()
-        for each in parts
+        (name, "mid", view, part)
+        for name, model in score.models.items()
+        for view, parts in model.view_components.items()
+        for part in parts
     ]
     if rows:
         yield _components(rows)
@@ -161,16 +165,16 @@ def errors(score: Score) -> Iterator[Table]:
             ),
             tuple(
                 (
-                    each.model,
-                    each.level,
-                    each.direction,
-                    each.group,
-                    each.part,
-                    each.category,
-                    each.marker,
-                    each.count,
+                    mistake.model,
+                    mistake.level,
+                    mistake.direction,
+                    mistake.group,
+                    mistake.part,
+                    mistake.category,
+                    mistake.marker,
+                    mistake.count,
                 )
-                for each in score.mistakes
+                for mistake in score.mistakes
             ),
             "Marked by hand or by a judge model, as said; a judge model is not a measurement.",
         )
@@ -190,18 +194,18 @@ def checks(score: Score) -> Iterator[Table]:
         "A small p says that letters are not all as frequent.",
     )
     lost: list[tuple[Value, ...]] = []
-    for name, each in score.models.items():
-        lost += [(name, f"no answer: {reason}", count, "wrong") for reason, count in each.unparsed.items()]
-        if each.unanswered:
-            lost.append((name, "the endpoint did not answer", each.unanswered, "not counted"))
-        if each.strangers:
-            lost.append((name, "answers to questions of another folder", each.strangers, "not counted"))
-        if missing := score.questions - each.asked:
+    for name, model in score.models.items():
+        lost += [(name, f"no answer: {reason}", count, "wrong") for reason, count in model.unparsed.items()]
+        if model.unanswered:
+            lost.append((name, "the endpoint did not answer", model.unanswered, "not counted"))
+        if model.strangers:
+            lost.append((name, "answers to questions of another folder", model.strangers, "not counted"))
+        if missing := score.questions - model.asked:
             lost.append((name, "not asked", missing, "not counted"))
     if lost:
         columns = (Column("model"), Column("what"), Column("questions", "count"), Column("counts as"))
         yield Table("unparsed", "Questions without an answer", columns, tuple(lost))
-    asked = [(name, each) for name, each in score.models.items() if each.asked_with]
+    asked = [(name, model) for name, model in score.models.items() if model.asked_with]
     if asked:
         yield Table(
             "provenance",

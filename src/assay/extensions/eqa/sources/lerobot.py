@@ -33,7 +33,7 @@ class LerobotSource:
             raise QuestionError(str(error)) from error
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total
         features = self.data.features
-        told = {key: _feature(each) for key, each in features.items()}
+        told = {key: _feature(feature) for key, feature in features.items()}
         self.schema = schema_for(LEROBOT, told, str(folder), schema)
         if gripper is not None:
             self.schema = replace(self.schema, closed=gripper[0], opened=gripper[1])

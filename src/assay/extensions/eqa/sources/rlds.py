@@ -110,7 +110,9 @@ class RldsSource:
             features = record.read().features.feature
             columns = {key: _numbers(features, key) for key in self.schema.numbers}
             pictures = features[self.schema.exocentric[0]].bytes_list.value
-            states = self.schema.states({key: _steps(each, len(pictures)) for key, each in columns.items()})
+            states = self.schema.states(
+                {key: _steps(column, len(pictures)) for key, column in columns.items()}
+            )
         except (UnreadableError, ValueError, IndexError) as error:
             tally.add("episode: cannot be read", f"{name}: {error}")
             return None

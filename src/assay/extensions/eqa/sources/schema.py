@@ -226,21 +226,21 @@ def schema_for(
 ) -> Schema:
     """The schema of that name, or the first that fits the features of a data set."""
     if name:
-        chosen = next((each for each in tables if each.name == name), None)
+        chosen = next((table for table in tables if table.name == name), None)
         if chosen is None:
             raise QuestionError(
-                f"there is no schema '{name}': {did_you_mean(name, [each.name for each in tables])}"
+                f"there is no schema '{name}': {did_you_mean(name, [table.name for table in tables])}"
             )
         if lacking := chosen.lacking(features):
             raise QuestionError(f"{where}: lacks {lacking}, which the schema '{name}' needs")
         return chosen
-    found = next((each for each in tables if each.fits(features)), None)
+    found = next((table for table in tables if table.fits(features)), None)
     if found is None:
         told = ", ".join(
             key if each.width is None else f"{key} ({each.width})" for key, each in sorted(features.items())
         )
         raise QuestionError(
             f"{where}: no schema surely fits its features ({told[:300]}); "
-            f"if one does, name it with --schema: {', '.join(each.name for each in tables)}"
+            f"if one does, name it with --schema: {', '.join(table.name for table in tables)}"
         )
     return found

@@ -65,13 +65,13 @@ def suites(
         certified=certified,
     )
     found: dict[str, dict[int, PlannedTask]] = {}
-    for each in planned_tasks(begin(None if out is None else Path(out), experiment, policy, options)):
-        tasks = found.setdefault(each.condition, {})
-        number = each.task.rpartition("/")[2]
+    for planned_task in planned_tasks(begin(None if out is None else Path(out), experiment, policy, options)):
+        tasks = found.setdefault(planned_task.condition, {})
+        number = planned_task.task.rpartition("/")[2]
         own = int(number) if number.isdigit() and int(number) not in tasks else len(tasks)
         while own in tasks:
             own += 1
-        tasks[own] = each
+        tasks[own] = planned_task
     return found
 
 

@@ -89,7 +89,10 @@ class AssayBenchmark(StepBenchmark):
             certified=certified,
         )
         path = None if out is None else Path(out)
-        self._tasks = {each.name: each for each in planned_tasks(begin(path, experiment, policy, options))}
+        self._tasks = {
+            planned_task.name: planned_task
+            for planned_task in planned_tasks(begin(path, experiment, policy, options))
+        }
         self._player = Player(path, options.states)
         wanted = {
             "send_wrist_image": send_wrist_image,
@@ -102,8 +105,8 @@ class AssayBenchmark(StepBenchmark):
     def get_tasks(self) -> list[dict[str, Any]]:
         """Conditions and tasks."""
         return [
-            {"name": each.name, "suite": each.condition, "task_id": number, "assay_task": each.task}
-            for number, each in enumerate(self._tasks.values())
+            {"name": task.name, "suite": task.condition, "task_id": number, "assay_task": task.task}
+            for number, task in enumerate(self._tasks.values())
         ]
 
     def reset(self, task: dict[str, Any]) -> Observation:
@@ -153,10 +156,10 @@ class AssayBenchmark(StepBenchmark):
 
     def get_metadata(self) -> dict[str, Any]:
         """How many steps and episodes there are."""
-        specs = [spec for each in self._tasks.values() for spec in each.specs]
+        specs = [spec for task in self._tasks.values() for spec in task.specs]
         return {
             "max_steps": max(map(horizon, specs)),
-            "max_episodes_per_task": max(len(each.specs) for each in self._tasks.values()),
+            "max_episodes_per_task": max(len(task.specs) for task in self._tasks.values()),
         }
 
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:

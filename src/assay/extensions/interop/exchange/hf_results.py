@@ -37,13 +37,13 @@ def write(store: Store, file: Path, dataset: str) -> int:
     when = str(meta.get("started") or datetime.now(UTC).isoformat())[:10]
     told = [
         {
-            "dataset": {"id": dataset, "task_id": each.condition},
-            "value": round(100 * each.rate, 1),
+            "dataset": {"id": dataset, "task_id": rate.condition},
+            "value": round(100 * rate.rate, 1),
             "date": when,
             "source": dict(SOURCE),
-            "notes": _notes(each, meta),
+            "notes": _notes(rate, meta),
         }
-        for each in summary.rates.values()
+        for rate in summary.rates.values()
     ]
     if not told:
         raise RunError(f"{store.path}: no condition has an episode that counts")

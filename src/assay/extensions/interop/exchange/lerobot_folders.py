@@ -122,4 +122,4 @@ def _drawn(seen: list[Any], size: int, scratch: Path) -> tuple[dict[str, Clip], 
                 picture = turned(observation.image(camera, size), Orientation.ROTATED)
                 videos[key].add(picture)
                 statistics[key].add(picture)
-    return clips, {key: each.result() for key, each in statistics.items()}
+    return clips, {key: statistic.result() for key, statistic in statistics.items()}

@@ -92,21 +92,23 @@ def _episode(which: Named, prompt: str, trial: int, success: bool, broke: str) -
 
 def _with_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpisode, ...]:
     """In a log of LIBERO-plus a prompt that is no task's own is one of its rewordings, which no name tells."""
-    if not any(each.condition.startswith(PLUS) for each in episodes):
+    if not any(episode.condition.startswith(PLUS) for episode in episodes):
         return episodes
     category, change = PLUS_CATEGORIES["language"]
     return tuple(
-        replace(each, condition=plus_condition(category), change=change, variant=each.instruction)
-        if each.condition == CONTROL and not _built_in(each.task)
-        else each
-        for each in episodes
+        replace(episode, condition=plus_condition(category), change=change, variant=episode.instruction)
+        if episode.condition == CONTROL and not _built_in(episode.task)
+        else episode
+        for episode in episodes
     )
 
 
 def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
     yield "the log has neither steps nor trajectories: it says how often, not how"
     strange = {
-        each.instruction for each in episodes if each.condition == CONTROL and not _built_in(each.task)
+        episode.instruction
+        for episode in episodes
+        if episode.condition == CONTROL and not _built_in(episode.task)
     }
     if strange:
         some = ", ".join(f"'{each}'" for each in sorted(strange)[:3])
@@ -123,7 +125,7 @@ def _built_in(task: str) -> bool:
 def _in_name(stem: str) -> tuple[str, str] | None:
     """A suite in a file's name: ``EVAL-libero_goal_swap-openvla-2026_01_01``."""
     for part in re.split(r"[-. ]", stem):
-        if any(part == each or part.startswith(f"{each}_") for each in tasks.suites()):
+        if any(part == suite or part.startswith(f"{suite}_") for suite in tasks.suites()):
             return part, part
     return None
 

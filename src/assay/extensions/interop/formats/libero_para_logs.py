@@ -130,7 +130,7 @@ class Log:
 def models(folder: Path) -> dict[str, Path]:
     """The folders of models' logs: this one, or those in it; by name. Raises ReleaseError where there is none."""
     candidates = (folder, *sorted(each for each in folder.glob("*") if each.is_dir()))
-    found = [each for each in candidates if _seed_folders(each)]
+    found = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not found:
         raise ReleaseError(
             f"{folder}: there is no seed*/{_LOGS} in it, nor in a folder in it; valid: a folder of LIBERO-Para's logs"
@@ -141,11 +141,11 @@ def models(folder: Path) -> dict[str, Path]:
 
 def read_logs(folder: Path) -> Iterator[tuple[Path, int, Settings, Log]]:
     """The logs of a model: file, seed, settings, episodes. Raises ReleaseError where one makes no sense."""
-    for each in _seed_folders(folder):
-        about = each / "meta.json"
+    for seed_folder in _seed_folders(folder):
+        about = seed_folder / "meta.json"
         settings = _read(about, Settings) if about.is_file() else Settings()
-        seed = _seed(each, settings)
-        for file in sorted(each.glob(_LOGS)):
+        seed = _seed(seed_folder, settings)
+        for file in sorted(seed_folder.glob(_LOGS)):
             yield file, seed, settings, _read(file, Log)
 
 

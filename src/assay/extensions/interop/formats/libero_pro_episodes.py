@@ -47,7 +47,7 @@ def read(file: Path) -> tuple[Evaluation, ...]:
             policy,
             tuple(episodes),
             stored=True,
-            remarks=() if any(len(each.trajectory.actions) for each in episodes) else (UNTRACED,),
+            remarks=() if any(len(episode.trajectory.actions) for episode in episodes) else (UNTRACED,),
         )
         for policy, episodes in found.items()
     )
@@ -80,7 +80,7 @@ def _episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
 def _trace(path: str, folder: Path) -> Trajectory:
     """The path of an episode, if its file is here: where it says, or beside the list of episodes."""
     places = (Path(path), folder / path, folder / "action_traces" / Path(path).name) if path else ()
-    file = next((each for each in places if each.is_file()), None)
+    file = next((place for place in places if place.is_file()), None)
     if file is None:
         return no_trajectory()
     steps = [json.loads(line) for line in text_of(file).splitlines() if line.strip()]

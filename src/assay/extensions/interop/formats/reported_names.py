@@ -97,7 +97,7 @@ def plus_condition(category: str) -> str:
 
 def _suite(name: str) -> tuple[str, str, str]:
     """LIBERO's suite, the condition and what is changed; the name itself where it is none of these."""
-    base = next((each for each in tasks.suites() if name == each or name.startswith(f"{each}_")), "")
+    base = next((suite for suite in tasks.suites() if name == suite or name.startswith(f"{suite}_")), "")
     rest = name.removeprefix(base).lstrip("_") if base else ""
     if not base or not rest:
         return base or name, CONTROL, ""

@@ -141,6 +141,6 @@ def _told(suite: str) -> dict[str, str]:
         if id.startswith(f"{suite}/" if suite else ""):
             entry = tasks.entry(id)
             names = {said(str(entry.task.instruction)), said(entry.file or str(entry.task.instruction))}
-            for each in names:
-                found.setdefault(each, set()).add(id)
+            for name in names:
+                found.setdefault(name, set()).add(id)
     return {text: next(iter(ids)) for text, ids in found.items() if len(ids) == 1}

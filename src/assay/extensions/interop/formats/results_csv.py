@@ -102,7 +102,7 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
     if not rows:
         raise ReleaseError(f"{file}: has no row of an episode")
     remarks = () if "trial" in columns else (UNSEEDED,)
-    return tuple(Evaluation(TOOL, policy, tuple(each), remarks=remarks) for policy, each in rows.items())
+    return tuple(Evaluation(TOOL, policy, tuple(row), remarks=remarks) for policy, row in rows.items())
 
 
 UNSEEDED = "no column says the seed: a task's episodes are taken to start alike in all conditions, in the table's order"
@@ -111,11 +111,11 @@ UNSEEDED = "no column says the seed: a task's episodes are taken to start alike 
 def _columns(given: object, file: Path) -> dict[str, str]:
     """What each of our names is called in a table."""
     names = [str(each) for each in given] if isinstance(given, list | tuple) else []
-    lower = {each.strip().lower(): each for each in names}
+    lower = {name.strip().lower(): name for name in names}
     found = {
         name: lower[which]
         for name, candidates in NAMES.items()
-        if (which := next((each for each in candidates if each in lower), None)) is not None
+        if (which := next((candidate for candidate in candidates if candidate in lower), None)) is not None
     }
     for needed in NEEDED:
         if needed not in found:

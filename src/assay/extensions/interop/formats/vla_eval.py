@@ -61,7 +61,7 @@ def read(file: Path) -> tuple[Evaluation, ...]:
             _policy(about),
             episodes,
             settings=_settings(about),
-            stored=all(each.task in tasks.built_in_ids() for each in episodes),
+            stored=all(episode.task in tasks.built_in_ids() for episode in episodes),
             remarks=tuple(_remarks(episodes)),
         ),
     )
@@ -121,7 +121,7 @@ def _array(rows: list[Any]) -> np.ndarray | None:
 
 
 def _remarks(episodes: tuple[ReportedEpisode, ...]) -> list[str]:
-    whole = [each for each in episodes if each.outcome is not Outcome.ERROR]
+    whole = [episode for episode in episodes if episode.outcome is not Outcome.ERROR]
     without = sum(not len(each.trajectory.end_effector) for each in whole)
     if not without:
         return []

@@ -99,7 +99,7 @@ class _Wordings:
     @classmethod
     def read(cls, file: Path) -> _Wordings:
         rows = read_metadata(file)
-        return cls({(each.types, each.eval, each.batch_idx): each for each in rows}, _homes(rows, file))
+        return cls({(row.types, row.eval, row.batch_idx): row for row in rows}, _homes(rows, file))
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ def _import(folder: Path, controls: Path | None, wordings: _Wordings, out: Path)
     with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
         for source in (folder, *((controls,) if controls is not None else ())):
             for file, seed, settings, log in read_logs(source):
-                if source == controls and not all(each.is_original for each in log.episodes):
+                if source == controls and not all(episode.is_original for episode in log.episodes):
                     raise ReleaseError(f"{file}: has paraphrases; valid: a log of --mode original")
                 _refuse_another_model(done, settings, file)
                 done.evaluations[file.parent] = seed, settings
@@ -254,10 +254,10 @@ def _append(store: Store, found: list[tuple[EpisodeSpec, Logged]], file: Path, d
 def _models(folders: Iterable[Path]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for folder in folders:
-        for name, each in models(folder).items():
+        for name, model in models(folder).items():
             if name in found:
-                raise ReleaseError(f"{found[name]} and {each} have the same name: import them apart")
-            found[name] = each
+                raise ReleaseError(f"{found[name]} and {model} have the same name: import them apart")
+            found[name] = model
     return found
 
 

@@ -87,7 +87,7 @@ def import_results(
     RunError where a run is there already.
     """
     found: dict[str, list[Evaluation]] = {}
-    reworded = {} if plus is None else {said(each.text): each.task for each in wordings(plus)}
+    reworded = {} if plus is None else {said(wording.text): wording.task for wording in wordings(plus)}
     for source in sources:
         for evaluation in _read(source.file):
             told = _placed(_conditioned(evaluation, source.condition, control), reworded)
@@ -104,7 +104,7 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
     if file.is_dir():
         candidates = [file / name for name in ("eval_info.json", "episodes.jsonl")]
         candidates += sorted(file.glob("recording-*.sqlite"))
-        inside = next((each for each in candidates if each.is_file()), None)
+        inside = next((candidate for candidate in candidates if candidate.is_file()), None)
         if inside is None:
             raise ReleaseError(
                 f"{file}: is a folder without eval_info.json, episodes.jsonl or recording-*.sqlite; valid: a file"
@@ -132,7 +132,7 @@ def _conditioned(evaluation: Evaluation, condition: str, control: str) -> Evalua
             return replace(episode, condition=condition)
         return episode
 
-    return replace(evaluation, episodes=tuple(told(each) for each in evaluation.episodes))
+    return replace(evaluation, episodes=tuple(told(episode) for episode in evaluation.episodes))
 
 
 def _placed(evaluation: Evaluation, reworded: Mapping[str, str]) -> Evaluation:
@@ -140,10 +140,10 @@ def _placed(evaluation: Evaluation, reworded: Mapping[str, str]) -> Evaluation:
     if not reworded:
         return evaluation
     placed = (
-        replace(each, task=reworded.get(said(each.instruction), each.task))
-        if each.condition == REWORDED
-        else each
-        for each in evaluation.episodes
+        replace(episode, task=reworded.get(said(episode.instruction), episode.task))
+        if episode.condition == REWORDED
+        else episode
+        for episode in evaluation.episodes
     )
     return replace(evaluation, episodes=tuple(placed))
 
@@ -167,7 +167,7 @@ def _outs(found: Mapping[str, object], out: Path) -> dict[str, Path]:
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
     planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
-    told = as_texts(each.labels for evaluation in evaluations for each in evaluation.episodes)
+    told = as_texts(episode.labels for evaluation in evaluations for episode in evaluation.episodes)
     for evaluation in evaluations:
         for episode in evaluation.episodes:
             if not 0 <= episode.trial <= LARGEST:
@@ -187,19 +187,20 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
         if wrong := store.verified():
             raise ReleaseError(f"what the files say makes no run: {wrong[0]}")
     episodes = [episode for _, episode in planned.values()]
-    starts = {(each.task, each.trial) for each in episodes if each.condition == CONTROL}
-    counts = Counter(each.condition == CONTROL for each in episodes)
+    starts = {(episode.task, episode.trial) for episode in episodes if episode.condition == CONTROL}
+    counts = Counter(episode.condition == CONTROL for episode in episodes)
     return Imported(
         out=out,
         policy=policy,
-        tools=tuple(dict.fromkeys(each.tool for each in evaluations)),
+        tools=tuple(dict.fromkeys(evaluation.tool for evaluation in evaluations)),
         episodes=len(episodes),
         controls=counts[True],
-        errors=sum(each.outcome is Outcome.ERROR for each in episodes),
-        paths=sum(len(each.trajectory.end_effector) > 0 for each in episodes),
-        tasks=len({each.task for each in episodes}),
+        errors=sum(episode.outcome is Outcome.ERROR for episode in episodes),
+        paths=sum(len(episode.trajectory.end_effector) > 0 for episode in episodes),
+        tasks=len({episode.task for episode in episodes}),
         unpaired=sum(
-            each.condition != CONTROL and (each.task, each.trial) not in starts for each in episodes
+            episode.condition != CONTROL and (episode.task, episode.trial) not in starts
+            for episode in episodes
         ),
         remarks=tuple(_remarks(evaluations, episodes, counts[True], starts)),
     )
@@ -244,14 +245,14 @@ def _episode(told: ReportedEpisode) -> Episode:
 
 def _about(evaluations: list[Evaluation], policy: str, count: int) -> dict[str, object]:
     settings: dict[str, object] = {}
-    for each in evaluations:
-        settings |= {name: value for name, value in each.settings.items() if value not in (None, "")}
-    tools = ", ".join(dict.fromkeys(each.tool for each in evaluations))
-    started = ", ".join(dict.fromkeys(each.started for each in evaluations if each.started))
+    for evaluation in evaluations:
+        settings |= {name: value for name, value in evaluation.settings.items() if value not in (None, "")}
+    tools = ", ".join(dict.fromkeys(evaluation.tool for evaluation in evaluations))
+    started = ", ".join(dict.fromkeys(evaluation.started for evaluation in evaluations if evaluation.started))
     return {
         "experiment": EXPERIMENT,
         "policy": policy,
-        "pack": "libero" if all(each.stored for each in evaluations) else EXPERIMENT,
+        "pack": "libero" if all(evaluation.stored for evaluation in evaluations) else EXPERIMENT,
         "assay": __version__,
         "imported": tools,
         "started": started,
@@ -267,8 +268,8 @@ def _remarks(
     starts: set[tuple[str, int]],
 ) -> Iterable[str]:
     """What the results do not allow to say, a sentence each."""
-    yield from dict.fromkeys(remark for each in evaluations for remark in each.remarks)
-    changed = [each for each in episodes if each.condition != CONTROL]
+    yield from dict.fromkeys(remark for evaluation in evaluations for remark in evaluation.remarks)
+    changed = [episode for episode in episodes if episode.condition != CONTROL]
     lost = sum(each.condition == REWORDED and each.task not in tasks.built_in_ids() for each in changed)
     if lost:
         yield f"{lost} rewordings of LIBERO-plus are of tasks that no file names; --plus DIR, its checkout, says which"

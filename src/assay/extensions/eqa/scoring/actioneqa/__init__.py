@@ -50,7 +50,7 @@ ABOUT = "ActionEQA: Action Interface for Embodied Question Answering"
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, Facts]) -> PaperReport:
     """The paper's tables and figures, as far as answers can give them."""
     results = Results(score, questions, facts)
-    about = tuple((name, f"{each.standing.questions:,} answers") for name, each in score.models.items())
+    about = tuple((name, f"{model.standing.questions:,} answers") for name, model in score.models.items())
     return PaperReport(
         Paper(PAPER, ABOUT, lambda runs: ()),
         about,

@@ -20,10 +20,10 @@ from assay.measures.views.table import Column, Table, Value
 def proportions_table(results: Results) -> Table:
     """Normalised error proportions at the mid level, by model and view."""
     rows: list[tuple[Value, ...]] = []
-    for name, each in results.models.items():
+    for name, model in results.models.items():
         mine = []
         for view in results.score.views:
-            parts = components_of(results, each, view)
+            parts = components_of(results, model, view)
             if parts and parts[0].proportion is not None:
                 mine.append(tuple(part.proportion for part in parts))
                 rates = [value for part in parts for value in (part.questions, part.rate, part.interval)]
@@ -56,10 +56,10 @@ def mean_proportions_table(results: Results) -> Table:
 
 def mistakes_figure(results: Results) -> Drawing:
     """Shares of the taxonomy's two groups and four parts at each level."""
-    parts = [(group, part) for group, each in categories().items() for part in each]
+    parts = [(group, part) for group, category in categories().items() for part in category]
     counts: Counter[tuple[str, str]] = Counter()
-    for each in results.score.mistakes:
-        counts[each.level, each.part] += each.count
+    for mistake in results.score.mistakes:
+        counts[mistake.level, mistake.part] += mistake.count
     levels = [str(level) for level in Level if any(counts[str(level), part] for _, part in parts)]
     if not levels:
         raise MeasureError("needs marked mistakes: assay eqa judge, or assay eqa annotate --answers")
@@ -113,8 +113,8 @@ def mistakes_table(results: Results) -> Table:
     """Every kind of mistake with its count and share at each level and direction."""
     ways = {(str(kind.level), "prediction" if kind.predicts else "inference"): str(kind) for kind in Kind}
     counts: Counter[tuple[str, str]] = Counter()
-    for each in results.score.mistakes:
-        counts[each.category, ways[each.level, each.direction]] += each.count
+    for mistake in results.score.mistakes:
+        counts[mistake.category, ways[mistake.level, mistake.direction]] += mistake.count
     if not counts:
         raise MeasureError("needs marked mistakes: assay eqa judge, or assay eqa annotate --answers")
     totals = {str(kind): sum(count for key, count in counts.items() if key[1] == kind) for kind in Kind}

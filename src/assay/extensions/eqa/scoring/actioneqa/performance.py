@@ -45,9 +45,9 @@ def main_table(results: Results) -> Table:
     """Every model's shares by data set and kind, data sets' averages and the overall mean; people last."""
     cells = [
         (dataset, kind)
-        for dataset in sorted({each.dataset for each in results.questions})
+        for dataset in sorted({question.dataset for question in results.questions})
         for kind in Kind
-        if any((each.dataset, each.kind) == (dataset, kind) for each in results.questions)
+        if any((question.dataset, question.kind) == (dataset, kind) for question in results.questions)
     ]
     datasets = list(dict.fromkeys(dataset for dataset, _ in cells))
     columns = [Column("type"), Column("model")]
@@ -72,14 +72,18 @@ def main_table(results: Results) -> Table:
     models = sorted(results.models.items(), key=lambda each: ranks.get(each[0], len(ranks) + 1))
     rows = [row(_type(results.fact(name)), name, each, ranks.get(name)) for name, each in models]
     rows.sort(key=lambda each: str(each[0]))
-    rows.append(("mean", f"of {plural(len(ranks), 'model')}", *means_of([each[2:-1] for each in rows]), None))
+    rows.append(("mean", f"of {plural(len(ranks), 'model')}", *means_of([row[2:-1] for row in rows]), None))
     rows += [
-        row("baseline", name, each, None) for name, each in results.score.models.items() if name in BASELINES
+        row("baseline", name, model, None)
+        for name, model in results.score.models.items()
+        if name in BASELINES
     ]
-    people = [row("people", name.removeprefix(HUMAN), each, None) for name, each in results.people.items()]
+    people = [
+        row("people", name.removeprefix(HUMAN), person, None) for name, person in results.people.items()
+    ]
     rows += people
     if len(people) > 1:
-        rows.append(("people", "mean", *means_of([each[2:-1] for each in people]), None))
+        rows.append(("people", "mean", *means_of([person[2:-1] for person in people]), None))
     note = f"{SHARE} View: {results.main_view}. Overall: mean over data sets of each kind, then over kinds."
     return Table("main", "Models, data sets and kinds", tuple(columns), tuple(rows), note)
 
@@ -124,10 +128,10 @@ def kinds_figure(results: Results) -> Drawing:
 def size_figure(results: Results) -> Drawing:
     """Overall mean against the number of parameters, a line for each family."""
     families: defaultdict[str, list[tuple[float, float, str]]] = defaultdict(list)
-    for name, each in results.models.items():
+    for name, model in results.models.items():
         fact = results.fact(name)
-        if fact.size is not None and results.standing(each) is not None:
-            families[fact.family or name].append((fact.size, overall_share(results, each), name))
+        if fact.size is not None and results.standing(model) is not None:
+            families[fact.family or name].append((fact.size, overall_share(results, model), name))
     if not families:
         raise MeasureError("needs the sizes of models: --facts FILE")
 
@@ -136,7 +140,10 @@ def size_figure(results: Results) -> Drawing:
         for place, (family, points) in enumerate(sorted(families.items())[: len(SERIES)]):
             points.sort()
             axes.plot(
-                [each[0] for each in points], [each[1] for each in points], label=family[:30], **series(place)
+                [point[0] for point in points],
+                [point[1] for point in points],
+                label=family[:30],
+                **series(place),
             )
         axes.set_xscale("log")
         sizes = sorted({size for points in families.values() for size, _, _ in points})
@@ -174,17 +181,17 @@ def asymmetry_table(results: Results) -> Table:
 
 def consistency_table(results: Results) -> Table:
     """Each model's averages over data sets, and how far they lie apart."""
-    datasets = sorted({each.dataset for each in results.questions})
+    datasets = sorted({question.dataset for question in results.questions})
     if len(datasets) < 2:
         raise MeasureError("needs questions from two data sets")
     shared = [
         kind
         for kind in Kind
-        if {each.dataset for each in results.questions if each.kind is kind} == set(datasets)
+        if {question.dataset for question in results.questions if question.kind is kind} == set(datasets)
     ]
     rows: list[tuple[Value, ...]] = []
-    for name, each in results.models.items():
-        found = results.standing(each)
+    for name, model in results.models.items():
+        found = results.standing(model)
         if found is not None:
             shares = cells_of(found)
             means = [mean_of([shares.get((dataset, kind)) for kind in shared]) for dataset in datasets]
@@ -192,7 +199,7 @@ def consistency_table(results: Results) -> Table:
             rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))
     columns = (
         Column("model"),
-        *(Column(each, "share") for each in datasets),
+        *(Column(dataset, "share") for dataset in datasets),
         Column("largest less smallest", "change"),
     )
     return Table(

@@ -20,10 +20,10 @@ def verbs_table(results: Results) -> Table:
     """The verbs that instructions of each data set begin with."""
     verbs: defaultdict[str, Counter[str]] = defaultdict(Counter)
     texts: defaultdict[str, set[str]] = defaultdict(set)
-    for each in results.questions:
-        if each.kind.level is Level.HIGH:
-            text = action_of(each.text) if each.kind.predicts else each.options[each.right]
-            texts[each.dataset].add(text.lower())
+    for question in results.questions:
+        if question.kind.level is Level.HIGH:
+            text = action_of(question.text) if question.kind.predicts else question.options[question.right]
+            texts[question.dataset].add(text.lower())
     for dataset, found in texts.items():
         verbs[dataset].update(text.split()[0] for text in found if text.split())
     if not verbs:
@@ -41,8 +41,8 @@ def verbs_table(results: Results) -> Table:
 def statistics_table(results: Results) -> Table:
     """Questions, different images and different episodes of each data set."""
     rows: list[tuple[Value, ...]] = []
-    for name in (*sorted({each.dataset for each in results.questions}), "all"):
-        mine = [each for each in results.questions if name in (each.dataset, "all")]
+    for name in (*sorted({question.dataset for question in results.questions}), "all"):
+        mine = [question for question in results.questions if name in (question.dataset, "all")]
         pictures = {file for each in mine for file in (*each.pictures, *each.option_pictures)}
         episodes = {(each.dataset, each.episode) for each in mine}
         rows.append((name, len(mine), len({each.item for each in mine}), len(pictures), len(episodes)))
@@ -61,7 +61,7 @@ def statistics_table(results: Results) -> Table:
 
 def counts_table(results: Results) -> Table:
     """Questions of each data set by level and direction."""
-    counts = Counter((each.dataset, each.kind) for each in results.questions)
+    counts = Counter((question.dataset, question.kind) for question in results.questions)
     rows: list[tuple[Value, ...]] = [
         (name, *(counts[name, kind] for kind in Kind), sum(counts[name, kind] for kind in Kind))
         for name in sorted({dataset for dataset, _ in counts})
@@ -72,7 +72,7 @@ def counts_table(results: Results) -> Table:
 
 def counts_figure(results: Results) -> Drawing:
     """Questions by kind, stacked by data set."""
-    counts = Counter((each.dataset, each.kind) for each in results.questions)
+    counts = Counter((question.dataset, question.kind) for question in results.questions)
     datasets = sorted({dataset for dataset, _ in counts})
 
     def paint(figure: Figure) -> None:

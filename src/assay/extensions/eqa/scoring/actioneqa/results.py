@@ -46,8 +46,8 @@ class Results:
     def models(self) -> dict[str, ModelScore]:
         """Models alone, the best first: no people, no baselines."""
         found = {
-            name: each
-            for name, each in self.score.models.items()
+            name: model
+            for name, model in self.score.models.items()
             if not name.startswith(HUMAN) and name not in BASELINES
         }
         if not found:
@@ -57,7 +57,7 @@ class Results:
     @property
     def people(self) -> dict[str, ModelScore]:
         """Annotators."""
-        return {name: each for name, each in self.score.models.items() if name.startswith(HUMAN)}
+        return {name: model for name, model in self.score.models.items() if name.startswith(HUMAN)}
 
     @property
     def main_view(self) -> str:
@@ -89,7 +89,7 @@ def read_facts(path: Path) -> dict[str, Facts]:
 
 def cells_of(found: Standing) -> dict[tuple[str, Kind], float]:
     """Shares by data set and kind."""
-    return {(each.dataset, Kind(each.kind)): each.share for each in found.accuracies}
+    return {(accuracy.dataset, Kind(accuracy.kind)): accuracy.share for accuracy in found.accuracies}
 
 
 def shares_by_kind(results: Results, each: ModelScore, view: str = "") -> dict[Kind, float]:
@@ -109,7 +109,7 @@ def overall_share(results: Results, each: ModelScore, view: str = "") -> float:
 
 def best_models(results: Results) -> list[tuple[str, ModelScore]]:
     """Models with answers in the main view, the best first. Raises MeasureError where there is none."""
-    there = [(name, each) for name, each in results.models.items() if results.standing(each) is not None]
+    there = [(name, model) for name, model in results.models.items() if results.standing(model) is not None]
     if not there:
         raise MeasureError(f"needs answers of a model in the view {results.main_view}")
     return sorted(there, key=lambda each: -overall_share(results, each[1]))
@@ -124,7 +124,7 @@ def mean_proportions(results: Results, views: Sequence[str]) -> dict[str, tuple[
     """Mean over models, of the views in which any has errors. Raises MeasureError where there is none."""
     found = {}
     for view in views:
-        models = [components_of(results, each, view) for each in results.models.values()]
+        models = [components_of(results, model, view) for model in results.models.values()]
         shares = [
             [part.proportion for part in parts]
             for parts in models

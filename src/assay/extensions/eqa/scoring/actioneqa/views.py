@@ -36,8 +36,8 @@ def cameras_table(results: Results) -> Table:
     views = several_views(results, OUTSIDE, "one and more cameras outside (--views exo,exo2,exo3,exo4)")
     rows: list[tuple[Value, ...]] = []
     everybody: dict[str, list[list[float | None]]] = {str(kind): [] for kind in Kind}
-    for name, each in results.models.items():
-        by_view = {view: shares_by_kind(results, each, view) for view in views}
+    for name, model in results.models.items():
+        by_view = {view: shares_by_kind(results, model, view) for view in views}
         for kind in Kind:
             shares = [by_view[view].get(kind) for view in views]
             if any(share is not None for share in shares):
@@ -110,9 +110,9 @@ def perspectives_table(results: Results) -> Table:
         results, tuple(PERSPECTIVES), "the hand's camera, one outside and both (--views ego,exo,both)"
     )
     rows: list[tuple[Value, ...]] = []
-    for name, each in results.models.items():
+    for name, model in results.models.items():
         for view in views:
-            shares = shares_by_kind(results, each, view)
+            shares = shares_by_kind(results, model, view)
             rows.append(
                 (
                     name,
@@ -144,7 +144,7 @@ def worth_table(results: Results) -> Table:
     for predicts, level in product((True, False), Level):
         kind = next(each for each in Kind if each.predicts is predicts and each.level is level)
         means = [
-            mean_of([shares_by_kind(results, each, view).get(kind) for each in results.models.values()])
+            mean_of([shares_by_kind(results, model, view).get(kind) for model in results.models.values()])
             for view in PERSPECTIVES
         ]
         if any(mean is None for mean in means):

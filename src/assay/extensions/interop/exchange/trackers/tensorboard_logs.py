@@ -44,9 +44,9 @@ class TensorBoard:
         """Write the table, and close."""
         lines = ["| condition | success | 95 % interval | episodes |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| {each.condition} | {100 * each.rate:.1f} % | {100 * each.low:.1f} to {100 * each.high:.1f} "
-            f"| {each.episodes} |"
-            for each in summary.rates.values()
+            f"| {rate.condition} | {100 * rate.rate:.1f} % | {100 * rate.low:.1f} to {100 * rate.high:.1f} "
+            f"| {rate.episodes} |"
+            for rate in summary.rates.values()
         ]
         if summary.drop is not None:
             lines += ["", str(summary.drop)]

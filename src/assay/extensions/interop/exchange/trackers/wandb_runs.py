@@ -31,8 +31,8 @@ class Wandb:
     def finish(self, summary: Summary) -> None:
         """Say rates with intervals, and end."""
         table = wandb.Table(columns=["condition", "rate", "low", "high", "episodes", "errors"])
-        for each in summary.rates.values():
-            table.add_data(each.condition, each.rate, each.low, each.high, each.episodes, each.errors)
+        for rate in summary.rates.values():
+            table.add_data(rate.condition, rate.rate, rate.low, rate.high, rate.episodes, rate.errors)
         self._run.summary.update(summary.metrics("final/"))
         self._run.log({"conditions": table})
         self._run.finish()
