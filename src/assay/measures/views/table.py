@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from io import StringIO
+from operator import attrgetter
 from typing import Any, Literal, get_args, get_type_hints
 
 from assay.measures.views.wording import NOT, between, group_name, number, p_value, signed
@@ -125,7 +126,7 @@ class Table:
         results = list(results)
         if not results:
             return cls(name, title, (), (), note, shown_at_once)
-        kind = type(results[0])
+        kind: Any = type(results[0])
         chosen = [
             column if isinstance(column, Column) else _declared(kind, column)
             for column in columns or declared_columns(kind)
@@ -198,7 +199,7 @@ def declared_columns(kind: type) -> dict[str, Column]:
     """The columns declared on the fields of a result's class, in the order of the fields."""
     hints = get_type_hints(kind, include_extras=True)
     return {
-        field: replace(note, value=lambda result, field=field: getattr(result, field))
+        field: replace(note, value=attrgetter(field))
         for field, hint in hints.items()
         for note in getattr(hint, "__metadata__", ())
         if isinstance(note, Column)
