@@ -223,7 +223,7 @@ def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Exa
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
     rates = {name: each.profile.get(SUCCESS_RATE) for name, each in reports.items()}
-    findings = diagnose(*(each.profile for each in reports.values()))
+    findings = diagnose(*(report.profile for report in reports.values()))
     refused = {name: each.refused for name, each in reports.items()}
     return Examined(policy, PLANTED.get(policy, "unknown"), rates, findings, refused)
 

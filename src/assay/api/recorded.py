@@ -38,7 +38,7 @@ def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
     from assay.report.comparison import compare_runs
     from assay.report.run_report import named
 
-    paths = [each.path if isinstance(each, Run) else Path(each) for each in runs]
+    paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     if len(set(paths)) < max(2, len(paths)):
         raise RunError("compare: needs two runs or more, each once")
     return compare_runs(named(paths), margin=margin)
@@ -162,7 +162,7 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
         return len(self._numbers)
 
     def __getitem__(self, key: str) -> RecordedEpisode:
-        found = [each for each in self._numbers if each.startswith(key)] if key else []
+        found = [number for number in self._numbers if number.startswith(key)] if key else []
         if len(found) != 1:
             many = "no" if not found else "more than one"
             raise KeyError(f"{many} recorded episode of {self._run.path} has a key that begins with '{key}'")

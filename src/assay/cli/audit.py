@@ -53,7 +53,8 @@ class _Told:
         if self.json is not None and write_json(content, self.json):
             return
         heads = [
-            RichColumn(each.heading, justify="right" if each.right else "left") for each in table.columns
+            RichColumn(column.heading, justify="right" if column.right else "left")
+            for column in table.columns
         ]
         shown = table_of(*heads, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
         for row in table.shown:

@@ -75,7 +75,7 @@ def compare(
             output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
         _show(pair, (*found.overall, *found.conditions))
         drops = (*found.robustness, *found.robustness_by_condition)
-        if drops := tuple(each for each in drops if each.aspect == "drop"):
+        if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
             say("What changes cost each run, against its own controls; positive: B is more robust")
             _show_drops(pair, drops)
         if found.implausible:
@@ -110,16 +110,16 @@ def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
     heads = ("n", "A %", "B %", "B - A", "95 % interval", "Holm p")
     numbers = [Column(head, justify="right", no_wrap=True) for head in heads]
     table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for each in contrasts:
-        if (each.first, each.second) == pair:
+    for contrast in contrasts:
+        if (contrast.first, contrast.second) == pair:
             table.add_row(
-                each.condition or "all, controls too",
-                f"{each.count:,}",
-                number(100 * each.first_rate),
-                number(100 * each.second_rate),
-                points(each.change),
-                between(each.interval, 100),
-                p_value(each.p_holm),
+                contrast.condition or "all, controls too",
+                f"{contrast.count:,}",
+                number(100 * contrast.first_rate),
+                number(100 * contrast.second_rate),
+                points(contrast.change),
+                between(contrast.interval, 100),
+                p_value(contrast.p_holm),
             )
     output.print(table)
 

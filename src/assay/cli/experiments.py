@@ -105,7 +105,10 @@ def show(
             told = task_of(spec).instruction.words
         except AssayError as error:
             told = f"refused: {error}"
-        kinds = ", ".join(str(each) if isinstance(each, At) else each.kind for each in spec.perturbations)
+        kinds = ", ".join(
+            str(perturbation) if isinstance(perturbation, At) else perturbation.kind
+            for perturbation in spec.perturbations
+        )
         table.add_row(condition, str(count), f"{told}\n{kinds}" if kinds else told)
     output.print(table)
     if sheet is not None:

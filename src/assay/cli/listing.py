@@ -11,7 +11,7 @@ from rich.text import Text
 def described(about: str, made: Callable[..., object]) -> Text:
     """What it is and, on a line of their own, its fields with their defaults: ``miss=0.5``."""
     fields = inspect.signature(made).parameters.values()
-    told = "  ".join(_field(each) for each in fields if each.kind is not each.VAR_KEYWORD)
+    told = "  ".join(_field(field) for field in fields if field.kind is not field.VAR_KEYWORD)
     return Text.assemble(about, Text(f"\n{told}" if told else "", "dim"))
 
 

@@ -93,7 +93,7 @@ def show(
     if counts.is_empty() and not refusals:
         say("no episode is planned yet: the run was interrupted before; its command goes on")
         return
-    output.print(condition_table(counts, set(stopped), Counter(each.condition for each in refusals)))
+    output.print(condition_table(counts, set(stopped), Counter(refusal.condition for refusal in refusals)))
     print_reasons(reasons)
     print_tracebacks(tracebacks.values())
     print_clipping(clipping)

@@ -134,7 +134,7 @@ def try_(
     output.print(table)
     print_reasons(Counter(reason for trial in done for reason in trial.reasons))
     episodes = [each.episode for each in tried]
-    print_tracebacks(each.traceback for each in episodes)
+    print_tracebacks(episode.traceback for episode in episodes)
     print_clipping(Clipping.of(episodes))
     _end(done, interrupted)
 

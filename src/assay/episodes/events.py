@@ -245,7 +245,7 @@ class Events:
         self._env, self._spec, self._senses = env, spec, senses
         self._events = events_of(spec.perturbations)
         self.happened: list[Happened] = [
-            Happened(event=str(each), due=None, step=None, told="") for each in self._events
+            Happened(event=str(event), due=None, step=None, told="") for event in self._events
         ]
         """Whether and when each of them came to pass."""
         self._begin(0)

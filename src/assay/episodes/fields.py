@@ -37,7 +37,7 @@ def check(value: Any) -> None:
         low, high = each.metadata["valid"]
         length = lengths.get(each.name)
         numbers = found if length and isinstance(found, tuple) else (found,)
-        if len(numbers) != (length or 1) or not all(_is_number(one, low, high) for one in numbers):
+        if len(numbers) != (length or 1) or not all(_is_number(number, low, high) for number in numbers):
             valid = valid_range(each) + (f", {length} of them" if length else "")
             raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {valid}")
 

@@ -83,7 +83,7 @@ TOGETHER = "+"
 def changed_by(changes: Iterable[str]) -> str:
     """What perturbations change, in one word or several: ``position``, ``appearance+object``; empty for nothing."""
     known = [str(each) for each in Change]
-    found = {part for each in changes for part in str(each).split(TOGETHER)}
+    found = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
         sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name))
     )
@@ -185,7 +185,7 @@ def known_kind(kind: str) -> type[Perturbation] | None:
 def to_json(value: Perturbation) -> dict[str, Any]:
     """A perturbation as a JSON object: its kind and its fields, equal ones alike (0 and 0.0 and -0.0)."""
     adapter = _adapter(type(value))
-    given = {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
+    given = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
     plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(given), mode="json")
     return {"kind": value.kind} | {name: _unsigned(each) for name, each in plain.items()}
 
@@ -197,7 +197,7 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
     if made is None:
         raise PerturbationError(f"there is no perturbation '{kind}': {did_you_mean(kind, _KINDS)}")
     given = {name: each for name, each in value.items() if name != "kind"}
-    known = [each.name for each in fields(made)]  # type: ignore[arg-type]
+    known = [field.name for field in fields(made)]  # type: ignore[arg-type]
     for name in given:
         if name not in known:
             raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, known)}")

@@ -74,10 +74,12 @@ class Senses:
     def __init__(self, perturbations: Iterable[Perturbation], *, task: str, seed: int) -> None:
         self._filters: list[Filter] = []
         before: Counter[str] = Counter()
-        for each in perturbations:
-            if isinstance(each, Sense):
-                self._filters.append(each.begin((seed, "senses", task, each.kind, before[each.kind])))
-                before[each.kind] += 1
+        for perturbation in perturbations:
+            if isinstance(perturbation, Sense):
+                self._filters.append(
+                    perturbation.begin((seed, "senses", task, perturbation.kind, before[perturbation.kind]))
+                )
+                before[perturbation.kind] += 1
 
     def add(self, sense: Sense, key: Key) -> bool:
         """Let a perturbation begin now, during the episode, behind the others; it can at any time."""

@@ -66,7 +66,7 @@ class EpisodeSpec:
     @property
     def scene_key(self) -> str:
         """Episodes with the same scene key share one compiled scene."""
-        rebuilding = tuple(each for each in self.perturbations if each.rebuilds)
+        rebuilding = tuple(perturbation for perturbation in self.perturbations if perturbation.rebuilds)
         return f"{self.pack} {self.task}" + (
             f" {self.world_seed} {_written(rebuilding)}" if rebuilding else ""
         )
@@ -136,7 +136,7 @@ def key_of(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _written(perturbations: tuple[Perturbation, ...]) -> str:
-    content = [to_json(each) for each in perturbations]
+    content = [to_json(perturbation) for perturbation in perturbations]
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -69,7 +69,10 @@ class Axis:
 def _each(
     magnitudes: Sequence[float], made: Callable[[float], Perturbation], label: str = ""
 ) -> tuple[Rung, ...]:
-    return tuple(Rung(each, ((made(each),),), {label: each} if label else {}) for each in magnitudes)
+    return tuple(
+        Rung(magnitude, ((made(magnitude),),), {label: magnitude} if label else {})
+        for magnitude in magnitudes
+    )
 
 
 def _distance(task: Task) -> Sequence[Rung]:
@@ -104,7 +107,7 @@ def _size(task: Task) -> Sequence[Rung]:
 
 @lru_cache(maxsize=256)
 def _rewording(task: Task) -> Sequence[Rung]:
-    texts = [each.text for each in paraphrases(task, PER_CELL, seed=0)]
+    texts = [paraphrase.text for paraphrase in paraphrases(task, PER_CELL, seed=0)]
     scored = remembered_attempts([(task.instruction.text, text) for text in texts])
     bins: dict[float, list[str]] = {}
     for text, found in zip(texts, scored, strict=True):

@@ -44,7 +44,9 @@ def differences(before: Task, after: Task) -> frozenset[Change]:
 
 def shared_names(before: Task, after: Task) -> int:
     """How many things of a task's scene another scene has under the same name."""
-    return len({each.name for each in before.scene.entities} & {each.name for each in after.scene.entities})
+    return len(
+        {entity.name for entity in before.scene.entities} & {entity.name for entity in after.scene.entities}
+    )
 
 
 def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[Entity, Entity]]:
@@ -66,7 +68,7 @@ def _reader(scene: Scene, same: Same) -> Callable[[str], Hashable]:
             return _WORKSPACE if name == scene.arena.workspace else same.get(name, name)
         if region.target != scene.arena.workspace:
             return same.get(region.target, region.target), region.name
-        corners = tuple(round(number, DIGITS) for each in region.rectangles for number in each)
+        corners = tuple(round(number, DIGITS) for rectangle in region.rectangles for number in rectangle)
         return _WORKSPACE, corners, region.yaw
 
     return read

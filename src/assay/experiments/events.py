@@ -72,7 +72,7 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
     others = alternatives(task)
     if others:
         yield "changed", FAR, OtherTask(*fields_of(_one_of(task, others)))
-    corrected = next((each for each in others if _other_thing(task, each)), None)
+    corrected = next((other for other in others if _other_thing(task, other)), None)
     if corrected is not None:
         goal = fields_of(corrected)[1]
         yield "corrected", CLOSE, OtherTask(f"no, {_other_thing(task, corrected)}", goal)
@@ -109,7 +109,7 @@ def _is_opened_first(task: Task, atom: Atom) -> bool:
 
 def _one_of(task: Task, others: Sequence[Alternative]) -> Alternative:
     """Another goal, by the task: a known one, where there is one."""
-    known = [each for each in others if each.known_from is not None] or list(others)
+    known = [other for other in others if other.known_from is not None] or list(others)
     return known[zlib.crc32(task.id.encode()) % len(known)]
 
 

@@ -75,7 +75,9 @@ def fraction(count: int, halvings: int = 0) -> tuple[tuple[bool, ...], ...]:
     rows = []
     for chosen in product((False, True), repeat=len(free)):
         on = dict(zip(free, chosen, strict=True))
-        rows.append((*chosen, *(sum(on[letter] for letter in each) % 2 == 1 for each in generators)))
+        rows.append(
+            (*chosen, *(sum(on[letter] for letter in generator) % 2 == 1 for generator in generators))
+        )
     return tuple(rows)
 
 

@@ -31,13 +31,17 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
     """
     if not perturbations:
         return {}
-    axes = sorted({each.axis for each in perturbations}, key=lambda axis: (_place(axis), axis))
-    blind = bool(cameras) and all(any(each.hides(camera) for each in perturbations) for camera in cameras)
-    implausible = [each for each in perturbations if not each.plausible]
+    axes = sorted(
+        {perturbation.axis for perturbation in perturbations}, key=lambda axis: (_place(axis), axis)
+    )
+    blind = bool(cameras) and all(
+        any(perturbation.hides(camera) for perturbation in perturbations) for camera in cameras
+    )
+    implausible = [perturbation for perturbation in perturbations if not perturbation.plausible]
     guessable = bool(implausible) and all(each.guessable for each in implausible) and not blind
     return {
         "axis": "+".join(axes),
-        "change": changed_by(each.change for each in perturbations),
+        "change": changed_by(perturbation.change for perturbation in perturbations),
         "plausible": not implausible and not blind,
         **({"guessable": True} if guessable else {}),
     }

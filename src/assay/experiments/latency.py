@@ -15,7 +15,7 @@ STEPS = (1, 2, 4, 8)
 
 def latency(steps: tuple[int, ...] = STEPS) -> Experiment:
     """Each latency, in control steps; the control decides at once."""
-    if not steps or len(set(steps)) < len(steps) or not all(1 <= each <= MOST_LATENCY for each in steps):
+    if not steps or len(set(steps)) < len(steps) or not all(1 <= step <= MOST_LATENCY for step in steps):
         raise ExperimentError(
             f"latency?steps={steps!r:.60}: valid: different numbers from 1 to {MOST_LATENCY}"
         )
@@ -27,6 +27,6 @@ def latency(steps: tuple[int, ...] = STEPS) -> Experiment:
 
 
 def _variants(steps: tuple[int, ...]) -> Iterator[Variant]:
-    for each in steps:
+    for step in steps:
         labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
-        yield Variant(f"latency/steps={each}", labels=labels, latency=each)
+        yield Variant(f"latency/steps={step}", labels=labels, latency=step)

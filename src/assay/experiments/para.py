@@ -41,7 +41,14 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
 def _generated(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     original = task.instruction.text
     rows = [
-        Row(0, task.id, str(each.cell.object_type), str(each.cell.action_type), original, each.text)
-        for each in paraphrases(task, per_cell, seed)
+        Row(
+            0,
+            task.id,
+            str(paraphrase.cell.object_type),
+            str(paraphrase.cell.action_type),
+            original,
+            paraphrase.text,
+        )
+        for paraphrase in paraphrases(task, per_cell, seed)
     ]
     return variants_of(NAME, "", task, rows)

@@ -46,7 +46,7 @@ def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFI
 def _variants(task: Task, dimensions: Sequence[str], difficulties: Sequence[int]) -> Iterator[Variant]:
     for dimension in dimensions:
         for subdimension, levels in DIMENSIONS[dimension](task).items():
-            for level in (each for each in difficulties if each in levels):
+            for level in (difficulty for difficulty in difficulties if difficulty in levels):
                 labels: dict[str, Label] = {
                     "dimension": dimension,
                     "subdimension": subdimension,
@@ -80,7 +80,7 @@ def _robot(task: Task) -> dict[str, Levels]:
 
 def _language(task: Task) -> dict[str, Levels]:
     """Raises PerturbationError for an instruction that the paraphrase grid cannot read."""
-    texts = {each.cell: each.text for each in paraphrases(task, per_cell=1, seed=0)}
+    texts = {paraphrase.cell: paraphrase.text for paraphrase in paraphrases(task, per_cell=1, seed=0)}
 
     def said(*cells: tuple[int, Cell]) -> Levels:
         return {level: (Say(texts[cell]),) for level, cell in cells if cell in texts}
@@ -123,7 +123,7 @@ def _background(task: Task) -> dict[str, Levels]:
             2: tuple(Repaint(each, pattern=Pattern.GRADIENT) for each in room),
             3: tuple(Repaint(each) for each in room),
             4: tuple(Repaint(each, pattern=Pattern.STRIPES) for each in room),
-            5: tuple(Repaint(each, pattern=Pattern.CHECKER) for each in dict.fromkeys((*room, table))),
+            5: tuple(Repaint(name, pattern=Pattern.CHECKER) for name in dict.fromkeys((*room, table))),
         },
     }
 

@@ -60,9 +60,9 @@ def pro(
 
     ``distances`` are those of the displacement ladder in metres, ``axis`` where it leads.
     """
-    for each in distances:
-        if not 0 < each <= LARGEST:
-            raise ExperimentError(f"pro: distances: {each:g} m is not valid: above 0, up to {LARGEST:g}")
+    for distance in distances:
+        if not 0 < distance <= LARGEST:
+            raise ExperimentError(f"pro: distances: {distance:g} m is not valid: above 0, up to {LARGEST:g}")
     if not distances:
         raise ExperimentError("pro: distances: at least one is needed; pro?experiments=false has none")
     if not experiments and (distances != SWEEP or axis != "any"):
@@ -161,5 +161,7 @@ def _milder(task: Task) -> Iterator[Variant]:
         ("pro/environment=similar", Room(ROOMS[task.scene.arena])),
     ):
         yield Variant(condition, (change,), MILDER)
-    known = tuple(each for each in other_tasks(task) if each.labels["asked_from"] is not None)
+    known = tuple(
+        other_task for other_task in other_tasks(task) if other_task.labels["asked_from"] is not None
+    )
     yield from _asked(task, "pro/task=known", known, MILDER)

@@ -90,10 +90,10 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
 
 def _in_turn(spec: EpisodeSpec) -> bool:
     """Whether it is the turn of an episode's attribute: each seed has one of the three, and tasks begin elsewhere."""
-    for each in spec.perturbations:
-        if isinstance(each, VariedTarget):
+    for perturbation in spec.perturbations:
+        if isinstance(perturbation, VariedTarget):
             return (
-                each.attribute
+                perturbation.attribute
                 is tuple(Attribute)[(_first_turn(spec.task) + spec.world_seed) % len(Attribute)]
             )
     return True

@@ -41,12 +41,12 @@ class Ability(Result):
     @property
     def done(self) -> tuple[str, ...]:
         """Tasks that it can do."""
-        return tuple(each.task for each in self.tasks if each.done)
+        return tuple(task.task for task in self.tasks if task.done)
 
     @property
     def never(self) -> tuple[str, ...]:
         """Tasks that it never does."""
-        return tuple(each.task for each in self.tasks if not each.successes)
+        return tuple(task.task for task in self.tasks if not task.successes)
 
 
 def ability(found: Sequence[Starts]) -> Ability:

@@ -152,7 +152,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         """An effect as a difference of success."""
         if not seen:
             return _Points(None, None, None)
-        signs = np.prod([2 * on[:, factors.index(each)] - 1 for each in members], axis=0)
+        signs = np.prod([2 * on[:, factors.index(member)] - 1 for member in members], axis=0)
         return _in_points(signs * 2 ** len(members) / len(on), hits, counts)
 
     found = interval(drop)
@@ -242,7 +242,7 @@ def _design(
     for members in sets:
         column = np.prod(on[:, members] - 0.5, axis=1)
         wider = np.stack([*columns, column], axis=1)
-        name = tuple(factors[each] for each in members)
+        name = tuple(factors[member] for member in members)
         if np.linalg.matrix_rank(wider[seen]) == wider.shape[1]:
             columns.append(column)
             kept.append(name)

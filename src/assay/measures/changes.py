@@ -57,7 +57,7 @@ def _without_absent_events(frame: pl.DataFrame) -> pl.DataFrame:
 
 def all_happened(events: str) -> bool:
     """Whether every event of an episode happened, from the JSON of a frame."""
-    return all(each["step"] is not None for each in json.loads(events))
+    return all(load["step"] is not None for load in json.loads(events))
 
 
 def renamed(task: str, text: str) -> str:

@@ -83,10 +83,10 @@ def examine(*profiles: Profile) -> Examination:
     tests = {flaw: tested[place] for flaw, place in best.items()}
     times = {flaw: multiplier(place, values) for flaw, place in best.items()}
     together = _together(profiles)
-    here = {each.flaw: tests[each.flaw] for each in findings if each.verdict is Verdict.FOUND}
-    findings = [_explained(each, here, _paired(profiles)) for each in findings]
-    findings = [_with_where(each, together) for each in findings]
-    findings = [_with_more(each, tests, times) for each in findings]
+    here = {finding.flaw: tests[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
+    findings = [_explained(finding, here, _paired(profiles)) for finding in findings]
+    findings = [_with_where(finding, together) for finding in findings]
+    findings = [_with_more(finding, tests, times) for finding in findings]
     patterns = search(list(enumerate(profiles)))
     findings += particular(patterns, here, profiles)
     findings = headline(findings, tests, times, together, profiles)
@@ -190,9 +190,9 @@ def _all_p(
     """The p of every difference that is shown, under its run and the names of its measure and its part."""
     measures = {Kind.AXIS: AXES.name, Kind.TOGETHER: CHANGES.name, Kind.CONDITION: DROPS.name}
     found = {
-        (each.run, measures[each.kind], each.what): each.p_adjusted
-        for each in patterns
-        if each.kind in measures
+        (pattern.run, measures[pattern.kind], pattern.what): pattern.p_adjusted
+        for pattern in patterns
+        if pattern.kind in measures
     }
     named = {
         (run, CHANGES.name, str(_WHOLE.get(test.flaw, first.part))): p

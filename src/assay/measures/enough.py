@@ -78,13 +78,13 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     kinds = table.group_by("task", *outcomes, maintain_order=True).len("starts")  # starts that are alike
     tasks, starts = kinds["task"].to_numpy(), kinds["starts"].to_numpy()
     rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks)]
-    now = max(int(starts[each].sum()) for each in rows)
+    now = max(int(starts[row].sum()) for row in rows)
     known, single = _parts(_columns(kinds)), bool((values[:, 2] == 1).all())
 
     def enough(seeds: int) -> bool:
         random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
-        for each in rows:
-            drawn[:, each] = random.multinomial(seeds, starts[each] / starts[each].sum(), _DRAWS)
+        for row in rows:
+            drawn[:, row] = random.multinomial(seeds, starts[row] / starts[row].sum(), _DRAWS)
         return float((times * _approximate_p(drawn @ known, single) < SURE).mean()) >= POWER
 
     high = now + 1

@@ -24,7 +24,7 @@ def adjusted(values: Sequence[float], least: Sequence[float], part: float = NAME
     """
     level = part * SURE
     able = [place for place, bound in enumerate(least) if bound < level]
-    found = [min(1.0, each * max(len(able) + 1, 1) / part) for each in values]
+    found = [min(1.0, value * max(len(able) + 1, 1) / part) for value in values]
     for place, p in zip(able, holm([values[place] for place in able]), strict=True):
         found[place] = min(1.0, p / part)
     return found

@@ -38,12 +38,12 @@ def headline(
     profiles: Sequence[Profile],
 ) -> list[Finding]:
     """What is said first: the fall over all changes, where no flaw explains it or all do; or that nothing was found."""
-    named = {each.flaw for each in findings if each.verdict is Verdict.FOUND}
+    named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
     likely = _likely(findings)
     fall = _fall(tests.get(Flaw.LOSS), times, together, profiles, likely)
-    rest = [each for each in findings if each.flaw != Flaw.LOSS]
-    lost = next((each for each in findings if each.flaw == Flaw.LOSS), None)
+    rest = [finding for finding in findings if finding.flaw != Flaw.LOSS]
+    lost = next((finding for finding in findings if finding.flaw == Flaw.LOSS), None)
     if fall is not None and lost is not None and Flaw.LOSS in named:
         alike = fall.alike_p is not None and fall.alike_p >= SURE
         if alike and not robust & set(BY_PATH):  # what single conditions lose is part of it
@@ -55,7 +55,7 @@ def headline(
     costs = rest  # where changes are only made together, what is known is the fall over all of them
     if lost is not None and not any(each.evidence and each.evidence[0].cost for each in rest):
         costs = [*rest, lost]
-    looked = [each for each in costs if each.verdict is Verdict.NOT_FOUND]
+    looked = [cost for cost in costs if cost.verdict is Verdict.NOT_FOUND]
     seen, least_known = _seen(costs, tests, times)
     few = sum(each.claim is Claim.TOO_FEW for each in rest)
     if fall is not None and _too_few(fall, lost, seen, likely):
@@ -77,14 +77,18 @@ def _is_condition(finding: Finding) -> bool:
 
 def _likely(findings: Sequence[Finding]) -> Finding | None:
     """The likeliest of the losses under one of several changes that are neither certain nor easily chance."""
-    costs = [each for each in findings if each.evidence and each.evidence[0].cost and each.flaw != Flaw.LOSS]
+    costs = [
+        finding
+        for finding in findings
+        if finding.evidence and finding.evidence[0].cost and finding.flaw != Flaw.LOSS
+    ]
     unsure = [
-        each
-        for each in costs
-        if each.claim in (Claim.NO_SIGN, Claim.TOO_FEW)
-        and each.evidence[0].value < -HARMLESS
-        and each.p is not None
-        and each.p < _SUSPECT
+        cost
+        for cost in costs
+        if cost.claim in (Claim.NO_SIGN, Claim.TOO_FEW)
+        and cost.evidence[0].value < -HARMLESS
+        and cost.p is not None
+        and cost.p < _SUSPECT
     ]
     return min(unsure, key=lambda each: each.p or 0.0) if unsure and len(costs) > 1 else None
 
@@ -149,9 +153,9 @@ def _fall(
     if together is not None and len(together.costs) >= _MANY:
         alike = together.alike_p
         costly = tuple(
-            each.change
-            for each in together.costs
-            if each.more is not None and each.more < 0 and (each.more_p or 0.0) < SURE
+            cost.change
+            for cost in together.costs
+            if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
         )
     return Fall(
         control_hits=before[0],

@@ -95,7 +95,7 @@ def memory(among: Among) -> Iterator[FlawTest | Untested]:
     detail = CalledBy({}, {}, 0)
     if found:
         episodes = pl.concat(each.episodes for each in found)
-        calls = {each.group: each for each in by_calls(episodes)}
+        calls = {by_call.group: by_call for by_call in by_calls(episodes)}
         detail = _called_by(episodes, max(_tasks(profile) for _, profile in among))
     told = {each: _repeated(runs, calls[each]) for each in (Calls.ASKED, Calls.NONSENSE) if each in calls}
     moved = calls.get(Calls.MOVED)
@@ -207,10 +207,10 @@ def changes(among: Among) -> Iterator[FlawTest | Untested]:
     if any(profile.get(SURFACE) is not None for _, profile in among):
         found.pop(Change.SURFACE, None)  # told form by form
     factors = {
-        each.change: (run, each)
+        contrast.change: (run, contrast)
         for run, attribution in zip(*_given(among, ATTRIBUTION), strict=True)
-        for each in attribution.contrasts
-        if each.change in found and len(found[each.change]) == 1
+        for contrast in attribution.contrasts
+        if contrast.change in found and len(found[contrast.change]) == 1
     }
     for change, parts in found.items():
         drop = pooled_drop([drop for _, drop in parts])

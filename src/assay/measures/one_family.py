@@ -54,7 +54,7 @@ def _attribution(found: Attribution, p: Mapping[tuple[str, str], float], telling
 
     An interval reaches to 0 where so few starts could not exclude that in an exact test.
     """
-    changes = {each.factor: str(each.change) for each in found.contrasts}
+    changes = {contrast.factor: str(contrast.change) for contrast in found.contrasts}
     several = [each for each in found.effects if len(each.factors) > 1]
     raised = iter(holm([each.p for each in several]))
 
@@ -72,5 +72,5 @@ def _attribution(found: Attribution, p: Mapping[tuple[str, str], float], telling
         found,
         effects=tuple(effect(each) for each in found.effects),
         drop_interval=wide(found.drop_interval),
-        shares=tuple(replace(each, interval=wide(each.interval)) for each in found.shares),
+        shares=tuple(replace(share, interval=wide(share.interval)) for share in found.shares),
     )

@@ -19,16 +19,16 @@ def particular(
     known = {*here, *(flaw for cause in here for flaw in CONSEQUENCES.get(cause, ()))}
     changes = _changes_of_conditions(profiles)
     kept: list[Pattern] = []
-    for each in patterns:
-        if not each.sure or each.kind is Kind.AXIS:
+    for pattern in patterns:
+        if not pattern.sure or pattern.kind is Kind.AXIS:
             continue
-        change = each.change or changes.get(each.what, "")
+        change = pattern.change or changes.get(pattern.what, "")
         if change and set(shown_by(change)) & known:
             continue
-        if each.kind is Kind.SAYING and Flaw.WORDING in here and not each.task:
+        if pattern.kind is Kind.SAYING and Flaw.WORDING in here and not pattern.task:
             continue
-        if not any(_overlap(each, other) for other in kept):
-            kept.append(each)
+        if not any(_overlap(pattern, other) for other in kept):
+            kept.append(pattern)
     if not kept:
         return []
     evidence = tuple(_case(each) for each in kept)

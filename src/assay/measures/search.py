@@ -80,7 +80,7 @@ class Pattern:
 
 def search(among: Among) -> tuple[Pattern, ...]:
     """Everything that is looked for besides the flaws, the surest first."""
-    found = [each for run, profile in among for each in _drops(run, profile)]
+    found = [drop for run, profile in among for drop in _drops(run, profile)]
     for measure, look in ((TASK_CHANGES, _tasks), (ACTIONS, sayings)):
         parts = [(run, value.rows) for run, profile in among if (value := profile.get(measure)) is not None]
         if parts:

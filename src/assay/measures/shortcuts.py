@@ -110,7 +110,7 @@ class Shortcuts(Result):
     @property
     def lacking(self) -> tuple[Probe, ...]:
         """All but the one that lacks nothing."""
-        return tuple(each for each in self.probes if each.lacks is not None)
+        return tuple(probe for probe in self.probes if probe.lacks is not None)
 
     def _which(self, probe: Probe, solved: Solved) -> tuple[str, ...]:
         return tuple(
@@ -123,14 +123,14 @@ class Shortcuts(Result):
             "least": self.least,
             "policies": [
                 {
-                    "name": each.name,
-                    "policy": each.policy,
-                    "lacks": each.lacks,
-                    "blind_spots": list(self.blind_spots(each)),
-                    "telling": list(self.telling(each)),
-                    "undecided": list(self.open(each)),
+                    "name": probe.name,
+                    "policy": probe.policy,
+                    "lacks": probe.lacks,
+                    "blind_spots": list(self.blind_spots(probe)),
+                    "telling": list(self.telling(probe)),
+                    "undecided": list(self.open(probe)),
                 }
-                for each in self.probes
+                for probe in self.probes
             ],
             "conditions": [
                 {
@@ -169,7 +169,7 @@ def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Sho
     if not any(len(frame) for frame in frames.values()):
         raise MeasureError("audit: there is no episode")
     found = {
-        probe.name: {str(each.group["condition"]): each for each in rates(frame)} if len(frame) else {}
+        probe.name: {str(rate.group["condition"]): rate for rate in rates(frame)} if len(frame) else {}
         for probe, frame in frames.items()
     }
     conditions = dict.fromkeys([CONTROL, *(name for several in found.values() for name in several)])
@@ -221,8 +221,8 @@ class States(Result):
         """A JSON object."""
         return {
             "tasks": [
-                {"task": each.task, **{kind: _of(getattr(each, kind)) for kind in ("stored", "sampled")}}
-                for each in self.tasks
+                {"task": task.task, **{kind: _of(getattr(task, kind)) for kind in ("stored", "sampled")}}
+                for task in self.tasks
             ],
             "stored": _of(self.stored),
             "sampled": _of(self.sampled),

@@ -95,7 +95,7 @@ class Summary:
         return found | {f"{prefix}errors": float(self.errors)}
 
     def __str__(self) -> str:
-        lines = [str(each) for each in self.rates.values()]
+        lines = [str(rate) for rate in self.rates.values()]
         if self.errors:
             lines.append(
                 f"ended in an error, and count in no rate: {self.errors} of {self.episodes} episodes"

@@ -45,8 +45,14 @@ def catalogue() -> tuple[Description, ...]:
 def markdown(descriptions: tuple[Description, ...]) -> str:
     """A table for documents."""
     rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
-    for each in descriptions:
-        told = (f"`{each.kind}`", f"`{each.name}`", each.about, "<br>".join(each.fields), each.plausible)
+    for description in descriptions:
+        told = (
+            f"`{description.kind}`",
+            f"`{description.name}`",
+            description.about,
+            "<br>".join(description.fields),
+            description.plausible,
+        )
         rows.append(f"| {' | '.join(told)} |")
     return "\n".join(rows)
 
@@ -54,9 +60,9 @@ def markdown(descriptions: tuple[Description, ...]) -> str:
 def _description(kind: str, made: type[Perturbation]) -> Description:
     told, hints = _told(made), get_type_hints(made)
     described = tuple(
-        f"`{_with_default(each)}`{_valid(each, hints[each.name], told.get(each.name, ''))}"
-        for each in fields(made)  # type: ignore[arg-type]
-        if each.name != "plausible"
+        f"`{_with_default(field)}`{_valid(field, hints[field.name], told.get(field.name, ''))}"
+        for field in fields(made)  # type: ignore[arg-type]
+        if field.name != "plausible"
     )
     about = " ".join((inspect.getdoc(made) or "").split("\n\n")[0].split())
     return Description(

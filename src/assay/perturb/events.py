@@ -137,7 +137,7 @@ class Cancel(MidEpisodeChange):
 def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, height: float) -> float | None:
     """The height of what lies under a place and belongs neither to the robot, nor to an entity; None for the floor."""
     model, data = simulation.model, simulation.data
-    owned = {geom for each in simulation.compiled.entities.values() for geom in each.geoms}
+    owned = {geom for entity in simulation.compiled.entities.values() for geom in entity.geoms}
     robot, solid = Fingers(simulation).robot, model.geom_contype | model.geom_conaffinity
     point, down, geom = np.array([x, y, height]), np.array([0.0, 0.0, -1.0]), np.zeros(1, np.int32)
     groups = np.array([1, 0, 0, 0, 0, 0], np.uint8)

@@ -67,7 +67,7 @@ def source(module: str) -> dict[str, str]:
         return {}
     file = file.resolve()
     root = file.parents[module.count(".") + (file.name == "__init__.py")]
-    only = module.partition(".")[0] if any(each in _INSTALLED for each in root.parts) else None
+    only = module.partition(".")[0] if any(part in _INSTALLED for part in root.parts) else None
     waiting, seen = [(file, module)], {file}
     found = {}
     while waiting:
@@ -92,14 +92,14 @@ def _imported(file: Path, module: str) -> Iterator[str]:
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             parts = package.split(".") if package else []
             above = parts[: len(parts) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             if base:
                 yield base
-            yield from (f"{base}.{each.name}".lstrip(".") for each in node.names)
+            yield from (f"{base}.{name.name}".lstrip(".") for name in node.names)
 
 
 def _located(root: Path, name: str) -> Iterator[tuple[Path, str]]:

@@ -103,7 +103,7 @@ class LerobotPolicy:
             else:
                 chunk = self._policy.predict_action_chunk(batch)[:, :most]
             actions = [self._after(chunk[:, step]) for step in range(chunk.shape[1])]
-        return np.concatenate([each.to("cpu").numpy() for each in actions])
+        return np.concatenate([action.to("cpu").numpy() for action in actions])
 
     def _looks_at_every_step(self) -> bool:
         """Whether it has to see every observation: it remembers some, or mixes the chunks of several."""

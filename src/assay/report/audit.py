@@ -148,7 +148,7 @@ def states_table(found: States, policy: str) -> Table:
         Column("95 % interval", "share"),
     )
     rows: list[tuple[Value, ...]] = [
-        (each.task, *_counted(each.stored), *_counted(each.sampled)) for each in found.tasks
+        (task.task, *_counted(task.stored), *_counted(task.sampled)) for task in found.tasks
     ]
     rows.append(("all", *_counted(found.stored), *_counted(found.sampled)))
     note = "95 % Wilson intervals over episodes."

@@ -47,18 +47,18 @@ def costs_table(found: TaskChanges, report: RunReport) -> Table | None:
         ),
         tuple(
             (
-                each.change,
-                each.kept,
-                each.count,
-                each.share,
-                each.interval,
-                each.of_fall,
-                each.of_fall_interval,
-                each.more,
-                each.more_interval,
-                each.more_p,
+                cost.change,
+                cost.kept,
+                cost.count,
+                cost.share,
+                cost.interval,
+                cost.of_fall,
+                cost.of_fall_interval,
+                cost.more,
+                cost.more_interval,
+                cost.more_p,
             )
-            for each in found.costs
+            for cost in found.costs
         ),
         "Of the pairs whose control succeeds; Wilson's intervals over starts. Part of the fall: of all successes lost "
         "under all changes, which the number of episodes decides too. Against other changes: success kept with this "
@@ -111,7 +111,7 @@ def over_tasks_table(found: TaskChanges, report: RunReport) -> Table | None:
 
 def task_changes_table(found: TaskChanges, report: RunReport) -> Table | None:
     """What each change costs in each task."""
-    if len({each.task for each in found.cells}) < 2:
+    if len({cell.task for cell in found.cells}) < 2:
         return None
     return Table(
         "task-changes",
@@ -158,7 +158,7 @@ def _under(change: str) -> str:
 
 def costs_sentences(found: TaskChanges, profile: Profile) -> Iterator[str]:
     """What is kept of the success that there is."""
-    known = [each for each in found.costs if each.share is not None]
+    known = [cost for cost in found.costs if cost.share is not None]
     if not known:
         return
     said = listed(

@@ -51,19 +51,19 @@ def events_table(found: Sequence[EventOutcome], report: RunReport) -> Table | No
         ),
         tuple(
             (
-                each.event,
+                event.event,
                 asks,
-                each.trigger,
-                each.happened.successes,
-                each.happened.count,
-                each.step,
-                None if each.after is None else each.after.successes,
-                None if each.after is None else each.after.rate,
-                None if each.after is None else each.after.interval,
-                None if each.control is None else each.control.rate,
+                event.trigger,
+                event.happened.successes,
+                event.happened.count,
+                event.step,
+                None if event.after is None else event.after.successes,
+                None if event.after is None else event.after.rate,
+                None if event.after is None else event.after.interval,
+                None if event.control is None else event.control.rate,
             )
             for asks, events in by_asking(found).items()
-            for each in events
+            for event in events
         ),
         "Success is that of the episodes in which the event happened; after a request was taken back it is a safe "
         "stop. At step: the median. 95 % intervals: "

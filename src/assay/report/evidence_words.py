@@ -168,12 +168,12 @@ def _names(finding: Finding) -> tuple[str, str]:
         said += f" ({counted(one.hits, one.count)} with one changed, "
         said += f"{counted(several.hits, several.count)} with several)"
     unknown = [
-        f"the {each.part} ({counted(each.hits, each.count)}, "
-        f"{counted(each.reference_hits, each.reference_count)} with its name kept)"
-        for each in parts.values()
-        if each.shows is Shows.LOSS
+        f"the {part.part} ({counted(part.hits, part.count)}, "
+        f"{counted(part.reference_hits, part.reference_count)} with its name kept)"
+        for part in parts.values()
+        if part.shows is Shows.LOSS
     ]
-    known = [f"the {each.part}" for each in parts.values() if each.shows is Shows.NO_HARM]
+    known = [f"the {part.part}" for part in parts.values() if part.shows is Shows.NO_HARM]
     caveats = [f"unknown: {listed(unknown)}"] if unknown else []
     caveats += [f"other names for {listed(known)} do no harm"] if known else []
     return said, "; ".join(caveats)
@@ -309,7 +309,7 @@ def able_tasks(found: Ability) -> str:
     """Which tasks are done with nothing changed, and which never; empty for a single task."""
     if len(found.tasks) < 2:
         return ""
-    counts = {each.task: counted(each.successes, each.count) for each in found.tasks}
+    counts = {task.task: counted(task.successes, task.count) for task in found.tasks}
 
     def some(names: Iterable[str]) -> str:
         every = sorted(names, key=natural)

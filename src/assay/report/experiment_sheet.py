@@ -83,8 +83,11 @@ class _Artist:
 
     def show(self, spec: EpisodeSpec) -> Shown:
         """A condition beside the control; the control itself as both cameras see it."""
-        senses = any(isinstance(each, Sense) for each in spec.perturbations)
-        moved = any(isinstance(each, MoveCamera) and each.camera not in LOOK for each in spec.perturbations)
+        senses = any(isinstance(perturbation, Sense) for perturbation in spec.perturbations)
+        moved = any(
+            isinstance(perturbation, MoveCamera) and perturbation.camera not in LOOK
+            for perturbation in spec.perturbations
+        )
         cameras = CAMERAS if senses or moved else LOOK
         try:
             task = LIBERO_WORLD.task(spec)
@@ -162,8 +165,8 @@ def _part(value: object) -> str:
 
 
 def _values(change: Perturbation) -> Iterator[tuple[str, object]]:
-    for each in fields(change):  # type: ignore[arg-type]
-        value = getattr(change, each.name)
-        usual = each.default if each.default_factory is MISSING else each.default_factory()
-        if value != usual and each.name not in TOLD:
-            yield each.name, value
+    for field in fields(change):  # type: ignore[arg-type]
+        value = getattr(change, field.name)
+        usual = field.default if field.default_factory is MISSING else field.default_factory()
+        if value != usual and field.name not in TOLD:
+            yield field.name, value

@@ -23,7 +23,7 @@ def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
     for report in reports:
         groups.setdefault(_policy(report), []).append(report)
     return {
-        _title(runs): Diagnosis.of(diagnose(*(each.profile for each in runs)))
+        _title(runs): Diagnosis.of(diagnose(*(run.profile for run in runs)))
         for runs in groups.values()
         if len(runs) > 1
     }
@@ -31,7 +31,7 @@ def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
 
 def _title(runs: Sequence[RunReport]) -> str:
     who = ", ".join(filter(None, (runs[0].policy, lateness(runs[0].meta))))
-    return f"{who}, from {listed([each.name for each in runs])} together"
+    return f"{who}, from {listed([run.name for run in runs])} together"
 
 
 def _policy(report: RunReport) -> str:

@@ -87,7 +87,7 @@ def markdown(found: Judgement) -> str:
     """A heading, the verdict and the table, for a pull request."""
     verdict, *notes = in_words(found)
     lines = [f"## B is {found.verdict}", "", f"**{verdict}**", "", _row(HEADS), _row(["---"] * len(HEADS))]
-    return "\n".join([*lines, *(_row(each) for each in rows(found)), "", *notes, ""])
+    return "\n".join([*lines, *(_row(row) for row in rows(found)), "", *notes, ""])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -83,4 +83,4 @@ def _by_suite(frame: pl.DataFrame, stopped: Collection[str]) -> list[tuple[str, 
     every = drops(told, ("every",), resampling=False, stopped=stopped)
     if len(suites) == 1:
         return [(str(suites[0].group["suite"]), every[0])]
-    return [*((str(each.group["suite"]), each) for each in suites), (ALL, every[0])]
+    return [*((str(suite.group["suite"]), suite) for suite in suites), (ALL, every[0])]

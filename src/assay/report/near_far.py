@@ -81,9 +81,9 @@ def types_table(found: Failures, report: RunReport) -> Table | None:
         "Near and far failures, by type of paraphrase",
         (Column("axis"), Column("type"), Column("near", "count"), Column("far", "count"), *SHARES),
         tuple(
-            (axis, each.group, each.near[WIDEST], each.far[WIDEST], *_shares(each))
+            (axis, group.group, group.near[WIDEST], group.far[WIDEST], *_shares(group))
             for axis, groups in axes
-            for each in groups
+            for group in groups
         ),
         "Each type with all types of the other axis. "
         + ("Controls are in none. " if found.rule.with_controls else "")

@@ -87,10 +87,10 @@ class Report:
     @property
     def overview(self) -> Table:
         """One row for each run."""
-        columns = counted_in_order(each.name for part in self.parts for each in part.numbers)
+        columns = counted_in_order(number.name for part in self.parts for number in part.numbers)
         rows = []
         for part in self.parts:
-            known = {each.name: each for each in part.numbers}
+            known = {number.name: number for number in part.numbers}
             shown = (
                 f"{known[name].value} ({known[name].detail})" if name in known else None for name in columns
             )

@@ -102,7 +102,7 @@ class RunReport:
         failures = found.get(FAILURES)
         paths = () if failures is None else sample_paths(store, failures)
         refusals = meta.pop(REFUSED, ())
-        refused, counts = Counter(str(each[-1]) for each in refusals), store.counts()
+        refused, counts = Counter(str(refusal[-1]) for refusal in refusals), store.counts()
         planned = set(counts["condition"])
         examined = examine(found)
         return cls(

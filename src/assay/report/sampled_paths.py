@@ -28,7 +28,7 @@ class TaskPaths:
 def sample_paths(store: Store, found: Failures) -> tuple[TaskPaths, ...]:
     """Of every task a few paths of each kind, evenly over the episodes; the tasks with the most failures first."""
     tasks = sorted(found.tasks, key=lambda each: (-each.failures, each.task, each.goal))
-    return tuple(_sampled(store, found, each) for each in tasks)
+    return tuple(_sampled(store, found, task) for task in tasks)
 
 
 def _sampled(store: Store, found: Failures, task: TaskFailures) -> TaskPaths:

@@ -21,13 +21,13 @@ def summary(report: RunReport, *, alone: bool = True) -> Iterator[tuple[str, str
     told = report.told
     yield from _diagnosis(told)
     if report.only_errors:
-        yield from ((each, "") for each in report.tracebacks[:3])
+        yield from ((traceback, "") for traceback in report.tracebacks[:3])
     for advised in advice(report):
         yield f"{advised.text} {advised.command}".strip(), "cyan"
     numbers = key_numbers(report.profile)
-    widest = max((len(each.name) for each in numbers), default=0)
-    for each in numbers:
-        yield f"  {each.name:<{widest}}  {each.value}  ({each.detail})", ""
+    widest = max((len(number.name) for number in numbers), default=0)
+    for number in numbers:
+        yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
     for line in sentences(report.profile):
         yield f"- {line}", ""
     for line in (*told.others, *(told.not_tested if alone else ())):
@@ -36,7 +36,7 @@ def summary(report: RunReport, *, alone: bool = True) -> Iterator[tuple[str, str
 
 def untested_summary(reports: Sequence[RunReport]) -> Iterator[tuple[str, str]]:
     """What none of several runs tests."""
-    told = [each.told.untested for each in reports if not each.only_errors]
+    told = [report.told.untested for report in reports if not report.only_errors]
     yield from ((line, "dim") for line in not_tested(told, " by any of these runs"))
 
 

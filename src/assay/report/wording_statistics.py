@@ -76,12 +76,12 @@ def names_table(found: GridStats, things: Sequence[ThingName] | None = None) -> 
     things = thing_names(found.originals) if things is None else things
     if not things:
         raise MeasureError("needs originals of libero_goal: no instruction of these is one")
-    several = [each.noun for each in things if len(each.names) > 1]
+    several = [thing.noun for thing in things if len(thing.names) > 1]
     return Table(
         "names",
         "What the original instructions call each thing",
         (Column("thing"), Column("called"), Column("instructions", "count")),
-        tuple((each.noun, name, len(ids)) for each in things for name, ids in each.names.items()),
+        tuple((thing.noun, name, len(ids)) for thing in things for name, ids in thing.names.items()),
         f"{plural(len(things), 'thing')}; "
         + (
             f"called by several names: {', '.join(several)}."
@@ -96,7 +96,7 @@ def distance_grid(found: GridStats, which: str) -> Drawing:
     cells = {key: value for key, each in found.cells.items() if (value := getattr(each, which)) is not None}
     if not cells:
         raise MeasureError("needs both similarities of the paraphrases: add them with `assay words score`")
-    scored = sum(each.scored for each in found.cells.values())
+    scored = sum(cell.scored for cell in found.cells.values())
     left = found.paraphrases - scored
     caption = (
         "Darker is farther from the original instruction. "

@@ -24,7 +24,7 @@ class Clipping(NamedTuple):
     @classmethod
     def of(cls, episodes: Iterable[Episode]) -> Self:
         """Counted over episodes."""
-        known = [(each.clipped, each.steps) for each in episodes if each.clipped is not None]
+        known = [(episode.clipped, episode.steps) for episode in episodes if episode.clipped is not None]
         return cls(
             len(known),
             sum(cut > 0 for cut, _ in known),

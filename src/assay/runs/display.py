@@ -279,8 +279,8 @@ def print_reasons(reasons: Mapping[str, int], *, most: int = 10, aside: bool = F
 def print_tracebacks(told: Iterable[str], *, most: int = 3) -> None:
     """Where somebody's own code broke, each place once, on standard error."""
     places = list(dict.fromkeys(each for each in told if each))
-    for each in places[:most]:
-        say(each, aside=True)
+    for place in places[:most]:
+        say(place, aside=True)
     if len(places) > most:
         say(f"... and {number_of(len(places) - most, 'other traceback')}", aside=True)
 

@@ -188,9 +188,9 @@ class _StoppingRule:
         wanted: set[tuple[str, int]] = set()
         if condition == CONTROL:
             others = [each for name, each in self._lines.items() if name != CONTROL]
-            if not all(each.over for each in others):
+            if not all(other.over for other in others):
                 return
-            wanted = self._kept.union(*(each.counted_starts() for each in others)) & self._usual.keys()
+            wanted = self._kept.union(*(other.counted_starts() for other in others)) & self._usual.keys()
             wanted -= line.counted_starts()
         while not line.decided and (last := line.next()) is not None:
             usual = self._control(line.starts[last]) if self._until.paired else None

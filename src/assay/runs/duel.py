@@ -256,7 +256,7 @@ class Judge:
     def over(self) -> bool:
         """Whether all that was asked for is decided."""
         return self._overall.verdict.final and (
-            not self._each or all(each.verdict.final for each in self._conditions)
+            not self._each or all(condition.verdict.final for condition in self._conditions)
         )
 
     @property
@@ -264,7 +264,7 @@ class Judge:
         """Conditions of which no more episodes are wanted: decided, as all together is."""
         if not (self._each and self._overall.verdict.final):
             return set()
-        return {str(each.condition) for each in self._conditions if each.verdict.final}
+        return {str(condition.condition) for condition in self._conditions if condition.verdict.final}
 
     @property
     def waiting(self) -> int:
@@ -290,7 +290,7 @@ class Judge:
             first=first,
             second=second,
             overall=self._overall.line(),
-            conditions=tuple(each.line() for each in self._conditions),
+            conditions=tuple(condition.line() for condition in self._conditions),
             margin=self._margin,
             alpha=self._alpha,
             anytime=True,

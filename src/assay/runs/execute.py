@@ -169,7 +169,7 @@ def worker_config(work: Work, policy: str) -> WorkerConfig:
         work.design.world,
         options.retries,
         states=None if options.states is None else options.states.absolute(),
-        plugins=tuple(each.module for each in work.plugins if each.module != SCRIPT),
+        plugins=tuple(plugin.module for plugin in work.plugins if plugin.module != SCRIPT),
     )
 
 

@@ -81,7 +81,7 @@ def settled(
     found: dict[str, object] = {
         "steps": steps,
         "median_ms": round(middle, 3),
-        "ms": [round(each, 3) for each in times],
+        "ms": [round(time, 3) for time in times],
         "by": who,
     }
     return _with(options, steps), found

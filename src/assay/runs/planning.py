@@ -81,7 +81,7 @@ def certificates(work: Work) -> Certificates:
     if not work.served:
         return Certificates(0, 0)
     with Cache(cache_file(), work.states) as cache:
-        found = [cache.get(each) is None for each in claims(work.specs)]
+        found = [cache.get(claim) is None for claim in claims(work.specs)]
     return Certificates(len(found) - sum(found), sum(found))
 
 
@@ -121,7 +121,7 @@ def timed(work: Work, policy: str | Policy, count: int = SAMPLE) -> Pace | str:
     controls = [spec for spec in work.specs if spec.condition == CONTROL] or work.specs
     chosen = controls[:: max(1, len(controls) // count)][:count]
     states = work.options.states
-    plugins = tuple(each.module for each in work.plugins)
+    plugins = tuple(plugin.module for plugin in work.plugins)
     given = None if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
     config = WorkerConfig(name, work.design.world, states=states and states.absolute(), plugins=plugins)

@@ -56,7 +56,7 @@ def provenance(
         "pack": pack,
         "pack_digest": WORLDS[world].digest(pack),
         "world": WORLDS[world].traits.as_json(),
-        "plugins": [each.as_json() for each in plugins],
+        "plugins": [plugin.as_json() for plugin in plugins],
         "assay": __version__,
         "mujoco": mujoco_version(),
         "numpy": version("numpy"),
@@ -203,7 +203,7 @@ def commit_of(module: Path) -> str | None:
 
     A repository around it is somebody else's: one whose `.venv` we are installed in, or that has a copy of us.
     """
-    package = next(each for each in module.resolve().parents if each.name == "assay")
+    package = next(parent for parent in module.resolve().parents if parent.name == "assay")
     root = package.parents[1]
     project = root / "pyproject.toml"
     if package.parent.name != "src" or not (root / ".git").exists() or not project.is_file():

@@ -120,7 +120,7 @@ class Filters:
         given: dict[str, str] = {name: getattr(self, name) for name in _CLAUSES if getattr(self, name) != ""}
         clauses = [_CLAUSES[name] for name in given]
         if self.outcome == "waiting":
-            clauses = [each for each in clauses if each != _CLAUSES["outcome"]] + ["outcome IS NULL"]
+            clauses = [clause for clause in clauses if clause != _CLAUSES["outcome"]] + ["outcome IS NULL"]
         elif not self.outcome:
             clauses.append("outcome IS NOT NULL")
         for number, word in enumerate(self.says.split()):
@@ -131,7 +131,7 @@ class Filters:
             name, _, value = self.label.partition("=")
             clauses.append(_LABEL)
             given |= {"label": f'$."{name.replace(chr(34), "")}"', "value": value}
-        return "".join(f" AND {each}" for each in clauses), given
+        return "".join(f" AND {clause}" for clause in clauses), given
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     texts = frame["labels"].unique().to_list()
     texts = [text for text in texts if text != "{}"]
     labels = dict(zip(texts, fitted(labels_of(text) for text in texts), strict=True))
-    names = sorted({name for each in labels.values() for name in each})
+    names = sorted({name for label in labels.values() for name in label})
     if not names:
         return frame.drop("labels")
     table = pl.DataFrame(

@@ -107,8 +107,8 @@ class Pairs:
 def anytime_p(differences: Iterable[float]) -> float:
     """The p of a condition's differences to its control, start by start, that holds whenever one stops."""
     pairs = Pairs()
-    for each in differences:
-        pairs.see(each)
+    for difference in differences:
+        pairs.see(difference)
     return pairs.p
 
 
@@ -136,7 +136,7 @@ def in_shared_order(entries: Iterable[T], about: Callable[[T], tuple[str, str, i
 def parse_until(text: str) -> Until:
     """``half-width=0.05``, ``decided=0.8`` or ``differs=0.05``."""
     name, _, value = text.partition("=")
-    kind = next((each for each in get_args(Kind) if each == name), None)
+    kind = next((get_arg for get_arg in get_args(Kind) if get_arg == name), None)
     if kind is None:
         raise RunError(f"--until '{text}': {did_you_mean(name, get_args(Kind))}, e.g. decided=0.8")
     try:

@@ -286,8 +286,8 @@ def _half_numbers(several: Iterable[Mapping[str, Label]]) -> set[str]:
 def as_texts(labels: Iterable[Mapping[str, Label]]) -> set[str]:
     """The names of labels of which some values are texts and others are not: in one run, all must be texts."""
     kinds: defaultdict[str, set[str]] = defaultdict(set)
-    for each in labels:
-        for name, value in each.items():
+    for label in labels:
+        for name, value in label.items():
             if value is not None:
                 kinds[name].add(_kind(name, value))
     return {

@@ -39,7 +39,9 @@ class Trial:
     @property
     def failed(self) -> tuple[int, ...]:
         """The seeds of those that ran out of time."""
-        return tuple(each.spec.seed for each in self.attempts if each.episode.outcome is Outcome.FAILURE)
+        return tuple(
+            attempt.spec.seed for attempt in self.attempts if attempt.episode.outcome is Outcome.FAILURE
+        )
 
     @property
     def errors(self) -> int:
@@ -54,20 +56,24 @@ class Trial:
     @property
     def steps(self) -> tuple[int, ...]:
         """Control steps of the successes."""
-        return tuple(each.episode.steps for each in self.attempts if each.episode.outcome is Outcome.SUCCESS)
+        return tuple(
+            attempt.episode.steps for attempt in self.attempts if attempt.episode.outcome is Outcome.SUCCESS
+        )
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the policy broke, where it did."""
-        return tuple(each.episode.error for each in self.attempts if each.episode.outcome is Outcome.ERROR)
+        return tuple(
+            attempt.episode.error for attempt in self.attempts if attempt.episode.outcome is Outcome.ERROR
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Why it failed, where it says so."""
         return tuple(
-            each.episode.error
-            for each in self.attempts
-            if each.episode.outcome is Outcome.FAILURE and each.episode.error
+            attempt.episode.error
+            for attempt in self.attempts
+            if attempt.episode.outcome is Outcome.FAILURE and attempt.episode.error
         )
 
     def as_json(self) -> dict[str, object]:
@@ -82,15 +88,15 @@ class Trial:
             "reasons": list(self.reasons),
             "attempts": [
                 {
-                    "seed": each.spec.seed,
-                    "outcome": each.episode.outcome.value,
-                    "steps": each.episode.steps,
-                    "why_not": each.episode.error,
-                    "traceback": each.episode.traceback,
-                    "clipped": each.episode.clipped,
-                    "inference_ms": list(each.episode.inference),
+                    "seed": attempt.spec.seed,
+                    "outcome": attempt.episode.outcome.value,
+                    "steps": attempt.episode.steps,
+                    "why_not": attempt.episode.error,
+                    "traceback": attempt.episode.traceback,
+                    "clipped": attempt.episode.clipped,
+                    "inference_ms": list(attempt.episode.inference),
                 }
-                for each in self.attempts
+                for attempt in self.attempts
             ],
         }
 

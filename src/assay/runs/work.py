@@ -195,7 +195,7 @@ def plugins_used(
     experiment: str | Experiment, design: Experiment, pack: str, specs: Iterable[EpisodeSpec]
 ) -> tuple[Plugin, ...]:
     """Everybody's modules but Assay's that the run needs."""
-    kinds = {type(each) for spec in specs for each in spec.perturbations}
+    kinds = {type(perturbation) for spec in specs for perturbation in spec.perturbations}
     things: list[object] = [design.played_in, design.variants, design.complete, *kinds]
     found = [*plugins_of(things), *plugins_of([design.played_in.pack_source(pack)])]
     if isinstance(experiment, str) and experiment.startswith(PYTHON):

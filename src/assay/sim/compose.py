@@ -251,7 +251,7 @@ def _inlined(document: Element) -> Element:
     defaults = document.find("default")
     classes: dict[str, dict[str, Element]] = {}
     if defaults is not None:
-        classes = {str(each.get("class")): {child.tag: child for child in each} for each in defaults}
+        classes = {str(default.get("class")): {child.tag: child for child in default} for default in defaults}
         document.remove(defaults)
     for element in document.iter():
         name = element.attrib.pop("class", None)

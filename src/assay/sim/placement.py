@@ -71,8 +71,10 @@ def _sampled(compiled: CompiledScene, seed: int, model: mujoco.MjModel) -> tuple
             return _Draw(compiled, seed, redrawn).settled(model)
         except RefusedError as error:
             reason = str(error)
-            blamed = [each.name for each in compiled.scene.objects if each.name in error.blamed]
-            blamed = blamed or [each.name for each in compiled.scene.fixtures if each.name in error.blamed]
+            blamed = [obj.name for obj in compiled.scene.objects if obj.name in error.blamed]
+            blamed = blamed or [
+                fixture.name for fixture in compiled.scene.fixtures if fixture.name in error.blamed
+            ]
             if not blamed:
                 break
             latest = blamed[::-1]
@@ -133,7 +135,7 @@ class _Draw:
             if not placed:
                 raise PlacementError(f"'{waiting[0]}' rests on something that is not placed")
             waiting = [atom for atom in waiting if atom not in placed]
-        homeless = [each.name for each in self._scene.objects if each.name not in self._stage.poses]
+        homeless = [obj.name for obj in self._scene.objects if obj.name not in self._stage.poses]
         if homeless:
             raise PlacementError(f"no initial relation places {', '.join(homeless)}")
         return self._stage.settle()

@@ -98,15 +98,19 @@ class PlacementScene:
         ``alone``: other movable things do not count, and the thing may not end on top of a fixture.
         """
         entity = self._compiled.entities[name]
-        others = [each for each in self._placed_movables() if alone and each.name != name]
-        saved = {each.name: self.poses[each.name] for each in others}
-        for each in others:
-            self._set(each, saved[each.name] + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
+        others = [
+            placed_movable
+            for placed_movable in self._placed_movables()
+            if alone and placed_movable.name != name
+        ]
+        saved = {other.name: self.poses[other.name] for other in others}
+        for other in others:
+            self._set(other, saved[other.name] + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
         try:
             return self._raised(entity, self._over_ground(entity, pose, ceiling), alone=alone)
         finally:
-            for each in others:
-                self._set(each, saved[each.name])
+            for other in others:
+                self._set(other, saved[other.name])
             self._set(entity, pose + (0.0, 0.0, _WINGS, 0.0, 0.0, 0.0, 0.0))
             self._move()
 
@@ -140,7 +144,7 @@ class PlacementScene:
         self._restore_absent_fixtures()
         arm = data.qpos[:_JOINTS].copy()
         movables = self._placed_movables()
-        before = {each.name: data.xmat[each.body].reshape(3, 3).copy() for each in movables}
+        before = {movable.name: data.xmat[movable.body].reshape(3, 3).copy() for movable in movables}
         for _ in range(SETTLING):
             for _ in range(_SUBSTEPS):
                 mujoco.mj_step(model, data)
@@ -149,7 +153,7 @@ class PlacementScene:
             speed = float(np.abs(data.qvel).max())
             # MuJoCo answers what diverges by putting everything back to zero, at rest.
             if not speed < EXPLODED or any(data.warning[kind].number for kind in DIVERGED):
-                raise RefusedError("the scene flies apart", *(each.name for each in movables))
+                raise RefusedError("the scene flies apart", *(movable.name for movable in movables))
             if speed < AT_REST:
                 break
         data.qvel[:] = 0.0

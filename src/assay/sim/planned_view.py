@@ -88,7 +88,7 @@ def forget() -> None:
 @lru_cache(maxsize=256)
 def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Sight]]:
     stands = _stands(scene, pack)
-    movable = {each.name for each in scene.objects}
+    movable = {obj.name for obj in scene.objects}
     eyes, robot = _room(scene.arena, scene.staging.cameras, scene.staging.robot, pack)
     things = {name: each.boxes for name, each in stands.items() if name in movable}
     still = [each.boxes for name, each in stands.items() if name not in movable]
@@ -139,7 +139,7 @@ def _place(
             return None
         box = region.rectangles[0]
         middle = ((box.x_min + box.x_max) / 2, (box.y_min + box.y_max) / 2, 0.0)
-        still = atom.arguments[0] not in {each.name for each in scene.objects}
+        still = atom.arguments[0] not in {obj.name for obj in scene.objects}
         return np.array(layout.offset) + middle, sum(region.yaw or (0.0, 0.0)) / 2 if still else 0.0
     carrier = atom.arguments[1] if region is None else region.target
     if carrier not in found:

@@ -230,7 +230,7 @@ class _Layer:
         from OpenGL import GL
 
         self._width, self._height = width, height
-        self._textures = [int(each) for each in GL.glGenTextures(2)]
+        self._textures = [int(glgentexture) for glgentexture in GL.glGenTextures(2)]
         for texture, buffer in zip(self._textures, (context.offColor, context.offDepthStencil), strict=True):
             GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, buffer)
             form = GL.glGetRenderbufferParameteriv(GL.GL_RENDERBUFFER, GL.GL_RENDERBUFFER_INTERNAL_FORMAT)

@@ -35,10 +35,10 @@ class Stop:
         self._fingers = Fingers(simulation)
         model = simulation.model
         self._grip = model.site(f"{GRIPPER}grip_site").id
-        self._things = [each for each in simulation.compiled.entities.values() if each.movable]
-        self._bodies = [each.body for each in self._things]
-        self._held = np.array([self._fingers.hold(each) for each in self._things], dtype=bool)
-        inner = [joint for each in simulation.compiled.entities.values() for joint in each.inner_joints]
+        self._things = [entity for entity in simulation.compiled.entities.values() if entity.movable]
+        self._bodies = [thing.body for thing in self._things]
+        self._held = np.array([self._fingers.hold(thing) for thing in self._things], dtype=bool)
+        inner = [joint for entity in simulation.compiled.entities.values() for joint in entity.inner_joints]
         self._joints = model.jnt_qposadr[inner] if inner else np.zeros(0, dtype=int)
         hinges = np.array(
             [model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE for joint in inner], dtype=bool
@@ -72,7 +72,7 @@ class Stop:
         """The same in another simulation that has taken over: nothing that this moved is anybody's doing."""
         new = Stop(simulation, Goal(()))
         held = {each.name for each, held in zip(self._things, self._held, strict=True) if held}
-        new._held |= np.array([each.name in held for each in new._things], dtype=bool)
+        new._held |= np.array([thing.name in held for thing in new._things], dtype=bool)
         there = {*simulation.compiled.entities, *simulation.compiled.regions}
         new._unwanted = [atom for atom in self._unwanted if there.issuperset(atom.arguments)]
         new.carried_on = self.carried_on

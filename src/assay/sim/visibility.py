@@ -207,7 +207,7 @@ def seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, l
     model, data = world.model, world.data
     entities = world.compiled.entities
     things = {name: boxes_of(model, data, each.geoms) for name, each in entities.items() if each.movable}
-    still = [boxes_of(model, data, each.geoms) for each in entities.values() if not each.movable]
+    still = [boxes_of(model, data, entity.geoms) for entity in entities.values() if not entity.movable]
     eyes = [eye_of(model, data, camera) for camera in cameras]
     return sights(things, [*still, robot_boxes(model, data)], eyes)
 
@@ -215,7 +215,7 @@ def seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, l
 def regions_seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Sight]]:
     """What each camera sees of each region of the workspace, if something low covered it."""
     model, data = world.model, world.data
-    standing = [boxes_of(model, data, each.geoms) for each in world.compiled.entities.values()]
+    standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
     eyes = [eye_of(model, data, camera) for camera in cameras]
     found: dict[str, list[Sight]] = {}
     for region in world.compiled.regions.values():

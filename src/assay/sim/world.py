@@ -291,7 +291,7 @@ class LiberoEnv(SceneEnv):
     def _compiled(self, scene: Scene, pack: str) -> Simulation:
         key = (scene, pack)
         if key not in self._simulations:
-            for idle in [each for each in self._simulations if each not in self._used]:
+            for idle in [simulation for simulation in self._simulations if simulation not in self._used]:
                 if len(self._simulations) >= SIMULATIONS:
                     self._simulations.pop(idle).close()
             self._simulations[key] = Simulation(compile_scene(scene, load_pack(pack)))
@@ -333,10 +333,10 @@ def _file(layout: str, states: Path | None) -> Path:
 def _layout(spec: EpisodeSpec) -> str:
     """The id of the task whose scene an episode has: its own, or the one that a perturbation brings."""
     layout = spec.task
-    for each in spec.perturbations:
-        if each.scene_file is not None:
-            layout = each.scene_file
-        elif each.rebuilds:
+    for perturbation in spec.perturbations:
+        if perturbation.scene_file is not None:
+            layout = perturbation.scene_file
+        elif perturbation.rebuilds:
             raise SpecError(
                 f"{spec.condition}: a changed scene cannot start from a stored state of the original: "
                 "leave --states out, or change what is no part of the scene"

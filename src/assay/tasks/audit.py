@@ -44,7 +44,9 @@ class Audit:
         """Plain data for JSON."""
 
         def plain(findings: list[Finding]) -> list[dict[str, Any]]:
-            return [{"file": found.file, "line": found.line, "reason": found.reason} for found in findings]
+            return [
+                {"file": finding.file, "line": finding.line, "reason": finding.reason} for finding in findings
+            ]
 
         return {
             "files": self.files,
@@ -64,11 +66,11 @@ def audit(path: Path, *, on_file: Callable[[int], None] | None = None) -> Audit:
     if not path.exists():
         raise TaskError(f"{path}: there is no such file or folder")
     result = Audit()
-    for found in _files(path):
-        if is_archive(found):
-            _audit_archive(result, found, on_file)
+    for file in _files(path):
+        if is_archive(file):
+            _audit_archive(result, file, on_file)
         else:
-            _audit_file(result, str(found), _content(found), on_file)
+            _audit_file(result, str(file), _content(file), on_file)
     if not result.files and not result.failures:
         raise TaskError(f"{path}: no .bddl file there, nor in a folder or tar archive below it")
     return result

@@ -216,9 +216,9 @@ def _laid_out(value: Any, line: str, levels: int) -> str:
     deeper = line + "  "
     if isinstance(value, list):
         items = (_laid_out(each, deeper, 0) for each in value)
-        return "[" + ",".join(f"{deeper}{each}" for each in items) + f"{line}]"
+        return "[" + ",".join(f"{deeper}{item}" for item in items) + f"{line}]"
     pairs = (f"{json.dumps(key)}: {_laid_out(each, deeper, levels - 1)}" for key, each in value.items())
-    return "{" + ",".join(f"{deeper}{each}" for each in pairs) + f"{line}}}"
+    return "{" + ",".join(f"{deeper}{pair}" for pair in pairs) + f"{line}}}"
 
 
 def _scene_to_plain(scene: Scene) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _scene_from_plain(value: object, file: str) -> Scene:
     if not isinstance(value, dict):
         raise TaskError(f"{file}: 'scene' must be an object")
     given = dict(value)
-    initial = [atom(each.split() or [""]) for each in _texts(given, "initial", file)]
+    initial = [atom(text.split() or [""]) for text in _texts(given, "initial", file)]
     given["initial"] = [{"predicate": each.predicate, "arguments": each.arguments} for each in initial]
     try:
         scene = _SCENE.validate_json(json.dumps(given), strict=True)

@@ -36,7 +36,7 @@ class Filters(queries.Filters):
 
     def query(self, **more: int | str) -> str:
         """As part of an address."""
-        mine: dict[str, str | int] = {each.name: getattr(self, each.name) for each in fields(self)}
+        mine: dict[str, str | int] = {field.name: getattr(self, field.name) for field in fields(self)}
         return urlencode({name: value for name, value in (mine | more).items() if value != ""})
 
     def sorted_by(self, name: str) -> str:

@@ -78,7 +78,9 @@ class Progress:
             "planned": self.planned,
             "done": self.done,
             "running": self.running,
-            "lines": {each.id: each.as_json() for each in (*self.conditions, *self.cells.values())},
+            "lines": {
+                condition.id: condition.as_json() for condition in (*self.conditions, *self.cells.values())
+            },
         }
 
 
@@ -105,21 +107,21 @@ def progress(path: Path) -> Progress:
     )
     cells = attempt(grid, frame)
     return Progress(
-        planned=sum(each.planned or 0 for each in conditions),
-        done=sum(each.done for each in conditions),
+        planned=sum(condition.planned or 0 for condition in conditions),
+        done=sum(condition.done for condition in conditions),
         running=is_running(path),
         conditions=conditions,
         cells={}
         if isinstance(cells, Missing)
         else {
-            (each.object, each.action): Line(
-                f"g-{each.object}-{each.action}",
-                f"{each.object}, {each.action}",
+            (cell.object, cell.action): Line(
+                f"g-{cell.object}-{cell.action}",
+                f"{cell.object}, {cell.action}",
                 None,
-                each.rate.count + each.rate.errors,
-                each.rate,
+                cell.rate.count + cell.rate.errors,
+                cell.rate,
             )
-            for each in cells.cells
+            for cell in cells.cells
         },
         errors=errors,
     )

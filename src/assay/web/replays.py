@@ -148,7 +148,8 @@ class Replays:
         self._shared = _Shared()
         self._processes = [VideoProcess() for _ in range(processes)]
         self._threads = [
-            Thread(target=self._serve, args=(each,), name="videos", daemon=True) for each in self._processes
+            Thread(target=self._serve, args=(process,), name="videos", daemon=True)
+            for process in self._processes
         ]
 
     def __enter__(self) -> Self:

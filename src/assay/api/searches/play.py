@@ -94,7 +94,7 @@ class Round:
         todo = Todo(self._more(), more=self._more)
         executor = executor_for(store, self.asked.config, options, policy)
         ending = finish(driving(store, executor, todo, stopping=self._stopping, watch=self._see))
-        return Ending(ending.done, sum(not each.over for each in self.searches), ending.reason)
+        return Ending(ending.done, sum(not search.over for search in self.searches), ending.reason)
 
     def _stopping(self) -> bool:
         return self.interrupted or self.observer.stopping()

@@ -43,7 +43,7 @@ def stats(
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to count")
     things = thing_names(found.originals)
     if target is not None:
-        named = {each.noun: {name: list(ids) for name, ids in each.names.items()} for each in things}
+        named = {thing.noun: {name: list(ids) for name, ids in thing.names.items()} for thing in things}
         write_json(found.as_json() | {"things": named}, target)
     if out is not None:
         _write(found, out)
@@ -60,11 +60,11 @@ def stats(
         originals.add_row(text, f"{count:,}")
     originals.add_row("total", f"{found.paraphrases:,}")
     output.print(originals)
-    for each in things:
-        if len(each.names) > 1:
-            say(f"the {each.noun} has several names: {', '.join(each.names)}")
+    for thing in things:
+        if len(thing.names) > 1:
+            say(f"the {thing.noun} has several names: {', '.join(thing.names)}")
     if things:
-        several = sum(len(each.names) > 1 for each in things)
+        several = sum(len(thing.names) > 1 for thing in things)
         say(f"{len(things)} things are named; {len(things) - several} of them by one name throughout")
     unscored = found.paraphrases - sum(cell.scored for cell in found.cells.values())
     if unscored:

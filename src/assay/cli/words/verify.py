@@ -55,6 +55,6 @@ def verify(
 def _most_common(faults: Sequence[Fault], rule: str) -> str:
     """The reasons that a rule gives most often, whatever line they speak of."""
     reasons = Counter(
-        re.sub(r"line \d+", "another line", each.reason) for each in faults if each.rule == rule
+        re.sub(r"line \d+", "another line", fault.reason) for fault in faults if fault.rule == rule
     )
     return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))

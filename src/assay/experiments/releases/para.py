@@ -38,6 +38,13 @@ def _rows(folder: Path, table: Path | None) -> tuple[Row, ...]:
     if table is not None:
         return read(table)
     return tuple(
-        Row(0, each.task, str(each.labels["object_type"]), str(each.labels["action_type"]), "", each.text)
-        for each in release.read_tasks(folder)
+        Row(
+            0,
+            read_task.task,
+            str(read_task.labels["object_type"]),
+            str(read_task.labels["action_type"]),
+            "",
+            read_task.text,
+        )
+        for read_task in release.read_tasks(folder)
     )

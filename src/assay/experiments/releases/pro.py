@@ -81,11 +81,16 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
 
 
 def _entries(folder: Path) -> Iterator[_Row]:
-    for each in pro.categories(folder):
-        change: Perturbation = Recategorise(each.old, each.new)
-        yield each.task, "object", change, {"old": each.old, "new": each.new}
-    for each in pro.positions(folder):
-        yield each.task, "position", Exchange(each.old, each.new), {"first": each.old, "second": each.new}
+    for category in pro.categories(folder):
+        change: Perturbation = Recategorise(category.old, category.new)
+        yield category.task, "object", change, {"old": category.old, "new": category.new}
+    for position in pro.positions(folder):
+        yield (
+            position.task,
+            "position",
+            Exchange(position.old, position.new),
+            {"first": position.old, "second": position.new},
+        )
     for other in pro.goals(folder):
         yield other.task, "task", _goal(other), {"asked": other.text}
     for task, room in pro.rooms(folder):
@@ -107,15 +112,19 @@ def _atoms(other: OtherGoal) -> tuple[str, ...]:
 def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
     """Each task's joint draw for each dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
-    for task, pairs in _grouped((each.task, (each.old, each.new)) for each in pro.categories(folder)).items():
+    for task, pairs in _grouped(
+        (category.task, (category.old, category.new)) for category in pro.categories(folder)
+    ).items():
         draws[task]["object"] = RecategoriseEach(tuple(_grouped(pairs).items()))
-    for task, pairs in _grouped((each.task, (each.old, each.new)) for each in pro.positions(folder)).items():
+    for task, pairs in _grouped(
+        (position.task, (position.old, position.new)) for position in pro.positions(folder)
+    ).items():
         draws[task]["position"] = ExchangeEach(tuple(_grouped(pairs).items()))
     for task, texts in _grouped((said.task, said.text) for said in pro.wordings(folder)).items():
         draws[task]["semantic"] = AnyWording(texts)
     for task, rooms in _grouped(pro.rooms(folder)).items():
         draws[task]["environment"] = AnyRoom(rooms)
-    for task, goals in _grouped((each.task, (each.text, _atoms(each))) for each in pro.goals(folder)).items():
+    for task, goals in _grouped((goal.task, (goal.text, _atoms(goal))) for goal in pro.goals(folder)).items():
         draws[task]["task"] = AnyGoal(goals)
     return draws
 

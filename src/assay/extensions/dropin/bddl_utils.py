@@ -39,8 +39,8 @@ def parsed(path: str, task: Task) -> dict[str, Any]:
     fixtures: dict[str, list[str]] = {workspace_category(scene.arena): [scene.arena.workspace]}
     objects: dict[str, list[str]] = {}
     for things, found in ((scene.fixtures, fixtures), (scene.objects, objects)):
-        for each in things:
-            found.setdefault(each.category, []).append(each.name)
+        for thing in things:
+            found.setdefault(thing.category, []).append(thing.name)
     return {
         "problem_name": _problem(task),
         "fixtures": fixtures,

@@ -154,8 +154,10 @@ class Domain(Partial):
         scene, entities = simulation.compiled.scene, simulation.compiled.entities
         self.parsed_problem = parsed(self.bddl_file_name, task)
         self.obj_of_interest = self.parsed_problem["obj_of_interest"]
-        self.objects_dict = {each.name: Thing(simulation, entities[each.name]) for each in scene.objects}
-        self.fixtures_dict = {each.name: Thing(simulation, entities[each.name]) for each in scene.fixtures}
+        self.objects_dict = {obj.name: Thing(simulation, entities[obj.name]) for obj in scene.objects}
+        self.fixtures_dict = {
+            fixture.name: Thing(simulation, entities[fixture.name]) for fixture in scene.fixtures
+        }
         self.objects, self.fixtures = list(self.objects_dict.values()), list(self.fixtures_dict.values())
         self.obj_body_id = {name: index.body for name, index in entities.items()}
         names = [*entities, *simulation.compiled.regions]

@@ -108,8 +108,8 @@ class Sensors:
         self._segmented = segmented
         model = compiled.model
         self._objects = {
-            each.name: int(model.jnt_qposadr[compiled.entities[each.name].joints[-1]])
-            for each in compiled.scene.objects
+            obj.name: int(model.jnt_qposadr[compiled.entities[obj.name].joints[-1]])
+            for obj in compiled.scene.objects
             if objects
         }
 

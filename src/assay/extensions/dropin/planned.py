@@ -82,13 +82,13 @@ def group(
     """
     tasks = planned_tasks(specs)
     apart = apart or _drawn_by_seed(tasks)
-    most = 1 if apart else max((len(each.specs) for each in tasks), default=0)
+    most = 1 if apart else max((len(task.specs) for task in tasks), default=0)
     found = []
-    for each in tasks:
-        left = [spec for spec in each.specs if spec in waiting]
+    for task in tasks:
+        left = [spec for spec in task.specs if spec in waiting]
         for part in [[spec] for spec in left] if apart else [left] if left else []:
             numbered = [(spec, waiting[spec]) for spec in islice(cycle(part), most)]
-            found.append(_planned(each, numbered, apart=apart))
+            found.append(_planned(task, numbered, apart=apart))
     return found
 
 
@@ -96,12 +96,12 @@ def _drawn_by_seed(tasks: Iterable[PlannedTask]) -> bool:
     """Whether a condition has another instruction, or another variant of a task, for each of its seeds."""
     seeds: dict[tuple[str, str], list[int]] = {}
     variants: dict[tuple[str, str], int] = {}
-    for each in tasks:
-        if len({_said(spec) for spec in each.specs} - {None}) > 1:
+    for task in tasks:
+        if len({_said(spec) for spec in task.specs} - {None}) > 1:
             return True
-        about = (each.condition, each.task)
-        seeds[about] = seeds.get(about, []) + [spec.seed for spec in each.specs]
-        variants[about] = each.variant
+        about = (task.condition, task.task)
+        seeds[about] = seeds.get(about, []) + [spec.seed for spec in task.specs]
+        variants[about] = task.variant
     return any(variants[about] > 1 and len(set(seeds[about])) == len(seeds[about]) > 1 for about in seeds)
 
 

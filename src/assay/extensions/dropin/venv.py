@@ -264,7 +264,7 @@ class BaseVectorEnv(Partial):
         if id is None:
             return list(self.workers)
         numbers: Any = [id] if np.isscalar(id) else id
-        return [self.workers[int(each)] for each in numbers]
+        return [self.workers[int(number)] for number in numbers]
 
     def reset(self, id: Ids = None, **named: Any) -> np.ndarray:
         """Begin episodes: observations, one for each environment."""

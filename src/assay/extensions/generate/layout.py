@@ -103,7 +103,7 @@ def draw(
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
     for piece in furniture:
         builder.furnish(piece)
-    receptacles = [each for each in RECEPTACLES if each.category in categories]
+    receptacles = [receptacle for receptacle in RECEPTACLES if receptacle.category in categories]
     study = arena is Arena.STUDY  # there the furniture has compartments
     chosen = dict.fromkeys(_some(rng, [*receptacles, PLATE], int(rng.integers(2)) + (not study)))
     for number, each in enumerate(chosen):  # the plate is the smallest: twice as often
@@ -126,7 +126,11 @@ def draw(
         builder.put(thing, beside=rng.random() < 0.5, needed=False, apart=alike)
     if any(thing.furniture is STOVE for thing in builder.things) and "moka_pot" in categories:
         builder.put(Thing(builder.entity("moka_pot"), "moka pot"), needed=False)
-    others = [each for each in GROCERIES if each in categories and each not in (*first.like, *second.like)]
+    others = [
+        grocery
+        for grocery in GROCERIES
+        if grocery in categories and grocery not in (*first.like, *second.like)
+    ]
     wanted = _choice(rng, composition.groceries)
     for category in _some(rng, others, min(wanted, MOST - len(builder.scene.objects))):
         builder.put(Thing(builder.entity(category), GROCERIES[category]), needed=False)

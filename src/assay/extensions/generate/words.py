@@ -91,7 +91,7 @@ def together(cast: Cast, things: list[Thing]) -> str | None:
 
 def _in_order(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
     """Words for a thing that its place in a row, or its distance from the robot, tells from its doubles."""
-    here, others = cast.spot(thing), [cast.spot(each) for each in doubles]
+    here, others = cast.spot(thing), [cast.spot(double) for double in doubles]
     row = sorted([here, *others], key=lambda spot: spot.y)
     if all(right.y - left.y > CLEAR for left, right in pairwise(row)):
         place = row.index(here)
@@ -111,7 +111,7 @@ def _in_order(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
 
 def _beside(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
     """Words for a thing that something else beside it tells from its doubles."""
-    here, others = cast.spot(thing), [cast.spot(each) for each in doubles]
+    here, others = cast.spot(thing), [cast.spot(double) for double in doubles]
     for mark in cast.things:
         if mark in doubles or mark == thing:
             continue

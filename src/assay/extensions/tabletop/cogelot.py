@@ -226,19 +226,20 @@ def _belongs(trained: str, block: TableBlock, blocks: Sequence[TableBlock]) -> b
 
 
 def _choose(tasks: Sequence[TaskScore], block: TableBlock) -> list[TaskScore]:
-    also = {(each.kind, each.level) for each in tasks if each.condition == block.same_tasks_as}
+    also = {(task.kind, task.level) for task in tasks if task.condition == block.same_tasks_as}
     return [
-        each
-        for each in tasks
-        if each.condition == block.condition and (not block.same_tasks_as or (each.kind, each.level) in also)
+        task
+        for task in tasks
+        if task.condition == block.condition and (not block.same_tasks_as or (task.kind, task.level) in also)
     ]
 
 
 def _published_of(block: TableBlock) -> Iterator[PublishedScore]:
     return (
-        each
-        for each in published_scores()
-        if (each.condition, each.mistakes, each.trained) == (block.condition, block.mistakes, block.trained)
+        published_score
+        for published_score in published_scores()
+        if (published_score.condition, published_score.mistakes, published_score.trained)
+        == (block.condition, block.mistakes, block.trained)
     )
 
 
@@ -246,10 +247,10 @@ def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
     """What the authors have of a block, network by network."""
     models: dict[str, dict[str, float]] = {}
     also = {
-        (kind, each.level)
-        for each in published_scores()
-        if each.condition == block.same_tasks_as
-        for kind in each.tasks
+        (kind, published_score.level)
+        for published_score in published_scores()
+        if published_score.condition == block.same_tasks_as
+        for kind in published_score.tasks
     }
     for each in _published_of(block):
         known = [share for kind, share in each.tasks.items() if (kind, each.level) in also]
@@ -378,7 +379,7 @@ def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator
             ),
         ),
     )
-    of = {each: number for number, (_, _, parts) in TABLES.items() for each in parts}
+    of = {part: number for number, (_, _, parts) in TABLES.items() for part in parts}
     yield PaperSection(
         "Success by task",
         "Tables F.2 to F.14: the same task by task.",

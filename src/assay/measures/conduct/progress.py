@@ -112,7 +112,7 @@ def _shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
     them out.
     """
     atoms = json.loads(truth)
-    spans = [found for found in atoms.values() if not any(first == 0 for first, _ in found)]
+    spans = [atom for atom in atoms.values() if not any(first == 0 for first, _ in atom)]
     if not spans or success:
         return len(atoms), float(success), float(success)
     held = np.zeros((len(spans), steps + 1), dtype=bool)  # from before the first step on

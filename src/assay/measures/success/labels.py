@@ -83,7 +83,7 @@ def _against_others(frame: pl.DataFrame, family: str, rate: Rate) -> Rate:
     if not rate.count or mine.all() or not mine.any():
         return rate
     return LabelRate(
-        **{each.name: getattr(rate, each.name) for each in fields(rate)},
+        **{field.name: getattr(rate, field.name) for field in fields(rate)},
         others=int(hits[~mine].sum()),
         others_count=int(counts[~mine].sum()),
         behind=float(hits[mine].sum() / counts[mine].sum() - hits[~mine].sum() / counts[~mine].sum()),
@@ -124,10 +124,10 @@ def task_kind_tests(among: Among) -> Iterator[FlawTest]:
     for run, profile in among:
         found = profile.get(LABELS) or {}
         behind = [
-            _evidence(run, family, one)
+            _evidence(run, family, value)
             for family, values in found.items()
-            for one in values
-            if isinstance(one, LabelRate)
+            for value in values
+            if isinstance(value, LabelRate)
         ]
         if behind:
             best = min(behind, key=lambda evidence: evidence.p or 0.0)

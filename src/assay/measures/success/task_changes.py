@@ -137,7 +137,7 @@ def measured(rows: pl.DataFrame) -> TaskChanges:
     lost = _lost_by_start(rows)
     costs = [_cost(change, alone.filter(pl.col("change") == change), lost) for change in changes]
     contrasts = [_against_others(change, alone) for change in changes]
-    raised = holm([1.0 if each is None else each[2] for each in contrasts])
+    raised = holm([1.0 if contrast is None else contrast[2] for contrast in contrasts])
     costs = [
         cost if each is None else replace(cost, more=each[0], more_interval=each[1], more_p=p)
         for cost, each, p in zip(costs, contrasts, raised, strict=True)

@@ -177,7 +177,7 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
     """The limits that episodes can tell: up to their own; none at all only where none of them had one."""
     own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf
-    return [each for each in factors if (math.inf if each is None else each) <= own]
+    return [factor for factor in factors if (math.inf if factor is None else factor) <= own]
 
 
 def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:

@@ -55,7 +55,7 @@ def turned(interval: Interval | None) -> Interval | None:
 
 def methods(intervals: Iterable[Interval | None]) -> str:
     """How intervals were made: "Wilson", "Student, over starts"."""
-    found = dict.fromkeys(each.method for each in intervals if each is not None)
+    found = dict.fromkeys(interval.method for interval in intervals if interval is not None)
     return re.sub(
         r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), "; ".join(found)
     )

@@ -65,7 +65,7 @@ def action_gaps(frame: pl.DataFrame) -> ActionGaps:
 
 def pooled(parts: Sequence[pl.DataFrame]) -> ActionGaps:
     """The same from the rows of one run, or of several runs of a policy."""
-    rows = pl.concat(each.select(*STRATUM, "seed", "action", "instruction", "success") for each in parts)
+    rows = pl.concat(part.select(*STRATUM, "seed", "action", "instruction", "success") for part in parts)
     usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
     wordings = rows.group_by(*STRATUM, "action", "instruction", maintain_order=True).agg(usual)
     told = _Told.of(rows, STRATUM)
@@ -101,7 +101,7 @@ def _gap(action: str, told: _Told, witnesses: Sequence[_Told]) -> ActionGap | No
     strata = told.sides(action)
     if not strata.size:
         return None
-    p = max(within(*each.sides(action)) for each in witnesses)
+    p = max(within(*witness.sides(action)) for witness in witnesses)
     hits, count, others, others_count = strata
     found = stratified(others, others_count, hits, count)
     return ActionGap(

@@ -110,9 +110,9 @@ def grid(frame: pl.DataFrame) -> Grid:
     }
     distances[_NONE["object"], _NONE["action"]] = 0.0
     found = {
-        (str(each.group["object"]), str(each.group["action"])): each
+        (str(rate.group["object"]), str(rate.group["action"])): rate
         for part in (usual, rows)
-        for each in rates(part, ("object", "action"))
+        for rate in rates(part, ("object", "action"))
     }
     cells = tuple(
         Cell(thing, action, found[thing, action], distances.get((thing, action)))
@@ -128,7 +128,7 @@ def grid(frame: pl.DataFrame) -> Grid:
 def object_gap(frame: pl.DataFrame) -> ObjectGap:
     """What it costs to call things by another name."""
     rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in(_PRESERVED))
-    both = {bool(each.group["preserved"]): each for each in rates(rows, ("preserved",)) if each.count}
+    both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
         raise MeasureError("needs paraphrases that keep the object's name and others that change it")
     kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
@@ -160,7 +160,7 @@ def distance_correlation(grid: Grid) -> Correlation:
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
     for thing, action, *point in points:
         tables[:, OBJECTS.index(thing), ACTIONS.index(action)] = point
-    if any(np.nanmax(each) == np.nanmin(each) for each in tables):
+    if any(np.nanmax(table) == np.nanmin(table) for table in tables):
         raise MeasureError("all cells are alike")
     r, p, interval = table_correlation(*tables)
     return Correlation(r, len(points), p, interval)
@@ -172,7 +172,7 @@ def wording(rows: pl.DataFrame) -> list[str]:
 
 
 def _margin(rows: pl.DataFrame, name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
-    found = {str(each.group[name]): each for each in rates(rows, (name,))}
+    found = {str(rate.group[name]): rate for rate in rates(rows, (name,))}
     return tuple(found[value] for value in order if value in found)
 
 

@@ -75,14 +75,14 @@ def curve(frame: pl.DataFrame, along: str) -> Curve:
     sensible = set(plausible(rows)["at"].to_list())
     steps: list[Step] = []
     before: float | None = None
-    for found in sorted(rates(rows, ("at",)), key=lambda each: float(each.group["at"] or 0.0)):
-        at = float(found.group["at"] or 0.0)
+    for rate in sorted(rates(rows, ("at",)), key=lambda each: float(each.group["at"] or 0.0)):
+        at = float(rate.group["at"] or 0.0)
         condition = conditions[at][0] if len(conditions[at]) == 1 else None
         loss = _Loss()
-        if found.count and before is not None:
+        if rate.count and before is not None:
             loss = _loss(tables[before], tables[at])
-        steps.append(Step(at, condition, at in sensible, found, *loss))
-        before = at if found.count else before
+        steps.append(Step(at, condition, at in sensible, rate, *loss))
+        before = at if rate.count else before
     return Curve(along, tuple(steps))
 
 

@@ -82,7 +82,7 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
 
 def _last(events: str) -> float | None:
     """When the last of an episode's events happened."""
-    return max((float(each["step"]) for each in json.loads(events) if each["step"] is not None), default=None)
+    return max((float(load["step"]) for load in json.loads(events) if load["step"] is not None), default=None)
 
 
 EVENTS = Measure(

@@ -59,7 +59,7 @@ class View(Perturbation):
         dx, dy, dz = position - np.array(usual.position)
         change = CameraChange(CAMERA, (float(dx), float(dy), float(dz)), (float(a), float(b), float(c)))
         staging = task.scene.staging
-        cameras = (*(each for each in staging.cameras if each.name != CAMERA), change)
+        cameras = (*(camera for camera in staging.cameras if camera.name != CAMERA), change)
         return replace(task, scene=replace(task.scene, staging=replace(staging, cameras=cameras)))
 
 

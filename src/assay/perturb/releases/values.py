@@ -97,7 +97,8 @@ class Recategorise(Perturbation):
 
         def changed(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
             return tuple(
-                replace(each, category=self.new) if each.category == self.old else each for each in entities
+                replace(entity, category=self.new) if entity.category == self.old else entity
+                for entity in entities
             )
 
         objects, fixtures = changed(scene.objects), changed(scene.fixtures)

@@ -30,10 +30,12 @@ def compositions(task: Task) -> tuple[OtherTask, ...]:
 def companions(task: Task) -> tuple[Alternative, ...]:
     """The known goals that can hold together with a task's own, as far as their atoms tell."""
     return tuple(
-        each
-        for each in alternatives(task)
-        if each.known_from is not None
-        and not any(_collide(one, other, task.scene) for one in task.goal.atoms for other in each.goal.atoms)
+        alternative
+        for alternative in alternatives(task)
+        if alternative.known_from is not None
+        and not any(
+            _collide(atom, other, task.scene) for atom in task.goal.atoms for other in alternative.goal.atoms
+        )
     )
 
 

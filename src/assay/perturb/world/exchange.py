@@ -74,8 +74,8 @@ class ExchangePlaces(Perturbation):
     ) -> Iterator[tuple[bool, Moves]]:
         """Who might change places with whom: as many of the things as possible first, where there is room first."""
         scene, spots = task.scene, spoken.spots
-        looks = {each.name: (each.category, each.finish) for each in scene.entities}
-        sorts = ({each.name for each in scene.objects}, {each.name for each in scene.fixtures})
+        looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
+        sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
 
         def partners(thing: str) -> list[tuple[str, str] | None]:
             marks = {each for said in spoken.about(thing) for mark in said.landmarks for each in mark}
@@ -141,7 +141,7 @@ class ExchangePlaces(Perturbation):
         if not _has_room(scene, task, moves, snug):
             return None
         before, after = Ground(task.scene, snug=True), Ground(scene, snug=True).spots
-        broken = [each for each in spoken.relations if not each.picks_out(after)]
+        broken = [relation for relation in spoken.relations if not relation.picks_out(after)]
         followers = dict.fromkeys(each.thing for each in broken if each.thing not in moves)
         if not broken:
             return scene if before.in_view(scene) else None
@@ -166,7 +166,7 @@ def things_about(task: Task) -> tuple[str, ...]:
     """What a task is about and can be moved about on the workspace; the fixtures of its goal, if there is no such."""
     scene = task.scene
     names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
-    entities = {each.name for each in scene.entities}
+    entities = {entity.name for entity in scene.entities}
     standing = dict.fromkeys(carrier(scene, name) for name in names if name in entities)
     return tuple(each for each in standing if each in movable(task)) or tuple(standing)
 
@@ -196,7 +196,7 @@ def _with_room(
     scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]] | None:
     """The move of a thing to a free place; for a fixture, also those of movable things that make room for it."""
-    entities = {each.name: each for each in scene.entities}
+    entities = {entity.name: entity for entity in scene.entities}
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
     moves = {name: move}
@@ -219,14 +219,14 @@ def _in_the_way(scene: Scene, task: Task, name: str, snug: bool) -> list[str]:
     return [
         other
         for other, spot in ground.spots.items()
-        if other != name and any(spot.overlaps(each) for each in takes)
+        if other != name and any(spot.overlaps(take) for take in takes)
     ]
 
 
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
     """Whether things have room where they were moved, and the goal's places on the table stay free."""
     ground = Ground(scene, task.goal, snug=snug)
-    entities = {each.name: each for each in scene.entities}
+    entities = {entity.name: entity for entity in scene.entities}
     if not all(fits(ground, entities[name], 0.0, 0.0) for name in moves):
         return False
     places = (scene.region(name) for atom in task.goal.atoms for name in atom.arguments)

@@ -256,7 +256,9 @@ def _beside(scene: Scene, name: str) -> set[str]:
         what = _BESIDE.fullmatch(region.name)
         if what is None or region.target != scene.arena.workspace or region.full_name in taken:
             continue
-        owners = (each.name for each in scene.entities if f"_{each.category}".endswith(f"_{what['what']}"))
+        owners = (
+            entity.name for entity in scene.entities if f"_{entity.category}".endswith(f"_{what['what']}")
+        )
         if next(owners, None) == name:
             found.add(region.full_name)
     return found

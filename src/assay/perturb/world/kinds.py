@@ -49,7 +49,7 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
     match among:
         case Among.SAME:
             still = category in pack.fixtures
-            family = (each for each in _bases(pack) if (each in pack.fixtures) == still)
+            family = (base for base in _bases(pack) if (base in pack.fixtures) == still)
             found = {each for each in family if sort_of(each) == sort_of(category)}
         case Among.OTHER:
             found = {each for each in small() if sort_of(each) != sort_of(category)}
@@ -81,7 +81,7 @@ def _seen() -> frozenset[str]:
     """The sorts that the built-in tasks have."""
     with planned_on(_OWN):
         return frozenset(
-            sort_of(each.category) for task in tasks.resolve("all") for each in task.scene.entities
+            sort_of(entity.category) for task in tasks.resolve("all") for entity in task.scene.entities
         )
 
 

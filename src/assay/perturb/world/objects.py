@@ -203,25 +203,25 @@ class Alter(Perturbation):
                 raise PerturbationError(f"{self.kind}: {thing.name} has no other look, size or model")
             way = ways[int(rng.integers(len(ways)))]
             other = way[int(rng.integers(len(way)))]
-            for each in task.scene.entities:
-                if each.category == thing.category:
-                    made = with_entity(made, replace(other, name=each.name, size=each.size * other.size))
+            for entity in task.scene.entities:
+                if entity.category == thing.category:
+                    made = with_entity(made, replace(other, name=entity.name, size=entity.size * other.size))
         return made
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
         """What may take a thing's place: it with other looks, larger, other models; whichever there are."""
         usual = replace(thing, size=1.0)
         looks = [
-            replace(usual, finish=found)
+            replace(usual, finish=finish)
             for pattern in (None, *DRAWN_PATTERNS)
-            for found in Recolour(pattern=pattern, thing=thing.name).finishes(task)
+            for finish in Recolour(pattern=pattern, thing=thing.name).finishes(task)
         ]
         fixed = thing in task.scene.fixtures
         sizes = [] if fixed else [replace(usual, size=1 + self.size)]
         models = [
-            replace(usual, category=each, finish=Finish())
-            for each in Replace(among=Among.SAME).models(task, thing)
-            if _as_large(thing.category, each, fixture=fixed)
+            replace(usual, category=model, finish=Finish())
+            for model in Replace(among=Among.SAME).models(task, thing)
+            if _as_large(thing.category, model, fixture=fixed)
         ]
         return [way for way in (looks, sizes, models) if way]
 
@@ -268,7 +268,7 @@ def without(scene: Scene, entity: Entity) -> Scene:
         gone |= resting
     return replace(
         scene,
-        objects=tuple(each for each in scene.objects if each.name not in gone),
+        objects=tuple(obj for obj in scene.objects if obj.name not in gone),
         absent=(*scene.absent, *sorted(gone)),
         initial=tuple(atom for atom in scene.initial if atom.arguments[0] not in gone),
     )
@@ -278,7 +278,7 @@ def _about(task: Task) -> list[Entity]:
     """One thing of each category that a task's goal is about."""
     scene = task.scene
     named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
-    found = {each.category: each for each in reversed(scene.entities) if each.name in named}
+    found = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}
     return list(reversed(found.values()))
 
 
@@ -294,9 +294,9 @@ def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> 
     """What may take the place of an entity, if the words call it by these colours."""
     here = {each.category for each in task.scene.entities}  # two alike would leave the words ambiguous
     return [
-        each
-        for each in candidates(entity.category, among)
-        if each not in here and (not said or COLOURS.keys() & each.split("_") == said)
+        candidate
+        for candidate in candidates(entity.category, among)
+        if candidate not in here and (not said or COLOURS.keys() & candidate.split("_") == said)
     ]
 
 
@@ -304,7 +304,7 @@ def with_entity(task: Task, changed: Entity) -> Task:
     """A task with one entity changed."""
 
     def exchanged(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-        return tuple(changed if each.name == changed.name else each for each in entities)
+        return tuple(changed if entity.name == changed.name else entity for entity in entities)
 
     scene = replace(
         task.scene, objects=exchanged(task.scene.objects), fixtures=exchanged(task.scene.fixtures)

@@ -211,7 +211,10 @@ class Swap(Perturbation):
         scene = task.scene
         one = carrier(scene, named_entity(scene, self.first or target(task)).name)
         spoken = Spoken(task)
-        spots, looks = spoken.spots, {each.name: (each.category, each.finish) for each in scene.entities}
+        spots, looks = (
+            spoken.spots,
+            {entity.name: (entity.category, entity.finish) for entity in scene.entities},
+        )
         movable = [str(each) for each in rng.permutation([e.name for e in scene.objects if e.name in spots])]
         firsts = [one] if self.first else sorted(movable, key=lambda name: name != one)
         seconds = [named_entity(scene, self.second).name] if self.second else movable
@@ -251,7 +254,7 @@ class MoveFixture(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Tries fixtures in random order, and places, half the distance off at least."""
         ground, spoken = Ground(task.scene), Spoken(task)
-        fixtures = [each.name for each in task.scene.fixtures if each.name in ground.spots]
+        fixtures = [fixture.name for fixture in task.scene.fixtures if fixture.name in ground.spots]
         wanted = [named_entity(task.scene, self.fixture).name] if self.fixture else rng.permutation(fixtures)
         for name in (str(each) for each in wanted if each in ground.spots):
             here, others = ground.spots[name], [spot for each, spot in ground.spots.items() if each != name]
@@ -279,7 +282,7 @@ def _scattered(
     """
     about, spoken = carrier(task.scene, target(task)), Spoken(task)
     least = min(LEAST, radius(about) / 4)
-    fixtures = [each for each in task.scene.fixtures if each.name == about]
+    fixtures = [fixture for fixture in task.scene.fixtures if fixture.name == about]
     for snug, lenient in ((False, False), (True, False), (True, True)):
         scene, spots, moves = task.scene, spoken.spots, False
         for entity in (*fixtures, *task.scene.objects):
@@ -318,8 +321,8 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
         _stands(scene, there)
         and ground.reachable(there)
         and all(
-            ground.clear(each.shifted(dx, dy), without=(name,), after=each if lenient else None)
-            for each in places
+            ground.clear(place.shifted(dx, dy), without=(name,), after=place if lenient else None)
+            for place in places
         )
     )
 

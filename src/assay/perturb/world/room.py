@@ -79,7 +79,7 @@ def _clears_robot(scene: Scene, arena: Arena) -> bool:
     """Whether all fixtures would be clear of the robot's pedestal in another room, if it has one there."""
     layout, spots = LAYOUTS[arena], Ground(scene).spots
     x, y = np.subtract(layout.robot[:2], layout.offset[:2])
-    standing = (spots[each.name] for each in scene.fixtures if each.name in spots)
+    standing = (spots[fixture.name] for fixture in scene.fixtures if fixture.name in spots)
     gaps = (hypot(max(abs(s.x - x) - s.half_x, 0.0), max(abs(s.y - y) - s.half_y, 0.0)) for s in standing)
     return not layout.mounted or all(gap >= PEDESTAL for gap in gaps)
 
@@ -101,7 +101,7 @@ class Repaint(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Adds a finish to the staging."""
         colour = self.colour or HUES[int(rng.integers(len(HUES)))]
-        others = tuple(each for each in task.scene.staging.surfaces if each[0] is not self.surface)
+        others = tuple(surface for surface in task.scene.staging.surfaces if surface[0] is not self.surface)
         surfaces = (*others, (self.surface, Finish(colour, self.pattern)))
         return staged(task, surfaces=surfaces)
 

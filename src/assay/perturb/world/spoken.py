@@ -53,7 +53,7 @@ class Relation:
     def picks_out(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
         """Whether the words are true of the thing, and of no other by as much as ``clear`` metres."""
         here = self._off(self.thing, spots)
-        return here <= self.limit and all(self._off(each, spots) >= here + clear for each in self.likes)
+        return here <= self.limit and all(self._off(like, spots) >= here + clear for like in self.likes)
 
     def _off(self, name: str, spots: Mapping[str, Spot]) -> float:
         choices = product(*([spots[each] for each in landmark] for landmark in self.landmarks))
@@ -67,16 +67,16 @@ class Spoken:
         self.spots: Mapping[str, Spot] = Ground(task.scene, snug=True).spots
         """Where things stand before anything is moved."""
         self.relations = tuple(
-            each for each in dict.fromkeys(_relations(task)) if each.picks_out(self.spots, clear=0.0)
+            name for name in dict.fromkeys(_relations(task)) if name.picks_out(self.spots, clear=0.0)
         )
 
     def hold(self, spots: Mapping[str, Spot]) -> bool:
         """Whether every relation still picks out what it did, with things at these spots."""
-        return all(each.picks_out(spots) for each in self.relations)
+        return all(relation.picks_out(spots) for relation in self.relations)
 
     def about(self, thing: str) -> tuple[Relation, ...]:
         """What is said about where one thing stands."""
-        return tuple(each for each in self.relations if each.thing == thing)
+        return tuple(relation for relation in self.relations if relation.thing == thing)
 
     def tell(self, thing: str, double: str, spot: Spot) -> bool:
         """Whether the words say where a thing stands, and that is not where its double does."""
@@ -86,7 +86,9 @@ class Spoken:
     @property
     def condition(self) -> str:
         """What must stay true, for the end of a reason; empty if the words do not say where things stand."""
-        said = " and ".join(f"'{text}'" for text in dict.fromkeys(each.text for each in self.relations))
+        said = " and ".join(
+            f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
+        )
         return f"; the words must stay true of one thing alone: {said}" if said else ""
 
 
@@ -121,7 +123,7 @@ def _relations(task: Task) -> Iterator[Relation]:
             for each in scene.entities
             if each != entity and (each.category, each.finish) == (entity.category, entity.finish)
         ]
-        for said in (each for form in names[entity.name] for each in positions(text, form, names)):
+        for said in (position for form in names[entity.name] for position in positions(text, form, names)):
             landmarks, (off, limit) = said.landmarks, measures[said.relation]
             if said.relation == "middle":
                 landmarks = tuple((each,) for each in (entity.name, *alike))
@@ -169,8 +171,8 @@ def _from_the_robot(robot: Spot, sign: int, here: Spot, marks: Sequence[Spot]) -
 
 def _from_the_mean(here: Spot, marks: Sequence[Spot]) -> float:
     return hypot(
-        here.x - sum(each.x for each in marks) / len(marks),
-        here.y - sum(each.y for each in marks) / len(marks),
+        here.x - sum(mark.x for mark in marks) / len(marks),
+        here.y - sum(mark.y for mark in marks) / len(marks),
     )
 
 

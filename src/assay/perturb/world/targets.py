@@ -60,7 +60,7 @@ class UnseenTargets(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a category for each. Raises PerturbationError where nothing is moved, or too little would fit."""
         things = moved_things(task, self.kind)
-        here = {each.category for each in task.scene.entities}
+        here = {entity.category for entity in task.scene.entities}
         pool = [str(each) for each in rng.permutation(list(new_names())) if each not in here]
         new: dict[str, list[str]] = {}
         made = task
@@ -144,7 +144,7 @@ class VariedTarget(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a look, then adds the look-alikes to free places."""
         usual, look, made = self._varied(task, rng)
-        there = {_looks(each) for each in made.scene.objects}
+        there = {_looks(obj) for obj in made.scene.objects}
         for finish in (usual.finish, look.other):
             name = fresh_name(made.scene, f"{usual.name}_look_alike")
             alike = replace(usual, name=name, finish=finish)
@@ -164,9 +164,9 @@ class VariedTarget(Perturbation):
         first = things[0]
         look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
         made = replace(task, instruction=self._told(task, look.words))
-        for each in things:
-            if each.category == first.category:
-                made = with_entity(made, replace(each, finish=look.finish, size=each.size * look.size))
+        for thing in things:
+            if thing.category == first.category:
+                made = with_entity(made, replace(thing, finish=look.finish, size=thing.size * look.size))
         if not Ground(task.scene).in_view(made.scene):
             raise PerturbationError(
                 f"{self.kind}: nobody would see {first.name} at {look.size:g} times its size"
@@ -179,7 +179,7 @@ class VariedTarget(Perturbation):
         varied = things[0].category
         text = rename_moved(
             task.instruction.text,
-            (each.category for each in things),
+            (thing.category for thing in things),
             lambda category, noun, plural: f"{words} {noun}" if category == varied else None,
         )
         return Instruction(text)
@@ -202,13 +202,13 @@ class VariedTarget(Perturbation):
 
 def moves_things(task: Task) -> bool:
     """Whether the goal puts a movable thing somewhere."""
-    movable = {each.name for each in task.scene.objects}
+    movable = {obj.name for obj in task.scene.objects}
     return any(len(atom.arguments) > 1 and atom.arguments[0] in movable for atom in task.goal.atoms)
 
 
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
     """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
-    objects = {each.name: each for each in task.scene.objects}
+    objects = {obj.name: obj for obj in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     found = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
     if not found:
@@ -237,7 +237,7 @@ def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
     """The new colours by which a thing, or another that goes by the same noun, might be called as it is."""
     nouns = {noun.name for noun in lexicon().of_category(thing.category)}
     known = {category for name in nouns for category in lexicon().nouns[name].things}
-    kind = [each for each in task.scene.objects if each.category in known]
+    kind = [obj for obj in task.scene.objects if obj.category in known]
     written = {word for each in kind for word in each.category.split("_")} | set(" ".join(nouns).split())
     seen = {name for name in NEW_COLOURS if any(_is_partly(each, COLOURS[name]) for each in kind)}
     return {*written, *colours_said(task, thing), *seen}
@@ -248,7 +248,10 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
 
     It has none of the colours that are ``taken``.
     """
-    colours = [str(each) for each in rng.permutation([each for each in NEW_COLOURS if each not in taken])]
+    colours = [
+        str(each)
+        for each in rng.permutation([new_colour for new_colour in NEW_COLOURS if new_colour not in taken])
+    ]
     patterns = [str(each) for each in rng.permutation(list(NEW_PATTERNS))]
     sizes = [str(each) for each in rng.permutation(_sizes(thing))]
     looks: dict[Attribute, Iterator[_Look]] = {
@@ -303,7 +306,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
 
     Into a drawer and onto a rack go low things alone; in another thing's hollow stand those that look out of it.
     """
-    scene, categories = task.scene, {each.name: each.category for each in task.scene.entities}
+    scene, categories = task.scene, {entity.name: entity.category for entity in task.scene.entities}
     height = footprint(category).height
     for atom in (*task.goal.atoms, *scene.initial):
         if atom.arguments[0] != thing.name or len(atom.arguments) < 2:

@@ -21,7 +21,7 @@ class Blind(Flawed):
         usual = tasks.load(spec.task)
         here = self._task.scene.objects
         looking = {look(each): each.name for each in reversed(here)}
-        changed = (each for each in usual.scene.objects if each not in here)
+        changed = (obj for obj in usual.scene.objects if obj not in here)
         return renamed(usual.goal, {each.name: looking.get(look(each), each.name) for each in changed})
 
 

@@ -36,7 +36,9 @@ class Within(Flawed):
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The task's, where nothing has changed by more than it can bear; else nothing."""
-        late = sum(each.steps for each in spec.perturbations if isinstance(each, ActionDelay))
+        late = sum(
+            perturbation.steps for perturbation in spec.perturbations if isinstance(perturbation, ActionDelay)
+        )
         chance = stream("within", spec.task, spec.condition, spec.seed).random()
         if self._apart(spec) / self.reach + late / self.delay > 1 or chance < self.lapse:
             return Goal(())
@@ -48,6 +50,6 @@ class Within(Flawed):
         usual.reset(spec)
         here, there = self._simulation, usual.simulation
         asked = {name for atom in self._task.goal.atoms for name in atom.arguments}
-        names = [each.name for each in self.movables() if each.name in asked]
+        names = [movable.name for movable in self.movables() if movable.name in asked]
         shifts = [here.pose(name)[0][:2] - there.pose(name)[0][:2] for name in names]
         return max((float(np.linalg.norm(shift)) for shift in shifts), default=0.0)

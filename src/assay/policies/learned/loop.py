@@ -20,4 +20,4 @@ def descend(network: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, 
 
 def size(network: nn.Module) -> int:
     """How many parameters there are."""
-    return int(np.sum([each.numel() for each in network.parameters()]))
+    return int(np.sum([parameter.numel() for parameter in network.parameters()]))

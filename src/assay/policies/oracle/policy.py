@@ -69,10 +69,12 @@ class Oracle:
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """What is asked for: the task's goal, or another; nothing, if words or scene make no sense."""
         asked = self._task.goal
-        for each in spec.perturbations:
-            if isinstance(each, Counterfactual):
-                asked = each.asked_goal(self._task)
-            elif not each.plausible and not isinstance(each, At):  # until it happens, all makes sense
+        for perturbation in spec.perturbations:
+            if isinstance(perturbation, Counterfactual):
+                asked = perturbation.asked_goal(self._task)
+            elif not perturbation.plausible and not isinstance(
+                perturbation, At
+            ):  # until it happens, all makes sense
                 asked = Goal(())
         return asked
 

@@ -20,7 +20,7 @@ Stood = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 def standing(sight: Sight) -> Stood:
     """Where the movable things are now."""
-    return {each.name: sight.pose(each) for each in sight.movables()}
+    return {movable.name: sight.pose(movable) for movable in sight.movables()}
 
 
 def set_down(sight: Sight, stood: Stood) -> Motion:

@@ -131,9 +131,9 @@ class Room:
         """Whether other things are in the region."""
         low, high = self._counts
         others = (
-            self._sight.pose(each)[0]
-            for each in self._sight.movables()
-            if each.name not in (self._entity.name, region.parent)
+            self._sight.pose(movable)[0]
+            for movable in self._sight.movables()
+            if movable.name not in (self._entity.name, region.parent)
         )
         return any(np.all((low < origin) & (origin < high)) for origin in others)
 

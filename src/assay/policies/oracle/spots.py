@@ -53,7 +53,7 @@ def spots(
     ways = AROUND if room.outward is None else (room.outward,)
     for angle in LEANS:
         leaning = [
-            tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ each for way in ways for each in turns
+            tilting(UP, UP * np.cos(angle) + way * np.sin(angle)) @ turn for way in ways for turn in turns
         ]
         places = room.places(leaning, more=more)
         found += [replace(spot, cost=spot.cost + LEANING * angle) for spot in places]

@@ -181,8 +181,8 @@ class _Search:
     ) -> list[Entry[Options]]:
         """Race what was found against changes of one field at a time, and against what was given."""
         asked = self._open(fields)
-        changes = (each for field in asked for each in field.alternatives[1:])
-        contenders = [dict(self.found), *({**self.found, **each} for each in changes)]
+        changes = (alternative for field in asked for alternative in field.alternatives[1:])
+        contenders = [dict(self.found), *({**self.found, **change} for change in changes)]
         if self.server.address(given) != self.server.address(self.found):
             contenders.append(dict(given))
         return self._race(asked, contenders, rounds, score, what)

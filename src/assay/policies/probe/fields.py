@@ -25,20 +25,28 @@ class Field:
     @property
     def options(self) -> frozenset[str]:
         """The options that it sets."""
-        return frozenset(name for each in self.alternatives for name in each)
+        return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def usual_first(self, convention: Convention) -> Field:
         """The field with the alternative that a convention holds already as the first, written or not."""
         usual = options_of(convention)
-        held = next((each for each in self.alternatives if each.items() <= usual.items()), None)
+        held = next(
+            (alternative for alternative in self.alternatives if alternative.items() <= usual.items()), None
+        )
         first = held or {name: usual[name] for name in sorted(self.options)}
-        return replace(self, alternatives=(first, *(each for each in self.alternatives if each != held)))
+        return replace(
+            self,
+            alternatives=(first, *(alternative for alternative in self.alternatives if alternative != held)),
+        )
 
 
 def _field(name: str, *alternatives: Mapping[str, object]) -> Field:
     return Field(
         name,
-        tuple(MappingProxyType({key: str(value) for key, value in each.items()}) for each in alternatives),
+        tuple(
+            MappingProxyType({key: str(value) for key, value in alternative.items()})
+            for alternative in alternatives
+        ),
     )
 
 

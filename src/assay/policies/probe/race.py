@@ -72,7 +72,7 @@ def race(
 
     ``score`` gives a number in [0, 1], or raises Refused. ``on_round`` is told how many still race.
     """
-    entries = [Entry(each) for each in contenders]
+    entries = [Entry(contender) for contender in contenders]
     enough = math.log(len(entries) / DOUBT)  # each of the others may seem to beat the best
     for number, this in enumerate(rounds, 1):
         racing = [entry for entry in entries if entry.racing]

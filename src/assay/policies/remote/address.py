@@ -103,7 +103,7 @@ def parse(
         before, hosts_of, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
         copies = [urlsplit(f"//{each}") for each in hosts_of.split(",")]
         parts = urlsplit(f"{before}{hosts_of.split(',')[0]}{after}")
-        hosts = [(each.hostname, each.port) for each in copies]
+        hosts = [(copy.hostname, copy.port) for copy in copies]
     except ValueError as error:
         reason = "its host or its port is none" if "@" in address else error  # which may repeat a password
         raise PolicyError(f"'{shown}': {reason}; valid: {valid}") from None

@@ -64,7 +64,7 @@ class StarVlaJoiner:
     def joined(self, requests: Sequence[Request]) -> bytes:
         """All examples in one list."""
         first = requests[0].message
-        examples = [example for each in requests for example in each.message["payload"]["examples"]]
+        examples = [example for request in requests for example in request.message["payload"]["examples"]]
         return codec.encode_openpi({**first, "payload": {**first["payload"], "examples": examples}})
 
     def parted(self, reply: bytes | str, count: int) -> list[bytes] | None:
@@ -98,7 +98,7 @@ class Gr00tJoiner:
     def joined(self, requests: Sequence[Request]) -> bytes:
         """Arrays and lists one after the other."""
         first = requests[0].message
-        observations = [each.message["data"]["observation"] for each in requests]
+        observations = [request.message["data"]["observation"] for request in requests]
         data = {**first["data"], "observation": _together(observations)}
         return codec.encode_msgpack_numpy({**first, "data": data})
 

@@ -25,9 +25,9 @@ def robustness_figure(found: Comparison, suffix: str = "") -> Drawing:
         f"{pair.second} less {pair.first}": [
             _mark("all changes", pair, whole=True),
             *(
-                _mark(str(each.condition), each, whole=False)
-                for each in parts
-                if (each.first, each.second) == (pair.first, pair.second)
+                _mark(str(part.condition), part, whole=False)
+                for part in parts
+                if (part.first, part.second) == (pair.first, pair.second)
             ),
         ][:MOST]
         for pair in every

@@ -141,13 +141,13 @@ def limit_places(
 
 def limits_axes(axes: Axes, runs: Mapping[str, Sequence[Limit]]) -> None:
     """Success against the time limit, one line for each run, every run's limits on the same axis; none comes last."""
-    factors, places = limit_places(each.factor for limits in runs.values() for each in limits)
+    factors, places = limit_places(limit.factor for limits in runs.values() for limit in limits)
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
-        x = np.array([places[each.factor] for each in limits])
+        x = np.array([places[limit.factor] for limit in limits])
         x = x + aside(place, len(runs)) * max(len(factors) - 1, 1)
-        axes.plot(x, [each.rate for each in limits], label=run, **look)
-        low, high = ([getattr(each.interval, end) for each in limits] for end in ("low", "high"))
+        axes.plot(x, [limit.rate for limit in limits], label=run, **look)
+        low, high = ([getattr(limit.interval, end) for limit in limits] for end in ("low", "high"))
         axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
     axes.set_xticks(range(len(factors)), [limit_name(factor) for factor in factors])
     share_limits(axes)

@@ -20,7 +20,7 @@ def events_figure(found: Sequence[EventOutcome], report: RunReport) -> Drawing:
     shown = [each for each in found if each.after is not None and each.after.rate is not None]
     if not shown:
         raise MeasureError("no event happened")
-    groups = {asks: [_mark(each) for each in events] for asks, events in by_asking(shown).items()}
+    groups = {asks: [_mark(event) for event in events] for asks, events in by_asking(shown).items()}
     usual = [rate for events in by_asking(shown).values() for rate in (None, *map(_usual, events))]
 
     def paint(figure: Figure) -> None:

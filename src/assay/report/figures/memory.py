@@ -36,8 +36,8 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
             ]
         else:
             groups["all"] = [_mark("all changes", found.overall, 0)]
-            groups["by axis"] = [_mark(each.group, each, 0) for each in found.axes]
-            groups["by condition"] = [_mark(each.group, each, 1) for each in found.conditions]
+            groups["by axis"] = [_mark(axis.group, axis, 0) for axis in found.axes]
+            groups["by condition"] = [_mark(condition.group, condition, 1) for condition in found.conditions]
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -75,26 +75,26 @@ def attribution_figure(found: Attribution, report: RunReport) -> Drawing:
     effects = {
         "": [
             Mark(
-                " x ".join(each.factors),
-                each.log_odds,
-                each.interval,
-                (signed(each.log_odds, 2), p_value(each.p)),
-                sure=each.p < 0.05,
-                colour=BLUE if len(each.factors) == 1 else ORANGE,
-                shape="o" if len(each.factors) == 1 else "s",
+                " x ".join(effect.factors),
+                effect.log_odds,
+                effect.interval,
+                (signed(effect.log_odds, 2), p_value(effect.p)),
+                sure=effect.p < 0.05,
+                colour=BLUE if len(effect.factors) == 1 else ORANGE,
+                shape="o" if len(effect.factors) == 1 else "s",
             )
-            for each in found.effects
+            for effect in found.effects
         ]
     }
     shares = {
         "": [
             Mark(
-                each.factor,
-                -each.loss,
-                turned(each.interval),
-                (points(-each.loss), NOT if each.share is None else f"{100 * each.share:.0f} %"),
+                share.factor,
+                -share.loss,
+                turned(share.interval),
+                (points(-share.loss), NOT if share.share is None else f"{100 * share.share:.0f} %"),
             )
-            for each in found.shares
+            for share in found.shares
         ]
     }
 
@@ -122,9 +122,9 @@ def attribution_figure(found: Attribution, report: RunReport) -> Drawing:
     )
     caption = (
         f"{plural(found.episodes, 'episode')} of {plural(found.starts, 'start')}. Left: 95 % intervals "
-        f"({methods(each.interval for each in found.effects)}); squares: how one factor changes another's "
+        f"({methods(effect.interval for effect in found.effects)}); squares: how one factor changes another's "
         f"effect; filled: p < 0.05. Right: each factor's part of the change from all off to all on, {drop}; "
-        f"lines: 95 % intervals ({methods(each.interval for each in found.shares)})."
+        f"lines: 95 % intervals ({methods(share.interval for share in found.shares)})."
         f"{modelled}{aliased}"
     )
     rows = max(height(effects), height(shares))

@@ -22,7 +22,7 @@ Bars = Mapping[str, tuple[int, int, int]]
 
 def near_far_figure(runs: Mapping[str, Failures]) -> Drawing:
     """Successes, near and far failures, task by task; run by run, if there are several."""
-    if not any(found.failures for found in runs.values()):
+    if not any(run.failures for run in runs.values()):
         raise MeasureError("no failure could be judged")
     bars: dict[str, tuple[int, int, int]] = {}
     if len(runs) == 1:
@@ -106,7 +106,7 @@ def _far_of_failures(group: NearFar) -> float:
 
 
 def _bars(groups: Sequence[NearFar]) -> Bars:
-    return {each.group: (each.successes, each.near[WIDEST], each.far[WIDEST]) for each in groups}
+    return {group.group: (group.successes, group.near[WIDEST], group.far[WIDEST]) for group in groups}
 
 
 def _stacked(axes: Axes, bars: Bars) -> None:
@@ -126,7 +126,7 @@ def _stacked(axes: Axes, bars: Bars) -> None:
             linewidth=0.6,
         )
         left += column
-    notes = [f"n {sum(each):,}; near {each[1]:,}, far {each[2]:,}" for each in bars.values()]
+    notes = [f"n {sum(bar):,}; near {bar[1]:,}, far {bar[2]:,}" for bar in bars.values()]
     for row, text in enumerate(notes):
         note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
     axes.set_yticks(range(len(bars)), list(bars))

@@ -57,10 +57,10 @@ def grid_figure(grid: Grid, report: RunReport) -> Drawing:
     }
     right, below = len(ACTIONS) + _GAP, len(OBJECTS) + _GAP
     margins: dict[tuple[float, float], Rate] = {}
-    for each in grid.objects:
-        margins[OBJECTS.index(str(each.group["object"])), right] = each
-    for each in grid.actions:
-        margins[below, ACTIONS.index(str(each.group["action"]))] = each
+    for obj in grid.objects:
+        margins[OBJECTS.index(str(obj.group["object"])), right] = obj
+    for action in grid.actions:
+        margins[below, ACTIONS.index(str(action.group["action"]))] = action
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -163,10 +163,12 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for place, (name, sweep) in enumerate(runs.items()):
-            x = [each.alpha for each in sweep.points]
+            x = [point.alpha for point in sweep.points]
             look = series(place)
-            axes.plot(x, [each.pride for each in sweep.points], label=name, markersize=4, **look)
-            low, high = zip(*((each.interval.low, each.interval.high) for each in sweep.points), strict=True)
+            axes.plot(x, [point.pride for point in sweep.points], label=name, markersize=4, **look)
+            low, high = zip(
+                *((point.interval.low, point.interval.high) for point in sweep.points), strict=True
+            )
             axes.fill_between(x, low, high, color=look["color"], alpha=0.15, linewidth=0)
         axes.set_ylim(-3, 103)
         axes.set_xlabel("weight of keywords against structure, alpha")

@@ -110,7 +110,7 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
         f"the start. {_caption(tasks)}"
     )
     width = _width(tasks)
-    spans = [np.ptp(np.concatenate([path for _, path in _all(each)]), axis=0) for each in tasks]
+    spans = [np.ptp(np.concatenate([path for _, path in _all(task)]), axis=0) for task in tasks]
     steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
     size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
     return Drawing(
@@ -119,7 +119,7 @@ def paths_top_figure(found: Failures, report: RunReport) -> Drawing:
 
 
 def _sampled_of(report: RunReport) -> Sequence[TaskPaths]:
-    tasks = [each for each in report.paths if each.found.failures]
+    tasks = [path for path in report.paths if path.found.failures]
     if not tasks:
         raise MeasureError("no failure could be judged")
     return tasks[:TASKS]
@@ -154,10 +154,10 @@ def _legend(figure: Figure, kinds: Iterable[str]) -> None:
 
 def _caption(tasks: Sequence[TaskPaths]) -> str:
     said = "; ".join(
-        f"{each.found.task}: {each.found.successes:,} successes, {each.found.near['max']:,} near and "
-        f"{each.found.failures - each.found.near['max']:,} far failures "
-        f"(threshold {number(each.found.thresholds['max'], 3)} m)"
-        for each in tasks
+        f"{task.found.task}: {task.found.successes:,} successes, {task.found.near['max']:,} near and "
+        f"{task.found.failures - task.found.near['max']:,} far failures "
+        f"(threshold {number(task.found.thresholds['max'], 3)} m)"
+        for task in tasks
     )
     return (
         f"At most {EACH['success']} successes and {EACH['near']} failures of each kind are drawn, of tasks "

@@ -201,7 +201,7 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 3))
 
     def counted(families: Mapping[str, Sequence[Rate]]) -> str:
-        counts = [each.count for found in families.values() for each in found if each.count]
+        counts = [each.count for family in families.values() for each in family if each.count]
         return f"{min(counts, default=0):,} to {max(counts, default=0):,} perturbed episodes a label"
 
     said = "; ".join(

@@ -166,7 +166,7 @@ def _parts(make: Callable[..., Part | Iterable[Part]], *args: Any, **options: An
 
 def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
     found = Exhibit(label, title)
-    shown = [each for each in parts if not isinstance(each, Missing)]
+    shown = [part for part in parts if not isinstance(part, Missing)]
     named = [
         replace(each, name=f"{found.anchor}-{each.name}" if len(shown) > 1 else found.anchor)
         for each in shown
@@ -175,7 +175,7 @@ def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
         found,
         tables=tuple(each for each in named if isinstance(each, Table)),
         drawings=tuple(each for each in named if isinstance(each, Drawing)),
-        missing=tuple(each.missing for each in parts if isinstance(each, Missing)),
+        missing=tuple(part.missing for part in parts if isinstance(part, Missing)),
         titled=len(shown) > 1,
     )
 

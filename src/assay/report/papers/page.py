@@ -40,8 +40,8 @@ class PaperReport:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); an earlier report there is replaced."""
         page = prepare_folder(folder)
         for section in self.sections:
-            for each in section.exhibits:
-                write_files(folder, ".", each.drawings, each.tables)
+            for exhibit in section.exhibits:
+                write_files(folder, ".", exhibit.drawings, exhibit.tables)
         page.write_text(self.html(), encoding="utf-8")
         return page
 
@@ -72,9 +72,9 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
             runs.append(PaperRun(each, store.meta, data))
             about.append((each, _about(runs[-1])))
         sections = tuple(make(runs))
-        exhibits = [each for section in sections for each in section.exhibits]
-        if not any(each.tables or each.drawings for each in exhibits):
-            why = next((line for each in exhibits for line in each.missing), "there is no run")
+        exhibits = [exhibit for section in sections for exhibit in section.exhibits]
+        if not any(exhibit.tables or exhibit.drawings for exhibit in exhibits):
+            why = next((line for exhibit in exhibits for line in exhibit.missing), "there is no run")
             raise PaperError(f"none of the tables and figures of {name} can be made: {why}")
         return PaperReport(paper, tuple(about), sections, tuple(problems))
 

@@ -51,13 +51,13 @@ def _disturbance(task: str) -> Perturbation:
 
 def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
     """Whether there is something to solve."""
-    return all(each.plausible for each in perturbations)
+    return all(perturbation.plausible for perturbation in perturbations)
 
 
 @lru_cache(maxsize=4096)
 def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
     """The perturbations on which it hangs whether an episode can be solved."""
-    kept = [(each, each.certified_as()) for each in perturbations]
+    kept = [(perturbation, perturbation.certified_as()) for perturbation in perturbations]
     asked = [stands for each, stands in kept if stands is not None and stands is not each]
     # Last: the scene is changed with the task's own goal in mind.
     return (*(each for each, stands in kept if stands is each), *asked[-1:])
@@ -69,7 +69,11 @@ def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ..
 
     They hang neither on the seed nor on where things stand, but on the goal, the room and what there is.
     """
-    kept = (each for each in perturbations if each.sets_vocabulary or not each.decides)
+    kept = (
+        perturbation
+        for perturbation in perturbations
+        if perturbation.sets_vocabulary or not perturbation.decides
+    )
     try:
         task_of(EpisodeSpec(task, 0, pack, perturbations=tuple(kept)))
     except PerturbationError as error:

@@ -55,7 +55,7 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
         return Certificate(Verdict.NOTHING)
     if episode.truth and all(spans and spans[0][0] == 0 for spans in episode.truth.values()):
         return Certificate(Verdict.TRIVIAL)
-    missed = [each["event"] for each in episode.events if each["step"] is None]
+    missed = [event["event"] for event in episode.events if event["step"] is None]
     if episode.outcome is Outcome.SUCCESS and missed:
         return Certificate(Verdict.FAILED, why=f"it was done before this happened: {', '.join(missed)}")
     if episode.outcome is Outcome.SUCCESS:

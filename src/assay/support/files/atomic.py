@@ -73,7 +73,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
             raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
         needed = [whole] if exists else []
         if whole.is_file() or not exists:  # what replaces a file is first written beside it
-            needed.append(next(each for each in whole.parents if each.exists()))
+            needed.append(next(parent for parent in whole.parents if parent.exists()))
         for each in needed:
             if not os.access(each, os.W_OK) or not (each.is_dir() or each == whole):
                 raise FileError(f"{path} cannot be written: {each} is nothing that one may write to")

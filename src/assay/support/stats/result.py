@@ -21,7 +21,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The value as plain JSON types: numbers are finite, what could not be measured is null."""
-        told = (each.name for each in fields(self) if not each.metadata)  # type: ignore[arg-type]
+        told = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
         return {name: plain(getattr(self, name)) for name in told}
 
 

@@ -109,8 +109,8 @@ def _fraction(value: float) -> Fraction:
 def _all_signs(differences: np.ndarray) -> float:
     """Two-sided p, from every choice of signs."""
     sums = np.zeros(1)
-    for each in differences:
-        sums = np.concatenate([sums + each, sums - each])
+    for difference in differences:
+        sums = np.concatenate([sums + difference, sums - difference])
     observed = abs(differences.sum())
     return float((np.abs(sums) >= observed - 1e-9 * np.abs(differences).sum()).mean())
 

@@ -105,7 +105,7 @@ def classified(folder: Path) -> tuple[Entry, ...]:
         raise ReleaseError(f"{file}: is not JSON: {one_line(str(error))}") from None
     if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
         raise ReleaseError(f"{file}: must map suites to lists of tasks")
-    return tuple(_entry(suite, each, file) for suite, entries in content.items() for each in entries)
+    return tuple(_entry(suite, entry, file) for suite, entries in content.items() for entry in entries)
 
 
 def wordings(folder: Path) -> tuple[Wording, ...]:

@@ -67,7 +67,9 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
 def _category(part: str, categories: Iterable[str]) -> str | None:
     """The category that a noun phrase without an article names: by LIBERO's own name for it, else by its noun."""
     for names in (names_of, _nouns):
-        found = [each for each in categories if _says(part, names(each), qualified=names is _nouns)]
+        found = [
+            category for category in categories if _says(part, names(category), qualified=names is _nouns)
+        ]
         if len(found) == 1:
             return found[0]
         if found:

@@ -30,7 +30,7 @@ _PLACED_FIRST = re.compile(
     rf"(?P<thing>.+?) (?P<preposition>{_POSTURE}(?P<relation>{PREPOSITION}))(?: (?P<target>.+))?"
 )
 _PLACED_LAST = re.compile(
-    rf"(?P<thing>.+){''.join(f'(?<! {each})' for each in POSTURES)} "
+    rf"(?P<thing>.+){''.join(f'(?<! {posture})' for posture in POSTURES)} "
     rf"(?P<preposition>{_POSTURE}(?P<relation>{any_of(tuple(RESTING))}))"
     rf"(?: (?P<target>(?!the {SIDE}$)(?:the|its) .+|it|them)|(?<= inside))"
 )

@@ -40,7 +40,7 @@ def wordings(instructions: Sequence[str], ids: Sequence[str], per_cell: int) -> 
     if not all(ids):
         raise DemonstrationError("paraphrases need data sets of assay collect, which say what the task is")
     made = {
-        name: [each.text for each in paraphrases(tasks.load(name), per_cell, PARAPHRASES_SEED)]
+        name: [paraphrase.text for paraphrase in paraphrases(tasks.load(name), per_cell, PARAPHRASES_SEED)]
         for name in dict.fromkeys(ids)
     }
     return [[text, *made[name]] for text, name in zip(instructions, ids, strict=True)]

@@ -65,7 +65,9 @@ class VisuomotorPolicy:
 
         settings = self.description.settings
         cameras = () if self._blind else CAMERAS
-        images = (scaled(observation.image(each, self.description.size), settings.pixels) for each in cameras)
+        images = (
+            scaled(observation.image(camera, self.description.size), settings.pixels) for camera in cameras
+        )
         noise = (self._noise * self._rng.normal(size=(1, settings.chunk, 7))).astype(np.float32)
         seen = Seen(
             tuple(torch.from_numpy(image[None].copy()) for image in images),

@@ -41,10 +41,10 @@ class Examples:
     def __init__(self, frames: Frames, wordings: list[list[str]], settings: Settings) -> None:
         self.frames, self.settings = frames, settings
         self.states = proprioception(frames.states)
-        texts = list(dict.fromkeys(text for each in wordings for text in each))
+        texts = list(dict.fromkeys(text for wording in wordings for text in wording))
         place = {text: index for index, text in enumerate(texts)}
         self.vectors = np.stack([embedded(text) for text in texts])
-        self.wordings = [np.array([place[text] for text in each]) for each in wordings]
+        self.wordings = [np.array([place[text] for text in wording]) for wording in wordings]
         self.ends = np.searchsorted(frames.episodes, frames.episodes, side="right")
         held_out = frames.episodes % _HELD_OUT == _HELD_OUT - 1
         self.learnt, self.held_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
@@ -60,7 +60,7 @@ class Examples:
         blind = Input.IMAGES in self.settings.without
         images = [] if blind else [self.frames.images[camera][chosen] for camera in CAMERAS]
         return Seen(
-            tuple(torch.from_numpy(each) for each in images),
+            tuple(torch.from_numpy(image) for image in images),
             torch.from_numpy(states),
             torch.from_numpy(self.vectors[words]),
         )

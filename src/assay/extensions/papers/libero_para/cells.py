@@ -87,8 +87,8 @@ def success_of(cells: Iterable[ParaCell]) -> dict[Key, float]:
 
 def average(models: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
     """The mean over models of each cell that all of them have."""
-    shared = [key for key in models[0] if all(key in each for each in models)] if models else []
-    return {key: float(np.mean([each[key] for each in models])) for key in shared}
+    shared = [key for key in models[0] if all(key in model for model in models)] if models else []
+    return {key: float(np.mean([model[key] for model in models])) for key in shared}
 
 
 def action_means(cells: Mapping[Key, float]) -> dict[str, float]:
@@ -99,7 +99,7 @@ def action_means(cells: Mapping[Key, float]) -> dict[str, float]:
 def category_means(cells: Mapping[Key, float]) -> dict[str, float]:
     """The mean of the action types of each category."""
     types = action_means(cells)
-    known = {name: [types[each] for each in kinds if each in types] for name, kinds in CATEGORIES.items()}
+    known = {name: [types[kind] for kind in kinds if kind in types] for name, kinds in CATEGORIES.items()}
     return {name: float(np.mean(values)) for name, values in known.items() if values}
 
 

@@ -120,8 +120,8 @@ def weight_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
         for place, (name, sweep) in enumerate(found.items()):
             look = series(place)
-            x = [each.alpha for each in sweep.points]
-            left.plot(x, [each.pride for each in sweep.points], label=name, markersize=4, **look)
+            x = [point.alpha for point in sweep.points]
+            left.plot(x, [point.pride for point in sweep.points], label=name, markersize=4, **look)
         left.set_xlabel("weight of keywords against structure, alpha")
         left.set_ylabel("PRIDE")
         order = sorted(found, key=lambda name: -found[name].slope)
@@ -189,10 +189,12 @@ def action_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
     def paint(figure: Figure) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(11, 3), sharey=True)
-        bars(left, ACTIONS, list(types.values()), [COLOURS[kind.get(each, "")] for each in ACTIONS])
-        bars(right, list(CATEGORIES), list(categories.values()), [COLOURS[each] for each in CATEGORIES])
+        bars(left, ACTIONS, list(types.values()), [COLOURS[kind.get(action, "")] for action in ACTIONS])
+        bars(
+            right, list(CATEGORIES), list(categories.values()), [COLOURS[category] for category in CATEGORIES]
+        )
         left.set_ylabel("success")
-        handles: list[Artist] = [Patch(color=COLOURS[each], label=each) for each in CATEGORIES]
+        handles: list[Artist] = [Patch(color=COLOURS[category], label=category) for category in CATEGORIES]
         if len(found) > 1:
             handles += [
                 Line2D(

@@ -107,14 +107,14 @@ def _scored(run: PaperRun) -> pl.DataFrame:
         for task, thing, action, text, share in won.iter_rows()
     }
     wordings = [each for each in wordings_of(run) if each.s_k is not None and each.s_t is not None]
-    wordings = [each for each in wordings if (each.original, *each.key, each.text) in success]
+    wordings = [wording for wording in wordings if (wording.original, *wording.key, wording.text) in success]
     if not wordings:
         raise MeasureError("needs paraphrases with both similarities")
     try:
         require("bleu", "Table 10 needs sacrebleu")
         from assay.perturb.words.distance.baselines import baselines
 
-        others = baselines([(each.original, each.text) for each in wordings])
+        others = baselines([(wording.original, wording.text) for wording in wordings])
     except AssayError as error:
         raise MeasureError(str(error)) from None
     return pl.DataFrame(

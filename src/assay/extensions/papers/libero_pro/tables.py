@@ -72,7 +72,7 @@ def _rows(model: str, shares: Mapping[Cell, float], source: str | None) -> Itera
 
 
 def _mean(values: Iterator[float | None]) -> float | None:
-    known = [each for each in values if each is not None]
+    known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 

@@ -35,7 +35,7 @@ class Published:
 def published() -> Published:
     """What the authors published."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
-    labels = [label for known in FAMILIES.values() for label in known]
+    labels = [label for family in FAMILIES.values() for label in family]
 
     def table(name: str, columns: list[str]) -> dict[Row, Shares]:
         return {(model, DEFAULT_LIMIT): _shares(columns, row) for model, row in content[name].items()}

@@ -114,7 +114,7 @@ def _tables(
     """The paper's table, a row for each model and limit; and the same with intervals, a row for each cell."""
     found, missing = of_each(runs, cells)
     theirs = theirs or {}
-    heads = dict.fromkeys(name for each in (*theirs.values(), *found.values()) for name in each)
+    heads = dict.fromkeys(name for their in (*theirs.values(), *found.values()) for name in their)
     wide: list[tuple[Value, ...]] = []
     long: list[tuple[Value, ...]] = []
     for model, each in found.items():

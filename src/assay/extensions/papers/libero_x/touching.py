@@ -63,16 +63,16 @@ def _table(found: dict[str, tuple[Touching, ...]]) -> Table:
         tuple(
             (
                 name,
-                limit_name(each.factor),
-                each.count,
-                each.things,
-                each.astray,
-                each.interval,
-                each.recovered,
+                limit_name(limit.factor),
+                limit.count,
+                limit.things,
+                limit.astray,
+                limit.interval,
+                limit.recovered,
             )
             for name, limits in found.items()
-            for each in limits
-            if each.factor in LIMITS
+            for limit in limits
+            if limit.factor in LIMITS
         ),
         f"Another thing: one that the goal does not name. {REFERENCE_TIME} "
         "95 % Wilson intervals, widened for the correlation of episodes of one start or variant.",
@@ -80,15 +80,17 @@ def _table(found: dict[str, tuple[Touching, ...]]) -> Table:
 
 
 def _shares(found: dict[str, tuple[Touching, ...]]) -> Drawing:
-    factors, places = limit_places(each.factor for limits in found.values() for each in limits)
+    factors, places = limit_places(limit.factor for limits in found.values() for limit in limits)
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for number, (name, limits) in enumerate(found.items()):
             look = series(number)
-            x = np.array([places[each.factor] for each in limits]) + aside(number, len(found)) * len(factors)
-            axes.plot(x, [each.astray for each in limits], label=name, **look)
-            low, high = ([getattr(each.interval, end) for each in limits] for end in ("low", "high"))
+            x = np.array([places[limit.factor] for limit in limits]) + aside(number, len(found)) * len(
+                factors
+            )
+            axes.plot(x, [limit.astray for limit in limits], label=name, **look)
+            low, high = ([getattr(limit.interval, end) for limit in limits] for end in ("low", "high"))
             axes.vlines(x, low, high, color=look["color"], lw=1.1)
         axes.set_xticks(range(len(factors)), [limit_name(factor) for factor in factors])
         share_limits(axes)

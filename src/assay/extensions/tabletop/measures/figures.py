@@ -37,7 +37,7 @@ LEVELS = ("L1", "L2", "L3", "L4")
 
 def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """Success of each task at each level with nothing changed: with mistakes allowed, and without."""
-    shown = {(each.kind, each.level): each for each in measured.tasks if each.condition == CONTROL}
+    shown = {(task.kind, task.level): task for task in measured.tasks if task.condition == CONTROL}
     kinds = sorted({kind for kind, _ in shown}, key=lambda kind: int(kind[1:]))
     levels = [level for level in LEVELS if any(level == each for _, each in shown)]
     if not kinds:
@@ -155,7 +155,7 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
         run: {each.level: each.allowed for each in found.levels if each.condition == CONTROL}
         for run, found in runs.items()
     }
-    levels = [level for level in LEVELS if any(level in each for each in controls.values())]
+    levels = [level for level in LEVELS if any(level in control for control in controls.values())]
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()

@@ -186,9 +186,9 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
 def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
     """Each level against the first."""
     levels: dict[str, dict[str, TaskScore]] = {}
-    for each in tasks:
-        if each.condition == CONTROL and each.allowed.count:
-            levels.setdefault(each.level, {})[each.kind] = each
+    for task in tasks:
+        if task.condition == CONTROL and task.allowed.count:
+            levels.setdefault(task.level, {})[task.kind] = task
     first = levels.pop(FIRST, {})
     return tuple(_novelty(level, first, found) for level, found in sorted(levels.items()) if first)
 

@@ -133,8 +133,8 @@ def mean_of(found: Sequence[Rate]) -> MeanScore:
 def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
     """Every level under every condition; left out where no episode counts."""
     groups: dict[tuple[str, str], list[TaskScore]] = {}
-    for each in tasks:
-        groups.setdefault((each.condition, each.level), []).append(each)
+    for task in tasks:
+        groups.setdefault((task.condition, task.level), []).append(task)
     return tuple(
         LevelScore(
             condition=condition,

@@ -109,9 +109,11 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
 
 def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
     """Scores of the levels."""
-    for each in _controls(found.levels):
-        about = f"Success in controls of level {each.level}, mistakes allowed: the mean over its tasks."
-        yield KeyNumber.of(each.level, percent(each.allowed.score), each.allowed.interval, each.count, about)
+    for control in _controls(found.levels):
+        about = f"Success in controls of level {control.level}, mistakes allowed: the mean over its tasks."
+        yield KeyNumber.of(
+            control.level, percent(control.allowed.score), control.allowed.interval, control.count, about
+        )
 
 
 def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
@@ -152,7 +154,7 @@ def reading_table(found: Tabletop, report: RunReport) -> Table:
 def levels_table(found: Tabletop, report: RunReport) -> Table:
     """Success by condition and level; beside it that of acting at random, if a run of the report tells."""
     chance = report.random(TABLETOP)
-    random = {each.level: each.allowed for each in _controls(chance.levels)} if chance else {}
+    random = {control.level: control.allowed for control in _controls(chance.levels)} if chance else {}
     return Table(
         "table-levels",
         "Success by condition and level",
@@ -167,20 +169,20 @@ def levels_table(found: Tabletop, report: RunReport) -> Table:
         ),
         tuple(
             (
-                each.condition,
-                each.level,
-                each.tasks,
-                each.count,
-                each.errors,
-                each.control,
-                each.allowed.score,
-                each.allowed.interval,
-                each.flawless.score,
-                each.flawless.interval,
-                each.chance,
-                *((mean.score, mean.interval) if (mean := random.get(each.level)) else _nothing(chance)),
+                level.condition,
+                level.level,
+                level.tasks,
+                level.count,
+                level.errors,
+                level.control,
+                level.allowed.score,
+                level.allowed.interval,
+                level.flawless.score,
+                level.flawless.interval,
+                level.chance,
+                *((mean.score, mean.interval) if (mean := random.get(level.level)) else _nothing(chance)),
             )
-            for each in found.levels
+            for level in found.levels
         ),
         f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
     )
@@ -189,7 +191,11 @@ def levels_table(found: Tabletop, report: RunReport) -> Table:
 def tasks_table(found: Tabletop, report: RunReport) -> Table:
     """Success by condition, level and task; beside it that of acting at random."""
     chance = report.random(TABLETOP)
-    random = {(each.kind, each.level): each.allowed for each in _controls(chance.tasks)} if chance else {}
+    random = (
+        {(control.kind, control.level): control.allowed for control in _controls(chance.tasks)}
+        if chance
+        else {}
+    )
     return Table(
         "table-tasks",
         "Success by condition, level and task",
@@ -203,25 +209,25 @@ def tasks_table(found: Tabletop, report: RunReport) -> Table:
         ),
         tuple(
             (
-                each.condition,
-                each.level,
-                each.kind,
-                each.allowed.successes,
-                each.flawless.successes,
-                each.allowed.count,
-                each.allowed.errors,
-                each.allowed.rate,
-                each.allowed.interval,
-                each.flawless.rate,
-                each.flawless.interval,
-                each.chance,
+                task.condition,
+                task.level,
+                task.kind,
+                task.allowed.successes,
+                task.flawless.successes,
+                task.allowed.count,
+                task.allowed.errors,
+                task.allowed.rate,
+                task.allowed.interval,
+                task.flawless.rate,
+                task.flawless.interval,
+                task.chance,
                 *(
                     (rate.rate, rate.interval)
-                    if (rate := random.get((each.kind, each.level)))
+                    if (rate := random.get((task.kind, task.level)))
                     else _nothing(chance)
                 ),
             )
-            for each in found.tasks
+            for task in found.tasks
         ),
         f"95 % Wilson intervals; errors are excluded. {CHANCE}",
     )

@@ -209,7 +209,7 @@ class Dataset:
     @property
     def episodes(self) -> dict[str, int]:
         """How many there are of each task."""
-        return dict(Counter(task for task, _ in {(each.task, each.seed) for each in self.examples}))
+        return dict(Counter(task for task, _ in {(example.task, example.seed) for example in self.examples}))
 
 
 def read_dataset(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:

@@ -70,7 +70,7 @@ class PictureEncoder(nn.Module):
         points = boxes[:, None, :2]
         if self.form is TokenForm.OBJECTS:
             crops = self.fine(crops)
-            rows, columns = (each[which] for each in self._points(crops))
+            rows, columns = (point[which] for point in self._points(crops))
             points = torch.cat([points, _in_picture(rows, columns, boxes)], dim=1)
         order = self.view(torch.from_numpy(sight.views)) + self.place(torch.from_numpy(sight.places))
         where, extent = self.where(waves(points).flatten(1)), self.extent(4 * boxes[:, 2:])

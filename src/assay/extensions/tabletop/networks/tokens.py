@@ -106,10 +106,10 @@ def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
 def join_tokens(sights: Sequence[ViewTokens]) -> ViewTokens:
     """The tokens of several, one after the other."""
     return ViewTokens(
-        np.concatenate([each.crops for each in sights]),
-        np.concatenate([each.boxes for each in sights]),
-        np.concatenate([each.views for each in sights]),
-        np.concatenate([each.places for each in sights]),
+        np.concatenate([sight.crops for sight in sights]),
+        np.concatenate([sight.boxes for sight in sights]),
+        np.concatenate([sight.views for sight in sights]),
+        np.concatenate([sight.places for sight in sights]),
         sights[0].form,
     )
 

@@ -54,8 +54,8 @@ def train(
     rng = stream("tabletop", "training", seed)
     network = PromptNetwork(dataset.vocabulary.size, cross=cross, form=dataset.form).train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
-    learnt = [each for each in dataset.examples if each.seed % _HELD_OUT]
-    held_out = [each for each in dataset.examples if not each.seed % _HELD_OUT]
+    learnt = [example for example in dataset.examples if example.seed % _HELD_OUT]
+    held_out = [example for example in dataset.examples if not example.seed % _HELD_OUT]
     begun, progress = time.monotonic(), BEGUN
     batches = _batches(learnt, schedule.batch, rng)
     while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
@@ -126,12 +126,12 @@ def score_held_out(
 
 def _batch(examples: Sequence[Example], vocabulary: PromptVocabulary) -> tuple[Batch, np.ndarray]:
     batch = make_batch(
-        [each.prompt for each in examples],
-        [each.history for each in examples],
-        [each.tool for each in examples],
+        [example.prompt for example in examples],
+        [example.history for example in examples],
+        [example.tool for example in examples],
         vocabulary,
     )
-    return batch, np.array([each.bins for each in examples])
+    return batch, np.array([example.bins for example in examples])
 
 
 class NetworkDescription(BaseModel):
@@ -185,7 +185,7 @@ def train_and_save(
     network, steps, held_out = train(
         dataset, schedule, cross=model.cross, seed=seed, permute=permute, watch=watch
     )
-    seeds = [each.seed for each in dataset.examples]
+    seeds = [example.seed for example in dataset.examples]
     description = NetworkDescription(
         model=model.name,
         vocabulary=dataset.vocabulary.known,

@@ -113,7 +113,7 @@ class Planner:
     def _match(self, slot: int, but: list[SeenObject] | None = None) -> SeenObject:
         """The thing that a slot shows or names."""
         reference = self._slots[slot]
-        left = [each for each in self._things if not any(each is other for other in but or [])]
+        left = [thing for thing in self._things if not any(thing is other for other in but or [])]
         return min(left, key=lambda each: _mismatch(reference, each))
 
     def _put(self, request: PromptRequest) -> list[CarryStep]:
@@ -133,7 +133,7 @@ class Planner:
         piece, base = (self._slots[slot] for slot in request.things)
         alike = sorted(self._things, key=lambda each: _mismatch(piece, each))[:2]
         chosen = max(alike, key=lambda each: np.sign(wanted) * (each.tall if by_height else each.light))
-        rest = [each for each in self._things if not any(each is other for other in alike)]
+        rest = [thing for thing in self._things if not any(thing is other for other in alike)]
         return [self._into(chosen, min(rest, key=lambda each: _mismatch(base, each)))]
 
     def _find(self, request: PromptRequest) -> list[CarryStep]:
@@ -168,9 +168,9 @@ class Planner:
         pairs = [(self._shown(before), self._shown(after)) for before, after in request.pairs]
         turn = turn_between(pairs)
         (wanted,) = request.looks
-        targets = [each for each in self._things if may_have_texture(each, wanted)]
+        targets = [thing for thing in self._things if may_have_texture(thing, wanted)]
         targets = targets or [min(self._things, key=lambda each: texture_difference(each, wanted))]
-        return [CarryStep(each, each.centre, each.centre, turn) for each in targets]
+        return [CarryStep(target, target.centre, target.centre, turn) for target in targets]
 
     def _motion(self, request: PromptRequest) -> list[CarryStep]:
         thing = self._match(request.things[0])
@@ -192,11 +192,11 @@ class Planner:
         for frame in frames[1:]:
             assert isinstance(frame, PromptImage)
             moves = []
-            for each in frame.things:
+            for thing in frame.things:
                 known = min(
-                    range(len(row)), key=lambda index: histogram_difference(row[index].colours, each.colours)
+                    range(len(row)), key=lambda index: histogram_difference(row[index].colours, thing.colours)
                 )
-                moves.append((float(np.linalg.norm(each.centre - where[known])), known, each.centre))
+                moves.append((float(np.linalg.norm(thing.centre - where[known])), known, thing.centre))
             _, moved, goal = max(moves, key=lambda move: move[0])
             steps.append(CarryStep(row[moved], where[moved], goal))
             where[moved] = goal
@@ -204,17 +204,17 @@ class Planner:
 
     def _texture(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
-        rest = [each for each in self._things if each is not base and not holds(each.shape()[0])]
+        rest = [thing for thing in self._things if thing is not base and not holds(thing.shape()[0])]
         reference = self._slots[request.things[0]]
         known = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
         assert known is not None
         targets = [each for each in rest if may_have_texture(each, known)]
-        return [self._into(each, base) for each in targets]
+        return [self._into(target, base) for target in targets]
 
     def _profile(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
         profile = SOLIDS[base.shape()[0]].profile
-        rest = [each for each in self._things if each is not base]
+        rest = [thing for thing in self._things if thing is not base]
         return [self._into(each, base) for each in rest if SOLIDS[each.shape()[0]].profile == profile]
 
     def _neighbour(self, request: PromptRequest) -> list[CarryStep]:
@@ -222,20 +222,20 @@ class Planner:
         base = self._match(request.things[1], [dragged])
         way = np.array(_WAYS[request.way])
         beside = []
-        for each in self._things:
-            if each is dragged or each is base:
+        for thing in self._things:
+            if thing is dragged or thing is base:
                 continue
-            away = each.middle - dragged.middle
+            away = thing.middle - dragged.middle
             along, aside = float(away @ way), abs(float(away @ way[::-1]))
             if along > 0.03 and aside < _ASIDE:
-                beside.append((along, each))
+                beside.append((along, thing))
         if not beside:
             return []
         return [self._into(dragged, base), self._into(min(beside, key=lambda each: each[0])[1], base)]
 
     def _round(self, request: PromptRequest) -> list[CarryStep]:
         dragged = self._match(request.things[0])
-        rest = [each for each in self._things if each is not dragged]
+        rest = [thing for thing in self._things if thing is not dragged]
         home = min(rest, key=lambda each: float(np.linalg.norm(each.middle - dragged.centre)))
         first = self._match(request.things[1], [dragged, home])
         second = self._match(request.things[2], [dragged, home, first])

@@ -96,7 +96,8 @@ class PromptReader:
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Read the prompt."""
         segments = [
-            each if isinstance(each, str) else PromptImage(render_picture(each)) for each in prompt.segments
+            segment if isinstance(segment, str) else PromptImage(render_picture(segment))
+            for segment in prompt.segments
         ]
         self._told: MarkedPrompt = mark_prompt(segments, scene=_is_scene)
         scenes = frozenset(i for i, each in enumerate(self._told.slots) if _is_scene(each))
@@ -145,8 +146,8 @@ class PromptReader:
         return idle()
 
     def _sweep(self, request: PromptRequest, things: list[SeenObject], step: int) -> np.ndarray:
-        blocks = [each for each in things if is_small(each)]
-        marks = [each for each in things if not is_small(each)]
+        blocks = [thing for thing in things if is_small(thing)]
+        marks = [thing for thing in things if not is_small(thing)]
         if not blocks or len(marks) < 2:
             return idle()
         rectangle, line = sorted(marks, key=lambda each: each.box[0] - each.box[2])[:2]

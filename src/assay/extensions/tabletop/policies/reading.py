@@ -183,7 +183,7 @@ def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptR
     if not re.search(r"\bput|\bplace|\bdrop|\bdeposit|\bset\b|\blay\b|\bmove|\bbring|\bcarry|\btake|\btransfer|belongs|"
                      r"ends? up|^make ", command):  # fmt: skip
         return None
-    lessons = [each for each in sentences[:-1] if re.search(r"\bthan\b|\bcompared\b", each)]
+    lessons = [sentence for sentence in sentences[:-1] if re.search(r"\bthan\b|\bcompared\b", sentence)]
     compared = given.numbers(" ".join(lessons))
     if len(compared) % 2:
         return None
@@ -196,7 +196,9 @@ def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptR
             pairs = tuple((more, less) for less, more in pairs)
     said = given.numbers(command)
     if len(said) < 2:
-        said = _resolve_nouns(" ".join(each for each in sentences[:-1] if each not in lessons), command)
+        said = _resolve_nouns(
+            " ".join(sentence for sentence in sentences[:-1] if sentence not in lessons), command
+        )
     if len(said) != 2 or (not lessons and len(objects) != 2):
         return None
     ordered = said[::-1] if _REVERSED.search(command) else said
@@ -212,9 +214,9 @@ def _resolve_nouns(definitions: str, command: str) -> list[int]:
         if _SLOT.match(each) or (each in words and each not in _SMALL)
     ]
     parts = [each for index, each in enumerate(parts) if index == 0 or each != parts[index - 1]]
-    nouns = [each for each in parts if not _SLOT.match(each)]
-    slots = [int(found[1]) for each in parts if (found := _SLOT.match(each))]
+    nouns = [part for part in parts if not _SLOT.match(part)]
+    slots = [int(found[1]) for part in parts if (found := _SLOT.match(part))]
     if len(nouns) != 2 or len(slots) != 2:
         return []
     meant = dict(zip(nouns, slots, strict=True))
-    return [meant[each] for each in words if each in meant]
+    return [meant[word] for word in words if word in meant]

@@ -83,7 +83,7 @@ class Prompt(Instruction):
         """Another text, with the pictures it shows and no others. Raises TaskError if it shows new ones."""
         used = PLACEHOLDER.findall(text)
         worded = replace(self, text=text)
-        return replace(worded, pictures=tuple(each for each in self.pictures if each[0] in used))
+        return replace(worded, pictures=tuple(picture for picture in self.pictures if picture[0] in used))
 
     @property
     def segments(self) -> tuple[str | Picture, ...]:

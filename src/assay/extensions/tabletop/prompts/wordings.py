@@ -198,13 +198,14 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "<shift> <things> until the table <matches> {scene}; as soon as it does, <restore>.",
         ),
         "T6": tuple(
-            f"<compared> {each}" for each in _placing_templates("the <wanted> {dragged_obj}", "<a>{base_obj}")
+            f"<compared> {placing}"
+            for placing in _placing_templates("the <wanted> {dragged_obj}", "<a>{base_obj}")
         ),
-        "T7": tuple(f"<defined> {each}" for each in _placing_templates("the <piece>", "the <base>")),
+        "T7": tuple(f"<defined> {placing}" for placing in _placing_templates("the <piece>", "the <base>")),
         "T8": tuple(
-            f"{lesson} {each}"
+            f"{lesson} {placing}"
             for lesson in ("<defined> <compared>", "<compared> <defined>")
-            for each in _placing_templates("the <wanted> <piece>", "the <base>")
+            for placing in _placing_templates("the <wanted> <piece>", "the <base>")
         ),
         "T9": tuple(
             f"<twisting> {each}"

@@ -146,7 +146,9 @@ def t9(draw: Draw) -> Drawn:
             (f"after_{number}", scene_picture(shown.at(x, y, shown.yaw - turn))),
         ]
     text = original("T9", look=look)
-    puts = tuple(Put(each.name, each.x, each.y, each.yaw - turn, 0.05, turned=True) for each in targets)
+    puts = tuple(
+        Put(target.name, target.x, target.y, target.yaw - turn, 0.05, turned=True) for target in targets
+    )
     return TableScene(tuple(draw.items)), Prompt(text, tuple(pictures)), PutGoal((puts,), names_of(others))
 
 
@@ -191,7 +193,7 @@ def t11(draw: Draw) -> Drawn:
         draw.put(TableItem(f"dragged_obj_{i + 1}", shape, look, *slots[i]))
         for i, look in enumerate(draw.some(draw.pools.any_look, count))
     ]
-    shapes = [each for each in draw.pools.pieces if each != shape] or list(draw.pools.pieces)
+    shapes = [piece for piece in draw.pools.pieces if piece != shape] or list(draw.pools.pieces)
     others = draw.others(3 if draw.distracting else 1, shapes, draw.pools.any_look, clear=0.125)
     piles = [[item] for item in row]
     frames, stages = [_draw_piles(piles, slots)], []

@@ -153,7 +153,7 @@ def t14(draw: Draw) -> Drawn:
         draw.place(f"dragged_obj_{number}", draw.one(draw.pools.pieces), look, clear=0.13)
         for number in (1, 2)
     ]
-    looks = [each for each in TEXTURES if each != look]
+    looks = [texture for texture in TEXTURES if texture != look]
     others = draw.others(5 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.14)
     return _gather(draw, base, targets, others, original("T14"))
 
@@ -186,7 +186,7 @@ def _gather(
     draw: Draw, base: TableItem, targets: list[TableItem], others: list[TableItem], text: str
 ) -> Drawn:
     within = 0.0875 if base.shape == "bowl" else 0.125
-    goal = PutGoal((tuple(put_into(each, base, within=within) for each in targets),), names_of(others))
+    goal = PutGoal((tuple(put_into(target, base, within=within) for target in targets),), names_of(others))
     return TableScene(tuple(draw.items)), Prompt(text, (("base_obj", portrait(base)),)), goal
 
 

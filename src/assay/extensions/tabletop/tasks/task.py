@@ -65,8 +65,8 @@ class Draw:
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
         """The item at a random place away from others. Raises PlacementError if there is none."""
         radius = solid(item.shape, item.size).radius
-        places = np.array([(each.x, each.y) for each in others]).reshape(-1, 2)
-        gaps = np.array([max(each.radius + radius + _GAP, clear) for each in others])
+        places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
+        gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])
         for _ in range(_TRIES):
             x = float(self.rng.uniform(X_LOW + radius, X_HIGH - radius))
             y = float(self.rng.uniform(Y_LOW + radius, Y_HIGH - radius))

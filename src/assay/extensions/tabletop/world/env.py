@@ -174,13 +174,13 @@ class TableEnv:
         views = [Image.fromarray(observation.image(camera)) for camera in VIEWS]
         parts = [
             draw_prompt(self.task.prompt, FRAME_WIDTH),
-            *(each.resize((FRAME_WIDTH, FRAME_WIDTH * each.height // each.width)) for each in views),
+            *(view.resize((FRAME_WIDTH, FRAME_WIDTH * view.height // view.width)) for view in views),
         ]
-        frame = Image.new("RGB", (FRAME_WIDTH, sum(each.height + FRAME_MARGIN for each in parts)), PAPER)
+        frame = Image.new("RGB", (FRAME_WIDTH, sum(part.height + FRAME_MARGIN for part in parts)), PAPER)
         top = 0
-        for each in parts:
-            frame.paste(each, (0, top))
-            top += each.height + FRAME_MARGIN
+        for part in parts:
+            frame.paste(part, (0, top))
+            top += part.height + FRAME_MARGIN
         return np.asarray(frame)
 
     def close(self) -> None:

@@ -168,7 +168,7 @@ class GoalProgress:
 
     def _overlaps(self, poses: np.ndarray, index: int, rectangle: Rectangle) -> bool:
         """Whether any of an item's parts lies over a rectangle at any of the poses (..., 3)."""
-        return any(bool(_overlap(each, rectangle).any()) for each in self._outlines(poses, index))
+        return any(bool(_overlap(outline, rectangle).any()) for outline in self._outlines(poses, index))
 
     def _outlines(self, poses: np.ndarray, index: int) -> list[np.ndarray]:
         """The convex parts of an item's outline at poses (..., 3): (..., n, 2) each."""

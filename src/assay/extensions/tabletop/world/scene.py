@@ -180,7 +180,7 @@ def _prism(outline: np.ndarray, high: float, low: float = 0.0) -> ConvexPiece:
 def _extrude(outlines: list[np.ndarray], size: tuple[float, float, float]) -> tuple[ConvexPiece, ...]:
     points = np.vstack(outlines)
     low, high = points.min(axis=0), points.max(axis=0)
-    fitted = [(each - (low + high) / 2) / (high - low) * size[:2] for each in outlines]
+    fitted = [(outline - (low + high) / 2) / (high - low) * size[:2] for outline in outlines]
     return tuple(_prism(each, size[2]) for each in fitted)
 
 
@@ -204,12 +204,12 @@ def _pallet() -> tuple[ConvexPiece, ...]:
 
 
 def _open_box() -> tuple[ConvexPiece, ...]:
-    walls = [_prism(each, 0.045) for each in _bars(0.16, 0.16, 0.006)]
+    walls = [_prism(bar, 0.045) for bar in _bars(0.16, 0.16, 0.006)]
     return (_prism(_box(0, 0, 0.16, 0.16), 0.003), *walls)
 
 
 def _marking(outlines: list[np.ndarray]) -> Solid:
-    return Solid(tuple(_prism(each, 0.0015) for each in outlines), flat=True)
+    return Solid(tuple(_prism(outline, 0.0015) for outline in outlines), flat=True)
 
 
 def _container(pieces: tuple[ConvexPiece, ...], profile: Profile, *, flat: bool = False) -> Solid:

@@ -101,7 +101,7 @@ class Parser:
         self._several = Matcher(self._pipeline.vocab)
         for rule in cast(AttributeRuler, self._rules[0]).patterns:
             patterns = cast(list[list[dict[str, Any]]], rule["patterns"])
-            self._several.add("several", [each for each in patterns if len(each) > 1])
+            self._several.add("several", [pattern for pattern in patterns if len(pattern) > 1])
         self._facts: dict[tuple[int, ...], _Fact] = {}
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
@@ -126,11 +126,11 @@ class Parser:
         if self._several(document):
             return self._apply_rules(document)
         tokens = [tuple(each) for each in document.to_array(["ORTH", "TAG", "DEP"]).tolist()]
-        if not all(each in self._facts for each in tokens):
+        if not all(token in self._facts for token in tokens):
             if len(self._facts) > MOST_FACTS:
                 self._facts.clear()
             self._facts |= zip(tokens, self._apply_rules(document), strict=True)
-        return [self._facts[each] for each in tokens]
+        return [self._facts[token] for token in tokens]
 
     def _apply_rules(self, document: Doc) -> list[_Fact]:
         for rule in self._rules:

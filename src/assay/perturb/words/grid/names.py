@@ -141,7 +141,7 @@ def naming(
     mentioned = {each.noun.name for each in meaning.mentions}
     others = {each.original for each in meaning.mentions} - {form}
     listed = _listed(noun, mention.form)
-    mine = [each for each in names if noun.name in each.nouns and each.name not in others]
+    mine = [name for name in names if noun.name in name.nouns and name.name not in others]
     kept = [each for each in mine if each.name.endswith(form) and each.name not in listed]
     before = {word for each in originally if each.name == form for word in each.between}
     elsewhere = {word for each in originally if each.name in others for word in each.between} - before

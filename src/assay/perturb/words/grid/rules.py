@@ -63,20 +63,20 @@ def _scene_flaws(names: list[FoundName], forms: set[str], meaning: Meaning) -> I
     """Names that could be taken for another thing of the scene."""
     mentioned = {mention.noun.name for mention in meaning.mentions}
     things = {noun.name: set(noun.things) for noun in meaning.nouns}
-    for each in names:
-        if each.name in forms:
+    for name in names:
+        if name.name in forms:
             continue
         # Two names of one thing ("cream cheese" and "cream cheese box") are no confusion.
-        here = [noun for noun in each.nouns if noun in mentioned]
+        here = [noun for noun in name.nouns if noun in mentioned]
         others = [
             noun
-            for noun in sorted(each.nouns)
+            for noun in sorted(name.nouns)
             if not any(noun == own or things[noun] & things[own] for own in here)
         ]
         if (here and others) or (len(here) > 1 and not set.intersection(*(things[noun] for noun in here))):
-            yield "scene", f"'{each.name}' could be the {' or the '.join(sorted({*here, *others}))}"
+            yield "scene", f"'{name.name}' could be the {' or the '.join(sorted({*here, *others}))}"
         elif others and not any(things[noun] & things[own] for noun in others for own in mentioned):
-            yield "scene", f"'{each.name}' is the {others[0]}, which the original does not name"
+            yield "scene", f"'{name.name}' is the {others[0]}, which the original does not name"
 
 
 def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator[Flaw]:
@@ -88,12 +88,12 @@ def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator
                 if word not in words and word not in _SMALL:
                     yield "reference", f"'{word}' is gone, which says which thing is meant"
     plural = {mention.noun.name: mention.plural for mention in meaning.mentions}
-    for each in names:
-        numbers = [plural[noun] for noun in each.nouns if noun in plural]
-        if numbers and each.plural not in numbers:
+    for name in names:
+        numbers = [plural[noun] for noun in name.nouns if noun in plural]
+        if numbers and name.plural not in numbers:
             yield (
                 "number",
-                f"'{each.name}' is {'plural' if each.plural else 'singular'}, and the original is not",
+                f"'{name.name}' is {'plural' if name.plural else 'singular'}, and the original is not",
             )
 
 

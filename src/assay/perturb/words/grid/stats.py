@@ -132,7 +132,7 @@ def grid_stats(wordings: Iterable[Wording]) -> GridStats:
 
 def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
     """What the original instructions of tasks (libero_goal's, if not said) call each thing, in order of mention."""
-    wanted = {plain(each) for each in originals}
+    wanted = {plain(original) for original in originals}
     found: dict[str, dict[str, list[str]]] = {}
     for task in tasks.suite(SUITE) if among is None else among:
         if plain(task.instruction.text) in wanted:
@@ -144,7 +144,11 @@ def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -
 
 
 def _cell(wordings: Sequence[Wording]) -> CellStats:
-    scored = [(each.s_k, each.s_t) for each in wordings if each.s_k is not None and each.s_t is not None]
+    scored = [
+        (wording.s_k, wording.s_t)
+        for wording in wordings
+        if wording.s_k is not None and wording.s_t is not None
+    ]
     if not scored:
         return CellStats(len(wordings), 0, None, None, None)
     # A published similarity may be above 1 by rounding.

@@ -64,15 +64,15 @@ def write(
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow((*COLUMNS, *more))
-        for each in paraphrases:
+        for paraphrase in paraphrases:
             writer.writerow(
                 (
-                    each.task.id,
-                    each.cell.object_type,
-                    each.cell.action_type,
-                    each.task.instruction.text,
-                    each.text,
-                    *(value(each) for value in more.values()),
+                    paraphrase.task.id,
+                    paraphrase.cell.object_type,
+                    paraphrase.cell.action_type,
+                    paraphrase.task.instruction.text,
+                    paraphrase.text,
+                    *(value(paraphrase) for value in more.values()),
                 )
             )
 
@@ -95,17 +95,17 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
     """
     originals = {plain(row.original) for row in table if not row.task}
     suites = {name: _by_instruction(tasks.suite(name)) for name in tasks.suites()}
-    of_all = next((known for known in suites.values() if originals <= known.keys()), None)
+    of_all = next((suite for suite in suites.values() if originals <= suite.keys()), None)
     places = (of_all,) if of_all is not None else (_by_instruction(tasks.resolve("all")), suites["libero_90"])
 
     def home(row: Row) -> str:
         if row.task:
             return row.task
         original = plain(row.original)
-        found = next((known[original] for known in places if original in known), [])
+        found = next((place[original] for place in places if original in place), [])
         return found[0] if len(found) == 1 else ""
 
-    told = {id: text for known in suites.values() for text, ids in known.items() for id in ids}
+    told = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
 
     def completed(row: Row) -> Row:
         task = home(row)

@@ -53,9 +53,9 @@ class Alternative:
 def alternatives(task: Task) -> tuple[Alternative, ...]:
     """What else could be asked for in a task's scene, known goals first, no goal twice."""
     found: dict[frozenset[Atom], Alternative] = {}
-    for each in (*_known_goals(task), *_derived_goals(task)):
-        if _is_another(each.goal, task):
-            found.setdefault(frozenset(each.goal.atoms), each)
+    for known_goal in (*_known_goals(task), *_derived_goals(task)):
+        if _is_another(known_goal.goal, task):
+            found.setdefault(frozenset(known_goal.goal.atoms), known_goal)
     return tuple(found.values())
 
 
@@ -66,9 +66,9 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     there is none either, two things for one place.
     """
     others = (
-        replace(task, goal=each.goal, instruction=Instruction(each.text))
-        for each in alternatives(task)
-        if each.known_from is not None
+        replace(task, goal=alternative.goal, instruction=Instruction(alternative.text))
+        for alternative in alternatives(task)
+        if alternative.known_from is not None
     )
     sources = (
         _like(task),
@@ -88,9 +88,13 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
 
 def _like(task: Task) -> Iterator[Alternative]:
     """Goals like a task's own, also for what is told by where it stands."""
-    for each in (*_derived_goals(task), *_instead_of_what_is_located(task), *_located_elsewhere(task)):
-        if len(each.goal.atoms) <= len(task.goal.atoms):
-            yield each
+    for derived_goal in (
+        *_derived_goals(task),
+        *_instead_of_what_is_located(task),
+        *_located_elsewhere(task),
+    ):
+        if len(derived_goal.goal.atoms) <= len(task.goal.atoms):
+            yield derived_goal
 
 
 def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
@@ -98,7 +102,7 @@ def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
     step, name = _located_step(task)
     if step is None:
         return
-    named = {_owner(task.scene, each) for atom in task.goal.atoms for each in atom.arguments}
+    named = {_owner(task.scene, argument) for atom in task.goal.atoms for argument in atom.arguments}
     for other in task.scene.objects:
         apart = other.name not in named and other.category not in _LEFT
         if apart and _is_alone(task.scene, other) and not _is_occupied(other.name, task.scene):
@@ -112,7 +116,7 @@ def _located_elsewhere(task: Task) -> Iterator[Alternative]:
     if step is None:
         return
     for region in task.scene.regions:
-        owner = next((each for each in task.scene.fixtures if each.name == region.target), None)
+        owner = next((fixture for fixture in task.scene.fixtures if fixture.name == region.target), None)
         relation = {"cook_region": "on", "top_side": "on top of"}.get(region.name)
         if owner is None or relation is None or _is_occupied(region.full_name, task.scene):
             continue
@@ -134,13 +138,11 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
-    container = next(each for each in task.scene.entities if each.name == _owner(task.scene, place))
+    container = next(entity for entity in task.scene.entities if entity.name == _owner(task.scene, place))
     free = [
-        each
-        for each in task.scene.objects
-        if each.name not in (own, container.name)
-        and each.category not in _LEFT
-        and _is_alone(task.scene, each)
+        obj
+        for obj in task.scene.objects
+        if obj.name not in (own, container.name) and obj.category not in _LEFT and _is_alone(task.scene, obj)
     ]
     for one, other in combinations(free, 2):
         first, second, last = (names_of(each.category)[0] for each in (one, other, container))

@@ -37,14 +37,14 @@ def variants(text: str) -> tuple[str, ...]:
     steps = read_steps(text)
     options = [_options(step, alone=len(steps) == 1) for step in steps]
     count = max(map(len, options))
-    found = [write_steps([each[index % len(each)] for each in options]) for index in range(count)]
+    found = [write_steps([option[index % len(option)] for option in options]) for index in range(count)]
     owned = [replace(step, thing=_with_owner(step.thing), target=_with_owner(step.target)) for step in steps]
     found.append(write_steps(owned))
     if len(steps) > 1:
         found.append(write_steps([_with_synonym(step) for step in steps], joint=" and then "))
     if len(steps) == 2 and depends(steps[1], steps[0]):
         found.append(last_step_first(_with_synonym(steps[1]), steps[0]))
-    return tuple(each for each in dict.fromkeys(found) if each != write_steps(steps))
+    return tuple(name for name in dict.fromkeys(found) if name != write_steps(steps))
 
 
 def _options(step: Step, *, alone: bool) -> list[Step]:
@@ -75,7 +75,7 @@ def _options(step: Step, *, alone: bool) -> list[Step]:
         case _ if step.verb.particle:
             return [*others, *(replace(each, late=True) for each in (step, *others))]
         case _:
-            return [*others, *(replace(each, late=True) for each in others if each.verb.particle)]
+            return [*others, *(replace(other, late=True) for other in others if other.verb.particle)]
 
 
 def _with_synonym(step: Step) -> Step:

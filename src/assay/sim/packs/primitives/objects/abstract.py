@@ -40,7 +40,7 @@ def build_sphere(category: str) -> Element:
         reach = math.sqrt(1.0 - min(abs(low), abs(high)) ** 2) if low * high > 0 else 1.0
         thing.octagon(HALF * reach, (HALF * low, HALF * high))
     angles = [math.pi * step / 12 for step in range(13)]
-    return _painted(thing, turned([(HALF * math.sin(each), -HALF * math.cos(each)) for each in angles]))
+    return _painted(thing, turned([(HALF * math.sin(angle), -HALF * math.cos(angle)) for angle in angles]))
 
 
 def build_pyramid(category: str) -> Element:
