@@ -16,7 +16,7 @@ from assay.extensions.learn.visuomotor.choices import Input
 from assay.extensions.learn.visuomotor.frames import CAMERAS
 from assay.extensions.learn.visuomotor.heads import ACTION, HEADS
 from assay.extensions.learn.visuomotor.settings import Settings
-from assay.perturb.words.distance import embedding
+from assay.perturb.words.distance import encoder
 
 CHANNELS = (16, 32, 32)
 SAID = 64
@@ -83,7 +83,7 @@ class Network(nn.Module):
         self.settings = settings
         eyes = () if Input.IMAGES in settings.without else CAMERAS
         self.eyes = nn.ModuleList(Eye() for _ in eyes)
-        self.said = nn.Sequential(nn.Linear(embedding.WIDTH, SAID), nn.GELU(), nn.Linear(SAID, SAID))
+        self.said = nn.Sequential(nn.Linear(encoder.WIDTH, SAID), nn.GELU(), nn.Linear(SAID, SAID))
         self.felt = nn.Sequential(nn.Linear(proprioception.WIDTH, SAID), nn.GELU())
         self.joined = nn.Linear(2 * SAID + 3 * CHANNELS[-1] * len(eyes), settings.width)
         self.trunk = nn.Sequential(Block(settings.width), Block(settings.width), nn.LayerNorm(settings.width))
