@@ -329,7 +329,7 @@ def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
 def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
     """The demonstrator's time for an unchanged episode, control steps. Raises SpecError where it does not solve it."""
     from assay.episodes.rollout import rollout
-    from assay.episodes.world import world_of
+    from assay.episodes.world import world_of, world_policies
 
     world = world_of(control.task)
     name = world.traits.demonstrator
@@ -337,7 +337,7 @@ def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
         raise SpecError(f"{control.task}: its world has no demonstrator, and so no share of its time")
     env = world.open(states)
     try:
-        done = rollout(env, imported(world.policies[name])(), control)
+        done = rollout(env, imported(world_policies(world.traits.name)[name])(), control)
     finally:
         env.close()
     if done.outcome is not Outcome.SUCCESS:

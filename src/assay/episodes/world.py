@@ -18,7 +18,7 @@ from assay.episodes.episode import Intervals, Position, Trajectory
 from assay.episodes.instruction import Instruction
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import WorldError
-from assay.support.plugins import PYTHON, Registry
+from assay.support.plugins import PYTHON, Registry, provided
 
 
 class Task(Protocol):
@@ -263,6 +263,25 @@ def world_name(task: str) -> str:
     if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(FILES):
         return LIBERO  # without a look at plugins, whose import may take long
     return name if name in WORLDS else LIBERO
+
+
+def world_policies(world: str) -> dict[str, str]:
+    """Policies that act in a world: name -> ``module:object``. The world's own, then those that are provided for it."""
+    return {**WORLDS[world].policies, **_provided_for(world, "policy")}
+
+
+def world_servers(world: str) -> dict[str, str]:
+    """Kinds of policy server that act in a world: scheme of the address -> ``module:class`` of the client."""
+    return {**WORLDS[world].servers, **_provided_for(world, "policy server")}
+
+
+def _provided_for(world: str, kind: str) -> dict[str, str]:
+    prefix = f"{world}/"
+    return {
+        name.removeprefix(prefix): address
+        for name, address in provided(kind).items()
+        if name.startswith(prefix)
+    }
 
 
 def load_world(address: str) -> World:

@@ -57,37 +57,8 @@ class LiberoWorld:
     cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ
     step_seconds = 1 / CONTROL_HZ
-    policies: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "oracle": "assay.policies.oracle.policy:Oracle",
-            "replay": "assay.policies.calibration.replay:Replay",
-            "blind": "assay.policies.calibration.blind:Blind",
-            "keyword": "assay.policies.calibration.keyword:Keyword",
-            "semantic": "assay.policies.calibration.semantic:Semantic",
-            "verbatim": "assay.policies.calibration.verbatim:Verbatim",
-            "clumsy": "assay.policies.calibration.clumsy:Clumsy",
-            "colour": "assay.policies.calibration.colour:Colour",
-            "nearest": "assay.policies.calibration.nearest:Nearest",
-            "unseeing": "assay.policies.calibration.unseeing:Unseeing",
-            "within": "assay.policies.calibration.within:Within",
-            "glance": "assay.policies.calibration.glance:Glance",
-            "deaf": "assay.policies.calibration.deaf:Deaf",
-            "unstoppable": "assay.policies.calibration.unstoppable:Unstoppable",
-            "lerobot": "assay.policies.lerobot:LerobotPolicy",
-            "random": "assay.policies.simple:Random",
-            "idle": "assay.policies.simple:Idle",
-        }
-    )
-    servers: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "openpi": "assay.policies.remote.openpi:OpenPI",
-            "vla-eval": "assay.policies.remote.vla_eval:VlaEval",
-            "gr00t": "assay.policies.remote.gr00t:Gr00t",
-            "openvla-oft": "assay.policies.remote.openvla_oft:OpenVlaOft",
-            "starvla": "assay.policies.remote.starvla:StarVla",
-            "roboarena": "assay.policies.remote.roboarena:RoboArena",
-        }
-    )
+    policies: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
     disturbance = "assay.perturb.senses.actuators:DISTURBANCE"
     stored_states = "assay.sim.world:check_states"
     sheet = "assay.report.experiment_sheet:experiment_sheet"

@@ -32,6 +32,8 @@ PYTHON = "python:"
 SCRIPT = "__main__"
 """The module of a script or a notebook: what is defined there cannot be loaded again by its name."""
 _OWN = "assay"
+_PROVIDERS = ("assay.policies",)
+"""Packages of the core that register components by address, as extensions do."""
 _EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
@@ -52,11 +54,13 @@ KINDS = (
     "paper",
     "question source",
     "policy",
+    "policy server",
     "perturbations",
     "command",
     "tracker",
 )
-"""What plugins can add. A policy is named ``world/name``, a command ``Heading/name``; ``perturbations`` are modules."""
+"""What plugins can add. A policy is named ``world/name``, a policy server ``world/scheme``, a command ``Heading/name``;
+``perturbations`` are modules."""
 
 
 def provide(kind: str, components: Mapping[str, str]) -> None:
@@ -225,10 +229,12 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @cache
 def discover_plugins() -> tuple[str, ...]:
-    """Import the extensions and the plugins of installed packages, once.
+    """Import the providers of the core, the extensions and the plugins of installed packages, once.
 
     Returns a line for each plugin that cannot be imported, and warns with it.
     """
+    for provider in _PROVIDERS:
+        importlib.import_module(provider)
     for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
         importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
     problems = []
