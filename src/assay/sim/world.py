@@ -35,8 +35,8 @@ from assay.sim.stopping import Stop
 from assay.sim.trace import Trace
 from assay.sim.triggers import watch
 from assay.tasks import Scene, Task
+from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states
-from assay.tasks.horizons import horizon
 
 SIMULATIONS = 2
 """How many compiled scenes an environment keeps; each that has rendered an image holds about 100 MB."""

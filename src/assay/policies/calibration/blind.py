@@ -6,7 +6,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed, renamed
 from assay.tasks import Entity, Goal, Instruction
-from assay.tasks.staging import Finish
+from assay.tasks.scene import Finish
 
 
 class Blind(Flawed):

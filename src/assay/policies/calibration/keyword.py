@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import Flawed, names_in
 from assay.tasks import Atom, Goal, Instruction, Predicate, Task
-from assay.tasks.names import mentions, names_of, words
+from assay.tasks.language.lexicon import mentions, names_of, words
 
 NOTHING = "nothing"
 """What is taken where a scene has nothing else: no such thing exists, so nothing is done."""
