@@ -90,17 +90,17 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
     """What makes the policy of an address, and the fields that are set."""
-    place = WORLDS[world]
     if "://" in address:
         scheme = address.partition("://")[0]
-        if not place.servers:
+        servers = world_servers(world)
+        if not servers:
             raise PolicyError(
                 f"'{scheme}://': no server can act in the world '{world}'; valid: {_valid(world)}"
             )
-        if scheme not in place.servers:
-            nearest = did_you_mean(scheme, place.servers)
+        if scheme not in servers:
+            nearest = did_you_mean(scheme, servers)
             raise PolicyError(f"there is no kind of policy server '{scheme}': {nearest}")
-        return imported(place.servers[scheme]), ""
+        return imported(servers[scheme]), ""
     name, _, query = address.partition("?")
     if name.startswith(LEROBOT):
         path = f"path={quote(name.removeprefix(LEROBOT), safe='/')}"
@@ -118,18 +118,27 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def world_policies(world: str) -> Mapping[str, str]:
-    """Name -> address of the policies of a world: its own and those that extensions and plugins provide."""
-    prefix = f"{world}/"
-    extra = {
-        name.removeprefix(prefix): place
-        for name, place in provided("policy").items()
-        if name.startswith(prefix)
+    """Name -> address of the policies of a world."""
+    return _components("policy", world)
+
+
+def world_servers(world: str) -> Mapping[str, str]:
+    """Scheme -> address of the clients for policy servers that can act in a world."""
+    return _components("server", world)
+
+
+def _components(kind: str, world: str) -> Mapping[str, str]:
+    name = WORLDS[world].traits.name
+    prefix = f"{name}/"
+    return {
+        component.removeprefix(prefix): address
+        for component, address in provided(kind).items()
+        if component.startswith(prefix)
     }
-    return {**WORLDS[world].policies, **extra}
 
 
 def _others(world: str) -> str:
-    servers = (f"{scheme}://host:port" for scheme in WORLDS[world].servers)
+    servers = (f"{scheme}://host:port" for scheme in world_servers(world))
     folders = (f"{LEROBOT}PATH",) if LEROBOT.rstrip(":") in world_policies(world) else ()
     return ", ".join((f"{PYTHON}pkg.module:Class", *folders, *servers))
 

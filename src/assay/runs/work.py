@@ -17,7 +17,7 @@ from assay.runs.provenance import states_digest
 from assay.runs.sequential import Until, parse_until
 from assay.runs.shards import Part, Shard, divided
 from assay.runs.store import Retry
-from assay.support.plugins import PYTHON, Plugin, imported, plugins_of
+from assay.support.plugins import PYTHON, Plugin, plugins_of
 
 MEASURED: Literal["measured"] = "measured"
 Videos = Literal["failures", "all"]
@@ -173,8 +173,8 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
         settings["while_waiting"] = options.while_waiting or "play"
     elif options.while_waiting is not None:
         raise RunError("--while-waiting: nothing is waited for; valid: with --latency above 0")
-    if options.states is not None and world.stored_states is not None:
-        imported(world.stored_states)(specs, options.states)
+    if options.states is not None:
+        world.check_states(specs, options.states)
     plugins = plugins_used(experiment, design, pack, specs)
     part = None if options.shard is None else divided(specs, Shard.parse(options.shard))
     if part is not None and rule is not None:
