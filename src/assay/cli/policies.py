@@ -13,8 +13,7 @@ from assay.support.console import output, say, table_of
 
 def policies() -> None:
     """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
-    from assay.episodes import WORLDS
-    from assay.policies.registry import world_policies, world_servers
+    from assay.episodes import WORLDS, world_policies, world_servers
     from assay.support.plugins import imported
 
     columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "what it is, and its fields")

@@ -40,6 +40,8 @@ from assay.episodes.world import (
     task_of,
     world_name,
     world_of,
+    world_policies,
+    world_servers,
 )
 
 __all__ = [
@@ -86,4 +88,6 @@ __all__ = [
     "to_json",
     "world_name",
     "world_of",
+    "world_policies",
+    "world_servers",
 ]

@@ -28,9 +28,9 @@ from assay.episodes.episode import Happened, Outcome
 from assay.episodes.perturbation import Change, Effect, Perturbation, from_json, perturbation, to_json
 from assay.episodes.senses import Sense, Senses
 from assay.episodes.spec import EpisodeSpec
-from assay.episodes.world import Env, world_of
+from assay.episodes.world import Env, world_of, world_policies
 from assay.errors import PerturbationError, SpecError
-from assay.support.plugins import imported, provided
+from assay.support.plugins import imported
 from assay.support.streams import stream
 
 
@@ -314,7 +314,7 @@ def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
         raise SpecError(f"{control.task}: its world has no demonstrator, and so no share of its time")
     env = world.open(states)
     try:
-        done = rollout(env, imported(provided("policy")[f"{world.traits.name}/{name}"])(), control)
+        done = rollout(env, imported(world_policies(world.traits.name)[name])(), control)
     finally:
         env.close()
     if done.outcome is not Outcome.SUCCESS:

@@ -19,7 +19,7 @@ from assay.episodes.instruction import Instruction
 from assay.episodes.perturbation import apply_perturbations
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssetError, TaskError, WorldError, did_you_mean
-from assay.support.plugins import PYTHON, Registry
+from assay.support.plugins import PYTHON, Registry, provided
 
 
 class WorldTask(Protocol):
@@ -277,6 +277,25 @@ def world_name(task: str) -> str:
     if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(TASK_FILE_SUFFIXES):
         return LIBERO  # decided without importing plugins, which can be slow
     return name if name in WORLDS else LIBERO
+
+
+def world_policies(world: str) -> dict[str, str]:
+    """Policies registered for a world: name -> ``module:object``."""
+    return _provided_for(world, "policy")
+
+
+def world_servers(world: str) -> dict[str, str]:
+    """Clients for policy servers registered for a world: scheme of the address -> ``module:class``."""
+    return _provided_for(world, "policy server")
+
+
+def _provided_for(world: str, kind: str) -> dict[str, str]:
+    prefix = f"{WORLDS[world].traits.name}/"
+    return {
+        name.removeprefix(prefix): address
+        for name, address in provided(kind).items()
+        if name.startswith(prefix)
+    }
 
 
 def load_world(address: str) -> World:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from assay.episodes import LIBERO, WORLDS, Policy
+from assay.episodes import LIBERO, Policy, world_policies, world_servers
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.support.addresses import arguments
-from assay.support.plugins import PYTHON, from_python, imported, provided
+from assay.support.plugins import PYTHON, from_python, imported
 
 LEROBOT = "lerobot:"
 """How the address of a policy of LeRobot's begins; its folder follows."""
@@ -115,26 +115,6 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
         nearest = did_you_mean(name, policies)
         raise PolicyError(f"there is no policy '{name}': {nearest} (or {_others(world)})")
     return imported(policies[name]), query
-
-
-def world_policies(world: str) -> Mapping[str, str]:
-    """Name -> address of the policies of a world."""
-    return _components("policy", world)
-
-
-def world_servers(world: str) -> Mapping[str, str]:
-    """Scheme -> address of the clients for policy servers that can act in a world."""
-    return _components("server", world)
-
-
-def _components(kind: str, world: str) -> Mapping[str, str]:
-    name = WORLDS[world].traits.name
-    prefix = f"{name}/"
-    return {
-        component.removeprefix(prefix): address
-        for component, address in provided(kind).items()
-        if component.startswith(prefix)
-    }
 
 
 def _others(world: str) -> str:

@@ -32,6 +32,8 @@ PYTHON = "python:"
 SCRIPT = "__main__"
 """The module of a script or a notebook: what is defined there cannot be loaded again by its name."""
 _OWN = "assay"
+_PROVIDERS = ("assay.policies",)
+"""Packages of the core that register components by address, as extensions do."""
 _EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
@@ -52,7 +54,7 @@ KINDS = (
     "paper",
     "question source",
     "policy",
-    "server",
+    "policy server",
     "sheet",
     "disturbance",
     "perturbations",
@@ -62,7 +64,7 @@ KINDS = (
 """Kinds of components that plugins can add, with the form of their names:
 
 ``policy``          ``world/name``: a class with `reset` and `act`
-``server``          ``world/scheme``: a client class for policy servers, created with the address
+``policy server``   ``world/scheme``: a client class for policy servers, created with the address
 ``sheet``           ``world``: a function that draws an experiment's conditions into a PNG
 ``disturbance``     ``world``: a perturbation under which the demonstrator must solve a scene again
 ``command``         ``Heading/name``: a command of the command line
@@ -239,7 +241,7 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @cache
 def discover_plugins() -> tuple[str, ...]:
-    """Import the extensions and the plugins of installed packages, once.
+    """Import the providers of the core, the extensions and the plugins of installed packages, once.
 
     Returns a line for each plugin that cannot be imported, and warns with it.
     """
@@ -257,6 +259,8 @@ def discover_plugins() -> tuple[str, ...]:
 @cache
 def _load_extensions() -> None:
     """Import what registers the built-in components; quick, because nothing but addresses is registered there."""
+    for provider in _PROVIDERS:
+        importlib.import_module(provider)
     for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
         importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
 
