@@ -301,6 +301,10 @@ def _provided_for(world: str, kind: str) -> dict[str, str]:
 def load_world(address: str) -> World:
     """The world of a name or of ``python:module:object``, which is registered under its own name."""
     world = WORLDS[address]
+    if not isinstance(world, World) or not hasattr(world, "traits"):
+        raise WorldError(
+            f"'{address}' is not a complete World; `assay check {address}` lists what is missing"
+        )
     if address.startswith(PYTHON) and world.traits.name not in WORLDS:
         WORLDS.register(world.traits.name, world)
     return world

@@ -124,10 +124,11 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
     seeds = design.seeds if options.seeds is None else options.seeds
     rule = None if options.until is None else parse_until(options.until)
     pack = design.checked_pack(options.assets, options.initial)
-    if options.certified and world.traits.demonstrator is None:
-        raise RunError(f"--certified: nothing is certified in the world '{design.world}'")
-    wanted = design.certified if options.certified is None else options.certified
-    served = wanted and world.traits.demonstrator is not None
+    served = design.certified if options.certified is None else options.certified
+    if served and world.traits.demonstrator is None:
+        raise RunError(
+            f"{design.name}, certified: the world '{design.world}' has no demonstrator to solve its scenes"
+        )
     if (served or design.reference is not None) and design.limit and options.steps is not None:
         raise RunError(
             f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
