@@ -32,6 +32,8 @@ ENCODER = {
     "threads": "1",  # the encoder's output depends on how many there are
 }
 
+_READER = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+"""Options of ``av.open``: tags that are not UTF-8 must not fail; from PyAV 19 on they never do."""
 QUICK = {"preset": "veryfast", "crf": "23"}
 """In place of these where a video is looked at and thrown away."""
 
@@ -132,7 +134,7 @@ def stills(
     Raises AssayError where one is not there.
     """
     try:
-        with av.open(str(path), metadata_errors="replace") as file:
+        with av.open(str(path), **_READER) as file:
             stream = file.streams.video[0]
             stream.thread_type = "NONE"  # several episodes are read at once already
             tick = stream.time_base
@@ -170,7 +172,7 @@ def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[Vide
 
 def _opened(path: Path) -> InputContainer:
     try:
-        return av.open(str(path), metadata_errors="replace")
+        return av.open(str(path), **_READER)
     except av.FFmpegError as error:
         raise AssayError(f"{path}: cannot be read as a video: {error.strerror}") from error
 
