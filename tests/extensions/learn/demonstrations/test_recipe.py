@@ -66,5 +66,5 @@ def test_a_recipe_that_makes_no_sense_is_refused_and_a_folder_holds_one_recipe(t
     assert DemonstrationFolder(tmp_path, "primitives", 32, Recipe(noise=0.2)).demonstrations.recipe == Recipe(
         noise=0.2
     )
-    with pytest.raises(DemonstrationError, match=r"with --noise 0\.2; those with no variation need another"):
+    with pytest.raises(DemonstrationError, match=r"with --noise 0\.2; name another folder for no variation"):
         DemonstrationFolder(tmp_path, "primitives", 32)

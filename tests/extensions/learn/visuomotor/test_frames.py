@@ -65,9 +65,7 @@ def test_a_smaller_image_has_the_mean_of_what_each_pixel_covers():
 
 
 def test_what_cannot_be_learnt_from_is_one_line(demonstrated: Path, tmp_path: Path):
-    with pytest.raises(
-        DemonstrationError, match=r"nowhere: cannot be learnt from: it is no LeRobotDataset.*assay collect"
-    ):
+    with pytest.raises(DemonstrationError, match=r"nowhere: not a LeRobotDataset.*assay collect"):
         read(tmp_path / "nowhere", 32)
     other = tmp_path / "other"
     shutil.copytree(demonstrated, other)
