@@ -9,7 +9,7 @@ import numpy as np
 
 from assay import tasks
 from assay.errors import DemonstrationError
-from assay.perturb.words.distance.embedding import WIDTH, Encoder
+from assay.perturb.words.distance.encoder import WIDTH, Encoder
 from assay.perturb.words.distance.models import minilm_files
 from assay.perturb.words.grid.generate import paraphrases
 

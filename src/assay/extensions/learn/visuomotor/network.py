@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from assay.extensions.learn.visuomotor.frames import CAMERAS
 from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, Head, Input, NetworkSettings
-from assay.perturb.words.distance import embedding
+from assay.perturb.words.distance import encoder
 
 ACTION_SIZE = 7
 BINS = 256
@@ -191,7 +191,7 @@ class Network(nn.Module):
         cameras = () if Input.IMAGES in settings.without else CAMERAS
         self.eyes = nn.ModuleList(ImageEncoder() for _ in cameras)
         width = EMBEDDING_WIDTH
-        self.said = nn.Sequential(nn.Linear(embedding.WIDTH, width), nn.GELU(), nn.Linear(width, width))
+        self.said = nn.Sequential(nn.Linear(encoder.WIDTH, width), nn.GELU(), nn.Linear(width, width))
         self.felt = nn.Sequential(nn.Linear(PROPRIOCEPTION_WIDTH, width), nn.GELU())
         self.joined = nn.Linear(2 * width + 3 * CHANNELS[-1] * len(cameras), settings.width)
         self.trunk = nn.Sequential(
@@ -214,7 +214,7 @@ class Network(nn.Module):
         language = self.said(20 * words)  # a unit vector has entries of about 0.05
         states = (inputs.states - self.state_mean) / self.state_scale
         body = self.felt(torch.zeros_like(states) if Input.STATE in self.settings.without else states)
-        views = [encoder(image, language) for encoder, image in zip(self.eyes, inputs.images, strict=True)]
+        views = [eye(image, language) for eye, image in zip(self.eyes, inputs.images, strict=True)]
         return self.trunk(self.joined(torch.cat([language, body, *views], dim=1)))
 
     def loss(

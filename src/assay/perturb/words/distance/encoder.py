@@ -10,15 +10,18 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from tokenizers import Tokenizer
 
 from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS
-from assay.perturb.words.distance.threads import one_thread
 from assay.support.jit import compiled
 
 Array = NDArray[np.float64]
@@ -178,3 +181,13 @@ def _gelu(values):  # type: ignore[no-untyped-def]
     """Gaussian error linear unit, in place; numpy has no error function."""
     for index in range(len(values)):
         values[index] *= 0.5 * (1.0 + math.erf(values[index] / math.sqrt(2.0)))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """One, while this is entered: the matrices are small, and threads wait for each other on busy cores."""
+    return cast(AbstractContextManager[object], _controller().limit(limits=1, user_api="blas"))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
