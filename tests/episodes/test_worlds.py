@@ -15,6 +15,7 @@ from assay.errors import TaskError, WorldError
 from assay.plugin import Env, Instruction, Traits, World
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+COUNT = Instruction("count")
 
 
 @pytest.mark.usefixtures("drawing")
@@ -34,7 +35,7 @@ def test_example_worlds_have_no_problems(folder: str, address: str, monkeypatch:
 @dataclass(frozen=True)
 class Numbered:
     id: str
-    instruction: Instruction = Instruction("count")
+    instruction: Instruction = COUNT
 
 
 class Counting(Env):

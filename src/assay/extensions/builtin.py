@@ -7,5 +7,5 @@ from assay.support.plugins import provide
 
 provide("world", {"libero": "assay.sim.world:LIBERO_WORLD"})
 provide("perturbations", {"libero": "assay.perturb"})
-provide("disturbance", {"libero": "assay.perturb.senses.actuators:DISTURBANCE"})
+provide("disturbance", {"libero": "assay.perturb.senses.robot:DISTURBANCE"})
 provide("sheet", {"libero": "assay.report.experiment_sheet:experiment_sheet"})

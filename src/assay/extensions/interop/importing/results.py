@@ -17,7 +17,7 @@ from assay.extensions.interop.formats.reported_names import PLUS_CATEGORIES, plu
 from assay.extensions.interop.formats.results import AXES, Evaluation, Kind, ReportedEpisode, said
 from assay.extensions.interop.formats.results_csv import CSV
 from assay.extensions.interop.formats.vla_eval import VLA_EVAL
-from assay.perturb.releases.values import Unavailable
+from assay.perturb.releases import Unavailable
 from assay.runs.connections import SUFFIX
 from assay.runs.rows import COLUMNS
 from assay.runs.soundness import LARGEST, as_texts
