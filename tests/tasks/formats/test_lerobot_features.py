@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from assay.extensions.learn.demonstrations.features import CAMERAS, features, state
-from assay.policies.remote.pictures import Orientation
 from assay.sim import Observation
 from assay.sim.render import CAMERAS as DRAWN
+from assay.support.images import Orientation
+from assay.tasks.formats.lerobot_features import CAMERAS, describe_features, robot_state
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def observation(compiled: Any, world_of: Any) -> Observation:
 
 
 def test_the_state_is_position_axis_angle_and_fingers(observation: Observation):
-    vector = state(observation)
+    vector = robot_state(observation)
     assert vector.dtype == np.float32 and vector.shape == (8,)
     np.testing.assert_allclose(vector[:3], observation.eef_position, atol=1e-6)
     np.testing.assert_allclose(vector[6:], observation.gripper, atol=1e-6)
@@ -42,11 +42,11 @@ def test_the_state_is_position_axis_angle_and_fingers(observation: Observation):
 )
 def test_the_angle_runs_to_a_full_turn(observation: Observation, quaternion: Any, turn: Any):
     seen = replace(observation, eef_quaternion=np.array(quaternion, dtype=float))
-    np.testing.assert_allclose(state(seen)[3:6], turn, atol=1e-6)
+    np.testing.assert_allclose(robot_state(seen)[3:6], turn, atol=1e-6)
 
 
 def test_the_features_are_those_of_lerobots_libero():
-    described = features(256, Orientation.ROTATED)
+    described = describe_features(256, Orientation.ROTATED)
     assert described["action"]["shape"] == [7] and described["observation.state"]["shape"] == [8]
     assert set(CAMERAS.values()) == set(DRAWN)
     for key in ("observation.images.image", "observation.images.image2"):

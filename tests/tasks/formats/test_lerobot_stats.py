@@ -3,13 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.learn.demonstrations.stats import NAMES, QUANTILES, PictureStats, joined, of_values
 from assay.support.streams import stream
+from assay.tasks.formats.lerobot_writer import (
+    QUANTILES,
+    STATISTICS,
+    ImageStats,
+    combine_stats,
+    describe_values,
+)
 
 
 def test_values_are_described_for_each_number():
     values = stream(0, "stats").normal(size=(500, 3)).astype(np.float32)
-    stats = of_values(values)
+    stats = describe_values(values)
     np.testing.assert_allclose(stats["mean"], values.mean(axis=0), rtol=1e-4)
     np.testing.assert_allclose(stats["std"], values.std(axis=0), rtol=1e-5)
     np.testing.assert_array_equal(stats["max"], values.max(axis=0))
@@ -18,15 +24,15 @@ def test_values_are_described_for_each_number():
 
 
 def test_single_values_keep_one_dimension():
-    assert {name: value.shape for name, value in of_values(np.arange(4)).items()} == dict.fromkeys(
-        NAMES, (1,)
+    assert {name: value.shape for name, value in describe_values(np.arange(4)).items()} == dict.fromkeys(
+        STATISTICS, (1,)
     )
 
 
 def test_pictures_are_described_over_all_their_pixels():
     pictures = stream(0, "pictures").integers(10, 200, size=(7, 9, 11, 3)).astype(np.uint8)
     pictures[..., 2] //= 2
-    counted = PictureStats()
+    counted = ImageStats()
     for picture in pictures:
         counted.add(picture)
     stats = counted.result()
@@ -47,8 +53,8 @@ def test_pictures_are_described_over_all_their_pixels():
 
 def test_statistics_of_parts_join_to_those_of_the_whole():
     values = stream(0, "joined").normal(size=(300, 2)) * (1.0, 7.0)
-    whole = of_values(values)
-    both = joined([of_values(values[:60]), of_values(values[60:])])
+    whole = describe_values(values)
+    both = combine_stats([describe_values(values[:60]), describe_values(values[60:])])
     for name in ("min", "max", "mean", "std", "count"):
         np.testing.assert_allclose(both[name], whole[name], rtol=1e-12)
     assert both["q50"] == pytest.approx(whole["q50"], abs=0.5)

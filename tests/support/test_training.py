@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay.policies.learned.schedule import BEGUN, Schedule
+from assay.support.training import Schedule, TrainingProgress
 
 
 def test_training_ends_when_its_steps_or_its_minutes_are_used_up():
@@ -11,5 +11,5 @@ def test_training_ends_when_its_steps_or_its_minutes_are_used_up():
 def test_the_rate_rises_and_falls_and_the_loss_is_that_of_late():
     rates = [Schedule(rate=1.0).rate_at(share) for share in (0.0, 0.03, 0.5, 1.0)]
     assert rates[0] < 0.1 < rates[2] < rates[1] == 1.0 and rates[3] < 1e-9
-    late = BEGUN.next(0.1, 2.0)
-    assert late.loss == 2.0 and 1.0 < late.next(0.2, 1.0).loss < 2.0 and late.step == 1
+    late = TrainingProgress().advance(0.1, 2.0)
+    assert late.loss == 2.0 and 1.0 < late.advance(0.2, 1.0).loss < 2.0 and late.step == 1

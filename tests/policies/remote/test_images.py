@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.policies.remote.pictures import Orientation, resized, turned
+from assay.support.images import Orientation, letterbox, orient
 from assay.support.streams import stream
 
 UPRIGHT = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
@@ -14,14 +14,14 @@ UPRIGHT = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 
 def test_the_rotated_raw_picture_is_the_mirror_image_of_the_upright_one():
     raw = UPRIGHT[::-1]
-    assert np.array_equal(turned(UPRIGHT, Orientation.RAW), raw)
-    assert np.array_equal(turned(UPRIGHT, Orientation.ROTATED), np.rot90(raw, 2))
-    assert np.array_equal(turned(UPRIGHT, Orientation.UPRIGHT), UPRIGHT)
+    assert np.array_equal(orient(UPRIGHT, Orientation.RAW), raw)
+    assert np.array_equal(orient(UPRIGHT, Orientation.ROTATED), np.rot90(raw, 2))
+    assert np.array_equal(orient(UPRIGHT, Orientation.UPRIGHT), UPRIGHT)
 
 
 @pytest.mark.parametrize("orientation", Orientation)
 def test_a_turn_undoes_itself(orientation: Orientation):
-    assert np.array_equal(turned(turned(UPRIGHT, orientation), orientation), UPRIGHT)
+    assert np.array_equal(orient(orient(UPRIGHT, orientation), orientation), UPRIGHT)
 
 
 def theirs_and_ours(
@@ -31,7 +31,7 @@ def theirs_and_ours(
     peer(python, "openpi_peer.py", "resize", folder / "raw.npz", folder / "theirs.npz", str(size))
     theirs = np.load(folder / "theirs.npz")
     return [
-        (theirs[name], resized(turned(picture[::-1], Orientation.ROTATED), size, size))
+        (theirs[name], letterbox(orient(picture[::-1], Orientation.ROTATED), size, size))
         for name, picture in raw.items()
     ]
 
@@ -56,10 +56,10 @@ def test_the_same_holds_for_pictures_that_libero_drew(
 
 
 def test_a_picture_is_not_distorted_but_framed_in_black():
-    framed = resized(np.full((50, 100, 3), 200, dtype=np.uint8), 80, 80)
+    framed = letterbox(np.full((50, 100, 3), 200, dtype=np.uint8), 80, 80)
     assert framed.shape == (80, 80, 3)
     assert (framed[20:60] == 200).all() and (framed[:20] == 0).all() and (framed[60:] == 0).all()
 
 
 def test_a_line_is_a_picture_too():
-    assert resized(np.zeros((1, 4096, 3), dtype=np.uint8), 16, 16).shape == (16, 16, 3)
+    assert letterbox(np.zeros((1, 4096, 3), dtype=np.uint8), 16, 16).shape == (16, 16, 3)
