@@ -10,10 +10,10 @@ from assay.episodes.events import grasped, lifted, near, placing, share, subgoal
 from assay.episodes.spec import EpisodeSpec
 from assay.experiments.base import Experiment, Variant
 from assay.perturb.events import Cancel, Knock, Shut
-from assay.perturb.senses.actuators import ActionDelay
-from assay.perturb.senses.hiding import FrozenCamera
+from assay.perturb.senses.images import FrozenCamera
+from assay.perturb.senses.robot import ActionDelay
+from assay.perturb.words.rewordings.designs import OtherTask, fields_of
 from assay.perturb.words.rewordings.goals import Alternative, alternatives
-from assay.perturb.words.rewordings.other_task import OtherTask, fields_of
 from assay.perturb.world import Displace, Distractors, MoveCamera, MoveFixture, Relight
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING

@@ -12,7 +12,15 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.changes import ROOMS, ordered
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
-from assay.perturb.words.rewordings import LADDER, OtherTask, Rewording, Semantic, new_tasks, other_tasks
+from assay.perturb.words.rewordings import (
+    LADDER,
+    OtherTask,
+    Rewording,
+    Semantic,
+    compositions,
+    new_tasks,
+    other_tasks,
+)
 from assay.perturb.world import (
     Alter,
     Among,
@@ -25,7 +33,6 @@ from assay.perturb.world import (
     Replace,
     Resize,
     Room,
-    compositions,
     has_partners,
 )
 from assay.perturb.world.ground import carrier, movable, target

@@ -59,7 +59,7 @@ class LiberoWorld:
     step_seconds = 1 / CONTROL_HZ
     policies: ClassVar[Mapping[str, str]] = MappingProxyType({})
     servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    disturbance = "assay.perturb.senses.actuators:DISTURBANCE"
+    disturbance = "assay.perturb.senses.robot:DISTURBANCE"
     stored_states = "assay.sim.world:check_states"
     sheet = "assay.report.experiment_sheet:experiment_sheet"
 

@@ -14,8 +14,7 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.senses import GaussianBlur, StartJoints, View
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import FromFile, GaussianBlur, StartJoints, Unavailable, View
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS

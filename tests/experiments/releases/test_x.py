@@ -12,7 +12,7 @@ from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.experiments.releases.x import NO_CONTROL, NO_SCENE
 from assay.perturb import Say
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import FromFile, Unavailable
 from assay.tasks.formats.release import ReleaseError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec, horizon, task_of
 from assay.perturb import Mask, Perturbation, Say
-from assay.perturb.senses.catalogue import pictures_at
+from assay.perturb.senses import pictures_at
 from assay.perturb.words.rewordings import Counterfactual, OtherTask
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Relocate, Remove, Repaint, Room
 from assay.runs.certificates import claim

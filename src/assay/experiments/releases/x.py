@@ -21,7 +21,7 @@ from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
 from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import FromFile, Unavailable
 from assay.tasks import Task
 from assay.tasks.formats import libero_x as x
 from assay.tasks.formats.release import Wording

@@ -26,7 +26,7 @@ from assay.extensions.generate.kit import (
     Way,
 )
 from assay.perturb.world.ground import Ground, Spot, added
-from assay.perturb.world.room import LIFTS
+from assay.perturb.world.staging import LIFTS
 from assay.sim.footprints import footprint
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
 from assay.tasks.staging import Finish, Staging

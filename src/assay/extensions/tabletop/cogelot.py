@@ -20,7 +20,7 @@ from assay.extensions.tabletop.tasks.levels import Difficulty
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Column, Table, Value
-from assay.perturb.words.rewordings.gobbledygook import token_count
+from assay.perturb.words.rewordings.corrupted import token_count
 from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each
 
 PUBLISHED_SOURCE = (

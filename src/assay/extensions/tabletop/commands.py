@@ -89,8 +89,7 @@ def train(
     Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
     from assay.extensions.tabletop.networks.policy import find_model as model_of
-    from assay.policies.learned import require_torch
-    from assay.policies.learned.schedule import Progress, Schedule
+    from assay.support.training import Schedule, TrainingProgress, require_torch
 
     chosen = model_of(model)
     if out.suffix != ".safetensors":
@@ -102,7 +101,7 @@ def train(
     with progress_bar() as bar:
         task = bar.add_task(model, total=100)
 
-        def watch(progress: Progress) -> None:
+        def watch(progress: TrainingProgress) -> None:
             share, loss = round(100 * progress.share), f"{progress.loss:.3f}"
             bar.update(
                 task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"

@@ -11,8 +11,8 @@ import pytest
 
 import assay
 from assay.errors import ExperimentError, PolicyError, TaskError
-from assay.policies.remote.pictures import Orientation, turned
 from assay.policies.simple import STILL, Random
+from assay.support.images import Orientation, orient
 
 gymnasium = pytest.importorskip(
     "gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'"
@@ -116,7 +116,7 @@ def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
     )
     seen, plain = rotated.reset(seed=1)[0], upright.reset(seed=1)[0]
     for camera in ("image", "wrist_image"):
-        assert np.array_equal(turned(plain[camera], Orientation.ROTATED), seen[camera])
+        assert np.array_equal(orient(plain[camera], Orientation.ROTATED), seen[camera])
     other, info = rotated.reset(seed=2)
     assert info["seed"] == 2 and not np.array_equal(other["image"], seen["image"])
     drawn = [rotated.reset()[1]["seed"] for _ in range(2)]

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import TaskError
-from assay.extensions.learn.demonstrations.errors import DemonstrationError
+from assay.errors import DemonstrationError, TaskError
 from assay.extensions.tabletop.networks.bins import to_bins
 from assay.extensions.tabletop.networks.dataset import (
     LATEST,

@@ -23,8 +23,7 @@ torch = pytest.importorskip(
 
 from assay.extensions.tabletop.networks.network import WIDTH, PromptNetwork, distinct  # noqa: E402
 from assay.extensions.tabletop.networks.training import score_held_out, train, train_step  # noqa: E402
-from assay.policies.learned.loop import size  # noqa: E402
-from assay.policies.learned.schedule import Schedule  # noqa: E402
+from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
@@ -48,7 +47,7 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
 ):
     dataset = read_dataset(recorded, form)
     network = _network(dataset, cross=cross)
-    assert size(network) < 3_000_000
+    assert count_parameters(network) < 3_000_000
     bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
     with torch.inference_mode():
         logits, bins = network(_batch(dataset, *dataset.examples[:4], bare))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.corrupt import (
+from assay.perturb.words.rewordings.corrupted import (
     FUNCTION_WORDS,
     UNRELATED,
     Substitute,

@@ -3,8 +3,13 @@ from __future__ import annotations
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.level5 import make_concise, make_passive, reorder, verbose_variants
-from assay.perturb.words.rewordings.telegraphic import make_telegraphic
+from assay.perturb.words.rewordings.sentences import (
+    make_concise,
+    make_passive,
+    make_telegraphic,
+    reorder,
+    verbose_variants,
+)
 from assay.tasks.names import mentions, names_of, words
 
 STOVE = "turn on the stove and put the moka pot on it"

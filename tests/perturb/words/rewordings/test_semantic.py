@@ -5,7 +5,7 @@ import pytest
 from assay import tasks
 from assay.perturb import apply_perturbations
 from assay.perturb.words.rewordings import Semantic
-from assay.perturb.words.rewordings.semantic import variants
+from assay.perturb.words.rewordings.sentences import variants
 from assay.tasks.names import mentions, names_of
 
 

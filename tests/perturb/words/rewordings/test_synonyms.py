@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.synonyms import swap_synonyms, synonyms_in
+from assay.perturb.words.rewordings.sentences import swap_synonyms, synonyms_in
 from assay.support.streams import stream
 from assay.tasks import Entity
 from assay.tasks.language import read_steps

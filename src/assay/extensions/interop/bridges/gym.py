@@ -23,11 +23,11 @@ from assay.errors import TaskError
 from assay.extensions.interop.bridges.player import Player
 from assay.extensions.interop.bridges.tasks import ConditionedTask
 from assay.extensions.interop.bridges.words_space import WordsSpace
-from assay.extensions.learn.demonstrations.features import state
-from assay.policies.remote.pictures import Orientation, parsed, turned
 from assay.sim import Observation
 from assay.sim.render import MOST_PIXELS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
+from assay.support.images import Orientation, orient, parse_orientation
+from assay.tasks.formats.lerobot_features import robot_state
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
 """What images are called in an observation, and their cameras."""
@@ -73,7 +73,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         folder = None if states is None else Path(states)
         initial: Initial = "sampled" if folder is None else "stored"
         self._task = ConditionedTask(task, condition, experiment, assets, initial, steps)
-        self._orientation = parsed(orientation)
+        self._orientation = parse_orientation(orientation)
         if not 1 <= size <= MOST_PIXELS:
             raise TaskError(f"size={size}: valid: 1 to {MOST_PIXELS}")
         self._size, self._cameras = size, CAMERAS if images else {}
@@ -132,10 +132,10 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         seen: Observation = self.play.observation
         return {
             **{
-                name: turned(seen.image(camera, self._size), self._orientation)
+                name: orient(seen.image(camera, self._size), self._orientation)
                 for name, camera in self._cameras.items()
             },
-            "state": state(seen),
+            "state": robot_state(seen),
             "instruction": self.play.instruction.text,
         }
 

@@ -18,8 +18,6 @@ from gymnasium import spaces
 from assay.episodes import Stepwise, horizon, task_of
 from assay.experiments.registry import EXPERIMENTS
 from assay.extensions.interop.bridges.player import Player
-from assay.extensions.learn.demonstrations.features import CAMERAS, STATE_NAMES, state
-from assay.policies.remote.pictures import Orientation, parsed, turned
 from assay.policies.simple import STILL
 from assay.runs.planned import PlannedTask, planned_tasks
 from assay.runs.recording import begin
@@ -27,6 +25,8 @@ from assay.runs.seeds import as_seeds
 from assay.runs.work import Options
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
+from assay.support.images import Orientation, orient, parse_orientation
+from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_state
 
 NEW_ROLLOUT = "lerobot_new_rollout"
 """The option of ``reset`` with which LeRobot begins a rollout."""
@@ -96,7 +96,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         """``wait``: steps in which nothing moves at the start, as LeRobot's LIBERO has them; they do not count."""
         self._planned, self._next, self._of = planned, index, of
         self._player = Player(None if out is None else Path(out), None if states is None else Path(states))
-        self._size, self._orientation, self._wait = size, parsed(orientation), wait
+        self._size, self._orientation, self._wait = size, parse_orientation(orientation), wait
         self._last: Step | None = None
         self.render_mode = render_mode
         self.task = planned.name
@@ -163,9 +163,9 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
     def _observed(self) -> dict[str, Any]:
         seen: Observation = self._player.play.observation
         images = {
-            name: turned(seen.image(camera, self._size), self._orientation) for name, camera in PIXELS.items()
+            name: orient(seen.image(camera, self._size), self._orientation) for name, camera in PIXELS.items()
         }
-        return {"pixels": images, "agent_pos": state(seen)}
+        return {"pixels": images, "agent_pos": robot_state(seen)}
 
     def _info(self, play: Stepwise) -> dict[str, Any]:
         return {"is_success": play.succeeded, "task": self.task}

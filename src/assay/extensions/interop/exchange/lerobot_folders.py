@@ -7,7 +7,6 @@ actions again, as policies are evaluated with them: rotated.
 from __future__ import annotations
 
 import shutil
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,12 @@ import polars as pl
 from assay.episodes import LIBERO, Outcome, world_name, world_of
 from assay.errors import RunError
 from assay.extensions.interop.exchange.selection import SIZE, Kept, chosen, kept
-from assay.extensions.learn.demonstrations import dataset
-from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode
-from assay.extensions.learn.demonstrations.features import (
-    ACTION,
-    CAMERAS,
-    FPS,
-    KEYFRAMES,
-    STATE,
-    VECTORS,
-    state,
-)
-from assay.extensions.learn.demonstrations.stats import PictureStats
-from assay.policies.remote.pictures import Orientation, turned
 from assay.runs.replay import replay
 from assay.runs.store import Store
 from assay.support.files import scratch_folder
-from assay.support.video import Clip, VideoWriter
+from assay.support.images import Orientation
+from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_state
+from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images, write_dataset
 
 NEXT = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.success": pl.Boolean()}
 """What each frame says of the moment after its action."""
@@ -63,14 +51,14 @@ def write(
         if not episodes:
             raise RunError(f"{store.path}: no episode has a step")
         whole = Path(scratch) / "whole"
-        dataset.write(whole, Demonstrations(str(store.meta["pack"]), size, episodes), more=NEXT)
+        write_dataset(whole, episodes, pack=str(store.meta["pack"]), size=size, extra_columns=NEXT)
         if folder.exists():
             folder.rmdir()
         shutil.move(whole, folder)
     return len(episodes), left
 
 
-def _episode(kept: Kept, store: Store, size: int, scratch: Path) -> Episode:
+def _episode(kept: Kept, store: Store, size: int, scratch: Path) -> RecordedEpisode:
     """An episode played again, and drawn."""
     spec, actions = kept.spec, kept.trajectory.actions
     if world_name(spec.task) != LIBERO:
@@ -86,40 +74,24 @@ def _episode(kept: Kept, store: Store, size: int, scratch: Path) -> Episode:
                 f"{store.path}: {kept.row['key'][:8]} does not play again as it was recorded "
                 f"({again.outcome} after {again.steps} steps, not {kept.row['outcome']} after {kept.row['steps']})"
             )
-        clips, pictures = _drawn(seen[: len(actions)], size, scratch)
+        clips, stats = record_images(seen[: len(actions)], size, Orientation.ROTATED, scratch)
     finally:
         env.close()
     done = np.arange(len(actions)) == len(actions) - 1
     won = done & (kept.row["outcome"] == Outcome.SUCCESS)
     vectors = {
         ACTION: np.clip(actions, -1.0, 1.0),
-        STATE: np.array([state(each) for each in seen[: len(actions)]]),
+        STATE: np.array([robot_state(observation) for observation in seen[: len(actions)]]),
         "next.reward": won.astype(np.float32),
         "next.done": done,
         "next.success": won,
     }
-    return Episode(
+    return RecordedEpisode(
         task=spec.task,
         seed=spec.seed,
         instruction=str(kept.row["instruction"]),
         frames=pl.DataFrame(vectors, schema={**VECTORS, **NEXT}),
         clips=clips,
-        pictures=pictures,
-        said={name: str(kept.row[name]) for name in ("condition", "outcome", "key")},
+        image_stats=stats,
+        labels={name: str(kept.row[name]) for name in ("condition", "outcome", "key")},
     )
-
-
-def _drawn(seen: list[Any], size: int, scratch: Path) -> tuple[dict[str, Clip], dict[str, Any]]:
-    clips = {key: Clip(scratch / f"{camera}.mp4", 0, len(seen)) for key, camera in CAMERAS.items()}
-    statistics = {key: PictureStats() for key in CAMERAS}
-    with ExitStack() as files:
-        videos = {
-            key: files.enter_context(VideoWriter(clip.path, fps=FPS, keyframes=KEYFRAMES))
-            for key, clip in clips.items()
-        }
-        for observation in seen:
-            for key, camera in CAMERAS.items():
-                picture = turned(observation.image(camera, size), Orientation.ROTATED)
-                videos[key].add(picture)
-                statistics[key].add(picture)
-    return clips, {key: statistic.result() for key, statistic in statistics.items()}

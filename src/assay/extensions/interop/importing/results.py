@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from assay.extensions.interop.importing.reported import (
     normalise,
     plus_condition,
 )
-from assay.perturb.releases.values import Unavailable
+from assay.perturb.releases import Unavailable
 from assay.runs.connections import SUFFIX
 from assay.runs.rows import COLUMNS
 from assay.runs.soundness import LARGEST, as_texts

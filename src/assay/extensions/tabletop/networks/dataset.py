@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.errors import one_line
-from assay.extensions.learn.demonstrations.errors import DemonstrationError
+from assay.errors import DemonstrationError, one_line
 from assay.extensions.tabletop.networks.bins import bins_to_shares, to_bins
 from assay.extensions.tabletop.networks.tokens import (
     Segments,

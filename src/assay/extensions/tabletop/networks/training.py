@@ -23,10 +23,15 @@ from assay.extensions.tabletop.networks.dataset import (
 )
 from assay.extensions.tabletop.networks.network import PromptNetwork
 from assay.extensions.tabletop.networks.policy import MODELS, NetworkModel
-from assay.policies.learned import checkpoint
-from assay.policies.learned.loop import descend, size
-from assay.policies.learned.schedule import BEGUN, Progress, Schedule
 from assay.support.streams import stream
+from assay.support.training import (
+    Schedule,
+    TrainingProgress,
+    count_parameters,
+    descend,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 _HELD_OUT = 25
 """One episode in so many is not learnt from."""
@@ -43,7 +48,7 @@ def train(
     cross: bool,
     seed: int = 0,
     permute: bool = False,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> tuple[PromptNetwork, int, dict[str, float]]:
     """A trained network, after how many batches, and how it does on episodes that were held out.
 
@@ -56,12 +61,12 @@ def train(
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
     learnt = [example for example in dataset.examples if example.seed % _HELD_OUT]
     held_out = [example for example in dataset.examples if not example.seed % _HELD_OUT]
-    begun, progress = time.monotonic(), BEGUN
+    begun, progress = time.monotonic(), TrainingProgress()
     batches = _batches(learnt, schedule.batch, rng)
     while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
         examples = [_augment(each, rng, permute=permute) for each in next(batches)]
         loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
-        progress = progress.next(share, loss)
+        progress = progress.advance(share, loss)
         watch(progress)
     return network.eval(), progress.step, score_held_out(network, held_out, dataset.vocabulary)
 
@@ -160,7 +165,7 @@ class NetworkDescription(BaseModel):
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
     """Read a file. Raises PolicyError if it is none of ours, or damaged."""
-    return checkpoint.load(path, NetworkDescription, _build_network, "assay tabletop train")
+    return load_checkpoint(path, NetworkDescription, _build_network, "assay tabletop train")
 
 
 def _build_network(description: NetworkDescription) -> PromptNetwork:
@@ -177,7 +182,7 @@ def train_and_save(
     seed: int = 0,
     permute: bool = False,
     paraphrase: bool = True,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> NetworkDescription:
     """Train on a folder of demonstrations, and write the network to a file."""
     dataset = read_dataset(folder, model.form, paraphrase=paraphrase)
@@ -198,9 +203,9 @@ def train_and_save(
         steps=steps,
         batch=schedule.batch,
         minutes=round((time.monotonic() - begun) / 60, 1),
-        parameters=size(network),
+        parameters=count_parameters(network),
         held_out=held_out,
         torch=str(torch.__version__),
     )
-    checkpoint.save(out, network, description)
+    save_checkpoint(out, network, description)
     return description
