@@ -46,9 +46,7 @@ def import_files(
         Path, typer.Option(help="New run file, NAME.assay; or a folder, with one run per policy.")
     ],
     policy: Annotated[str, typer.Option(help="Name of the policy if the files have none.")] = "",
-    control: Annotated[
-        str, typer.Option(help="Name of the unperturbed condition in the files.")
-    ] = "control",
+    control: Annotated[str, typer.Option(help="Name of the unperturbed condition in the files.")] = "control",
     plus: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="LIBERO-plus checkout, to find the tasks of its rewordings."),
@@ -68,8 +66,7 @@ def import_files(
             f"trajectories) written to {done.out}"
         )
         if done.errors:
-            errors = number_of(done.errors, "episode")
-            say(f"{errors} ended in an error and are excluded from rates", aside=True)
+            say(f"excluded from rates: {number_of(done.errors, 'error')}", aside=True)
         for remark in done.remarks:
             say(f"note: {remark}", aside=True)
 
@@ -149,7 +146,9 @@ def export(
     if lerobot is not None:
         to, out = "lerobot", lerobot
     if to is None and not any(target for _, target in targets):
-        raise RunError("no output given; use --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL")
+        raise RunError(
+            "no output given; use --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL"
+        )
     with Store.reading(path) as store:
         print_damage(store)
         if to is not None:

@@ -100,7 +100,9 @@ def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[Exported
 def _tracker_exporter(name: str) -> Callable[[Store, ExportOptions], str]:
     def send(store: Store, options: ExportOptions) -> str:
         count = export(store, load_tracker(name)(), options.project)
-        return f"{count} episodes sent to {name}" + ("" if count == store.done else " (the others were sent before)")
+        return f"{count} episodes sent to {name}" + (
+            "" if count == store.done else " (the others were sent before)"
+        )
 
     return send
 

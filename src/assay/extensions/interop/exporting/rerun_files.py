@@ -1,10 +1,10 @@
 """Episodes as Rerun's ``.rrd`` files, one each: ``rerun FOLDER/*.rrd`` shows them side by side.
 
-episode           what was asked for, and how it ended
-camera            what the world shows, from the recorded actions played again
-world/path        where the hand went, coloured by the outcome; world/hand where it is; world/things at the start
+episode           instruction and outcome
+camera            images of the world, from the replayed actions
+world/path        path of the end effector, coloured by outcome; world/hand its position; world/things at the start
 action, gripper   over the steps
-goal/...          when each atom of the goal was true
+goal/...          whether each atom of the goal was true
 """
 
 from __future__ import annotations
@@ -22,56 +22,55 @@ from PIL import Image
 
 from assay.episodes import world_of
 from assay.errors import RunError
-from assay.extensions.interop.exchange.selection import Kept, chosen, kept
+from assay.extensions.interop.exporting.exporters import (
+    ExportedEpisode,
+    ExportOptions,
+    read_episodes,
+    select_rows,
+)
 from assay.runs.replay import replay
 from assay.runs.store import Store
 
-APPLICATION = "assay"
 STEP = "step"
-"""The timeline: control steps."""
-EVERY = 5
+"""The timeline, in control steps."""
+IMAGE_INTERVAL = 5
 """Steps between two images."""
 COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 120, 20)}
 ACTIONS = ("x", "y", "z", "rx", "ry", "rz", "gripper")
 
 
-def write(
-    store: Store, folder: Path, *, which: str = "all", most: int | None = None, images: bool = True
-) -> tuple[int, int]:
-    """Write episodes into a folder; returns how many, and how many were left out.
+def write_recordings(store: Store, folder: Path, options: ExportOptions) -> tuple[int, int]:
+    """Write episodes into a folder; returns the numbers of episodes written and left out.
 
-    ``images`` are drawn by playing the recorded actions again, which takes about as long as the episodes did.
+    Images are rendered by replaying the recorded actions, which takes about as long as the episodes did.
     """
-    rows, left = chosen(store, which, most)
-    if images and store.meta.get("imported"):
-        raise RunError(f"{store.path}: was imported, and nothing of it can be drawn; valid: --no-images")
+    rows, left_out = select_rows(store, options)
+    if options.images and store.meta.get("imported"):
+        raise RunError(f"{store.path}: imported runs cannot be replayed to render images; valid: --no-images")
     folder.mkdir(parents=True, exist_ok=True)
-    for each in kept(store, rows):
-        _write(each, folder / f"{each.name}.rrd", store, images)
-    return len(rows), left
+    for episode in read_episodes(store, rows):
+        row = episode.row
+        recording = rr.RecordingStream("assay", recording_id=row["key"])
+        recording.save(folder / f"{episode.name}.rrd", default_blueprint=_blueprint(options.images))
+        recording.send_recording_name(f"{episode.spec.task} {row['condition']} {row['outcome']}")
+        recording.log("episode", rr.TextDocument(_describe(row), media_type="text/markdown"), static=True)
+        _log_trajectory(recording, episode)
+        _log_goal(recording, row)
+        if options.images:
+            for step, image in _render(episode, store):
+                recording.set_time(STEP, sequence=step)
+                recording.log("camera", rr.EncodedImage(contents=image, media_type="image/jpeg"))
+        recording.flush()
+        recording.disconnect()
+    return len(rows), left_out
 
 
-def _write(episode: Kept, file: Path, store: Store, images: bool) -> None:
-    recording = rr.RecordingStream(APPLICATION, recording_id=episode.row["key"])
-    recording.save(file, default_blueprint=blueprint(images))
-    recording.send_recording_name(f"{episode.spec.task} {episode.row['condition']} {episode.row['outcome']}")
-    recording.log("episode", rr.TextDocument(_words(episode), media_type="text/markdown"), static=True)
-    _log_path(recording, episode)
-    _log_goal(recording, episode)
-    if images:
-        for step, picture in _pictures(episode, store):
-            recording.set_time(STEP, sequence=step)
-            recording.log("camera", rr.EncodedImage(contents=picture, media_type="image/jpeg"))
-    recording.flush()
-    recording.disconnect()
-
-
-def blueprint(images: bool = True) -> rrb.Blueprint:
-    """How the viewer lays an episode out."""
-    seen = [rrb.Spatial2DView(origin="camera", name="camera")] if images else []
+def _blueprint(images: bool) -> rrb.Blueprint:
+    """Layout of the viewer."""
+    camera = [rrb.Spatial2DView(origin="camera", name="camera")] if images else []
     return rrb.Blueprint(
         rrb.Horizontal(
-            rrb.Vertical(*seen, rrb.Spatial3DView(origin="world", name="path of the hand")),
+            rrb.Vertical(*camera, rrb.Spatial3DView(origin="world", name="end-effector path")),
             rrb.Vertical(
                 rrb.TextDocumentView(origin="episode", name="episode"),
                 rrb.TimeSeriesView(origin="goal", name="goal"),
@@ -83,71 +82,62 @@ def blueprint(images: bool = True) -> rrb.Blueprint:
     )
 
 
-def _log_path(recording: rr.RecordingStream, episode: Kept) -> None:
-    path, colour = episode.trajectory, COLOURS[episode.row["outcome"]]
-    hand, actions = path.end_effector, path.actions
-    if len(hand):
-        recording.log("world/path", rr.LineStrips3D([hand], colors=[colour]), static=True)
+def _log_series(recording: rr.RecordingStream, entity: str, names: list[str], values: np.ndarray) -> None:
+    recording.log(entity, rr.SeriesLines(names=names), static=True)
+    recording.send_columns(
+        entity,
+        indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(values)))],
+        columns=rr.Scalars.columns(scalars=values.astype(float)),
+    )
+
+
+def _log_trajectory(recording: rr.RecordingStream, episode: ExportedEpisode) -> None:
+    path, actions = episode.trajectory.end_effector, episode.trajectory.actions
+    if len(path):
+        colour = COLOURS[episode.row["outcome"]]
+        recording.log("world/path", rr.LineStrips3D([path], colors=[colour]), static=True)
         recording.send_columns(
             "world/hand",
-            indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(hand)))],
-            columns=rr.Points3D.columns(positions=hand, radii=np.full(len(hand), 0.012)),
+            indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(path)))],
+            columns=rr.Points3D.columns(positions=path, radii=np.full(len(path), 0.012)),
         )
-        recording.send_columns(
-            "gripper",
-            indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(path.gripper)))],
-            columns=rr.Scalars.columns(scalars=path.gripper.astype(float)),
-        )
-        recording.log("gripper", rr.SeriesLines(names=["opening, m"]), static=True)
+        _log_series(recording, "gripper", ["opening, m"], episode.trajectory.gripper)
     if len(actions):
-        names = ACTIONS if actions.shape[1] == len(ACTIONS) else [str(at) for at in range(actions.shape[1])]
-        recording.log("action", rr.SeriesLines(names=list(names)), static=True)
-        recording.send_columns(
-            "action",
-            indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(actions)))],
-            columns=rr.Scalars.columns(scalars=actions.astype(float)),
-        )
-    things = json.loads(episode.row.get("initial_positions") or "{}")
-    if things:
-        recording.log(
-            "world/things", rr.Points3D(list(things.values()), labels=list(things), radii=0.01), static=True
-        )
+        width = actions.shape[1]
+        names = list(ACTIONS) if width == len(ACTIONS) else [str(column) for column in range(width)]
+        _log_series(recording, "action", names, actions)
+    positions = json.loads(episode.row.get("initial_positions") or "{}")
+    if positions:
+        points = rr.Points3D(list(positions.values()), labels=list(positions), radii=0.01)
+        recording.log("world/things", points, static=True)
 
 
-def _log_goal(recording: rr.RecordingStream, episode: Kept) -> None:
-    """Each atom of the goal as 0 or 1 over the steps."""
-    steps = int(episode.row["steps"])
-    for atom, intervals in json.loads(episode.row.get("truth") or "{}").items():
-        truth = np.zeros(steps + 1)
+def _log_goal(recording: rr.RecordingStream, row: dict[str, Any]) -> None:
+    """Log each atom of the goal as 0 or 1 over the steps."""
+    for atom, intervals in json.loads(row.get("truth") or "{}").items():
+        truth = np.zeros(int(row["steps"]) + 1)
         for first, last in intervals:
             truth[first:last] = 1.0
-        name = f"goal/{rr.escape_entity_path_part(atom)}"
-        recording.log(name, rr.SeriesLines(names=[atom]), static=True)
-        recording.send_columns(
-            name,
-            indexes=[rr.TimeColumn(STEP, sequence=np.arange(steps + 1))],
-            columns=rr.Scalars.columns(scalars=truth),
-        )
+        _log_series(recording, f"goal/{rr.escape_entity_path_part(atom)}", [atom], truth)
 
 
-def _pictures(episode: Kept, store: Store) -> Iterator[tuple[int, bytes]]:
-    """What the world shows every few steps: step and JPEG."""
+def _render(episode: ExportedEpisode, store: Store) -> Iterator[tuple[int, bytes]]:
+    """Steps and JPEG images of the replayed episode."""
     env = world_of(episode.spec.task).open(store.states)
-    seen: list[Any] = []
+    observations: list[Any] = []
     try:
         error = str(episode.row["error"]) if episode.row["outcome"] == "error" else ""
-        replay(env, episode.spec, episode.trajectory.actions, error=error, watch=seen.append)
-        for observation in seen:
-            if observation.step % EVERY == 0 or observation is seen[-1]:
-                written = io.BytesIO()
-                Image.fromarray(env.frame(observation)).save(written, "JPEG", quality=85)
-                yield observation.step, written.getvalue()
+        replay(env, episode.spec, episode.trajectory.actions, error=error, watch=observations.append)
+        for observation in observations:
+            if observation.step % IMAGE_INTERVAL == 0 or observation is observations[-1]:
+                file = io.BytesIO()
+                Image.fromarray(env.frame(observation)).save(file, "JPEG", quality=85)
+                yield observation.step, file.getvalue()
     finally:
         env.close()
 
 
-def _words(episode: Kept) -> str:
-    row = episode.row
+def _describe(row: dict[str, Any]) -> str:
     lines = [f"## {row['outcome']}", f"*{row['instruction']}*", ""]
     lines += [f"- {name}: {row[name]}" for name in ("task", "condition", "seed", "steps", "key")]
     return "\n".join([*lines, *([f"- error: {row['error']}"] if row["error"] else [])])

@@ -45,7 +45,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 """Accepted column names by meaning; the first match counts, and the first name of each is the documented one."""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
-    "no column has the seed: the n-th episodes of a task are assumed to have equal initial states in all conditions"
+    "no column has the seed: the n-th episodes of a task are assumed to start alike in all conditions"
 )
 
 

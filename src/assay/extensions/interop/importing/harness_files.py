@@ -52,8 +52,12 @@ STATE_SIZE = 8
 """Position 3, orientation 3, fingers 2."""
 PRO_REGULAR_ENDS = ("success", "max_steps")
 """Termination reasons of LIBERO-PRO that are not errors."""
-LEROBOT_REMARK = "lerobot's file has no steps, trajectories or instructions, so only success rates are reported"
-PRO_REMARK = "no action traces, so paths are not analysed (record them with diagnostics.action_trace.enabled=true)"
+LEROBOT_REMARK = (
+    "lerobot's file has no steps, trajectories or instructions, so only success rates are reported"
+)
+PRO_REMARK = (
+    "no action traces, so paths are not analysed (record them with diagnostics.action_trace.enabled=true)"
+)
 
 
 def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
@@ -80,7 +84,9 @@ def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
     finished = [episode for episode in episodes.values() if episode.outcome is not Outcome.ERROR]
     without = sum(not len(episode.trajectory.end_effector) for episode in finished)
     some = "" if without == len(finished) else f" for {without} of {len(finished)} episodes"
-    remark = f"the recording has no states{some}, so their paths are not analysed (recording.record_step: true)"
+    remark = (
+        f"the recording has no states{some}, so their paths are not analysed (recording.record_step: true)"
+    )
     return (
         Evaluation(
             "vla-eval",
@@ -162,7 +168,9 @@ def _vla_eval_policy(metadata: dict[str, Any]) -> str:
 def _vla_eval_settings(metadata: dict[str, Any]) -> dict[str, object]:
     for evaluation in metadata.values():
         params = (evaluation.get("config") or {}).get("params") or {}
-        simple = {name: value for name, value in params.items() if isinstance(value, str | int | float | bool)}
+        simple = {
+            name: value for name, value in params.items() if isinstance(value, str | int | float | bool)
+        }
         versions = {"harness_version": evaluation.get("harness_version"), "mode": evaluation.get("mode")}
         return {**simple, **versions}
     return {}

@@ -105,7 +105,9 @@ def import_results(
     for file in files:
         for evaluation in _read(file.file):
             episodes = tuple(resolve(episode, file.condition) for episode in evaluation.episodes)
-            by_policy.setdefault(policy or evaluation.policy, []).append(replace(evaluation, episodes=episodes))
+            by_policy.setdefault(policy or evaluation.policy, []).append(
+                replace(evaluation, episodes=episodes)
+            )
     if "" in by_policy and len(by_policy) == 2:  # only one of the files names the policy
         unnamed = by_policy.pop("")
         next(iter(by_policy.values())).extend(unnamed)

@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from assay.errors import RunError
-from assay.extensions.interop.exchange.exporters import Wish, exporter
+from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
 from assay.runs.store import Store
 from assay.tasks.formats.lerobot import LerobotFolder
 
 
-def test_failures_become_a_dataset_whose_frames_say_how_they_went_on(played: Path, tmp_path: Path):
+def test_failures_become_a_dataset_with_the_result_of_each_action(played: Path, tmp_path: Path):
     with Store.reading(played) as store:
-        said = exporter("lerobot").write(store, Wish(tmp_path / "out", "failures", most=2, size=32))
+        said = export_to("lerobot", store, ExportOptions(tmp_path / "out", "failures", most=2, size=32))
         recorded = {row["key"]: row for row in store.frame().to_dicts()}
         paths = dict(store.trajectories())
     assert said.startswith("2 episodes written to") and said.endswith("(2 left out: --most)")
@@ -42,7 +42,7 @@ def test_failures_become_a_dataset_whose_frames_say_how_they_went_on(played: Pat
 def test_results_for_the_hub_have_value_n_and_interval(played: Path, tmp_path: Path):
     file = tmp_path / ".eval_results" / "assay.yaml"
     with Store.reading(played) as store:
-        exporter("hf").write(store, Wish(file, dataset="lab/pro"))
+        export_to("hf", store, ExportOptions(file, dataset="lab/pro"))
     control, changed = yaml.safe_load(file.read_text())
     assert control["dataset"] == {"id": "lab/pro", "task_id": "control"} and control["value"] == 0.0
     assert changed["dataset"]["task_id"] == "pro/semantic" and "n = 2" in changed["notes"]
@@ -57,25 +57,29 @@ def test_a_condition_in_which_success_is_not_expected_is_marked(played: Path, tm
             "UPDATE specs SET labels = json_set(labels, '$.plausible', json('false')) WHERE condition <> 'control'"
         )
     with Store.reading(run) as store:
-        exporter("hf").write(store, Wish(file, dataset="lab/pro"))
+        export_to("hf", store, ExportOptions(file, dataset="lab/pro"))
     control, changed = yaml.safe_load(file.read_text())
     assert changed["notes"].startswith("success is not expected in this condition")
     assert control["notes"].startswith("success in %")
 
 
 @pytest.mark.parametrize(
-    ("name", "wish", "said"),
+    ("name", "options", "said"),
     [
-        ("mlflow", Wish(), "--to 'mlflow'"),
-        ("hf", Wish(), "--to hf needs --out"),
-        ("hf", Wish(Path("x.yaml")), "--to hf needs --dataset"),
-        ("hf", Wish(Path("x.yaml"), dataset="pro"), "valid: the id of a dataset on the Hub, OWNER/NAME"),
-        ("hf", Wish(Path("x.txt"), dataset="a/b"), "valid: a file such as"),
-        ("lerobot", Wish(Path("/"), "all"), "holds files already"),
-        ("lerobot", Wish(Path("/no/such"), size=33), "valid: an even number of pixels"),
-        ("lerobot", Wish(Path("/no/such"), "zz"), "have a key that begins with 'zz'"),
+        ("mlflow", ExportOptions(), "--to 'mlflow'"),
+        ("hf", ExportOptions(), "--to hf needs --out"),
+        ("hf", ExportOptions(Path("x.yaml")), "--to hf needs --dataset"),
+        (
+            "hf",
+            ExportOptions(Path("x.yaml"), dataset="pro"),
+            "valid: the id of a dataset on the Hub, OWNER/NAME",
+        ),
+        ("hf", ExportOptions(Path("x.txt"), dataset="a/b"), "valid: a file such as"),
+        ("lerobot", ExportOptions(Path("/"), "all"), "is not empty"),
+        ("lerobot", ExportOptions(Path("/no/such"), size=33), "valid: an even number of pixels"),
+        ("lerobot", ExportOptions(Path("/no/such"), "zz"), "has a key that begins with 'zz'"),
     ],
 )
-def test_what_cannot_be_written_is_refused_in_one_line(played: Path, name: str, wish: Wish, said: str):
+def test_invalid_exports_are_rejected(played: Path, name: str, options: ExportOptions, said: str):
     with Store.reading(played) as store, pytest.raises(RunError, match=said):
-        exporter(name).write(store, wish)
+        export_to(name, store, options)

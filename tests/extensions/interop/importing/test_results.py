@@ -12,7 +12,7 @@ import pytest
 
 from assay import api, tasks
 from assay.errors import AssayError, RunError
-from assay.extensions.interop.importing.results import Imported, Source, import_results
+from assay.extensions.interop.importing.results import ImportedResults, ResultFile, import_results
 from assay.runs.store import Store
 from assay.tasks.formats.libero_plus import wordings
 from assay.tasks.formats.release import ReleaseError
@@ -21,9 +21,9 @@ STOVE = "turn on the stove"
 DRAWER = "open the middle drawer of the cabinet"
 
 
-def imported(tmp_path: Path, *files: str, **options) -> tuple[Imported, pl.DataFrame]:
+def import_run(tmp_path: Path, *files: str, **options) -> tuple[ImportedResults, pl.DataFrame]:
     out = tmp_path / "run.assay"
-    (done,) = import_results([Source.parse(each) for each in files], out, **options)
+    (done,) = import_results([ResultFile.parse(file) for file in files], out, **options)
     with Store.reading(out) as store:
         return done, store.frame()
 
@@ -69,7 +69,7 @@ def vla_eval(folder: Path, *suites: str, states: bool = True) -> str:
     return str(file)
 
 
-def test_a_table_becomes_a_run_with_its_tasks_known_however_they_are_called(tmp_path: Path):
+def test_tasks_in_a_table_are_recognised_by_id_file_name_or_instruction(tmp_path: Path):
     file = table(
         tmp_path,
         "task,seed,condition,success,steps,instruction,lamp\n"
@@ -77,7 +77,7 @@ def test_a_table_becomes_a_run_with_its_tasks_known_however_they_are_called(tmp_
         f"libero_goal/3,0,position,False,300,a,2\nturn_on_the_stove,0,position,error,0,{STOVE},\n"
         "my own task,0,control,yes,3,b,\n",
     )
-    done, frame = imported(tmp_path, file, policy="mine")
+    done, frame = import_run(tmp_path, file, policy="mine")
     assert (done.episodes, done.controls, done.errors, done.unpaired) == (5, 3, 1, 0)
     assert frame["task"].to_list() == [
         "libero_goal/3",
@@ -101,39 +101,39 @@ def test_a_table_becomes_a_run_with_its_tasks_known_however_they_are_called(tmp_
         ("task,success\na,maybe\n", "line 2: success is 'maybe'; valid: true or false"),
         ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; valid: a number"),
         ("task,success,seed\na,1,0\na,0,0\n", "line 3: is the same episode as line 2"),
-        ("task,success\na\n", "line 2: has not as many fields"),
-        ("task,success\n", "has no row of an episode"),
-        ("{}\n", "is no file of results that is known; valid: vla-eval's recording"),
+        ("task,success\na\n", "line 2: does not have as many fields"),
+        ("task,success\n", "contains no episodes"),
+        ("{}\n", "is not a supported file of results; valid: vla-eval recording"),
     ],
 )
-def test_a_table_that_makes_no_sense_is_refused_in_one_line(tmp_path: Path, text: str, said: str):
+def test_an_invalid_table_is_rejected(tmp_path: Path, text: str, said: str):
     name = "results.json" if text.startswith("{") else "results.csv"
     with pytest.raises(ReleaseError, match=said):
-        imported(tmp_path, table(tmp_path, text, name))
+        import_run(tmp_path, table(tmp_path, text, name))
     assert not (tmp_path / "run.assay").exists()
 
 
 def test_a_table_of_two_policies_needs_a_folder(tmp_path: Path):
     file = table(tmp_path, "policy,task,success\na,x,1\nb,x,0\n")
     with pytest.raises(RunError, match=r"cannot hold 2 policies \(a, b\); valid: a folder"):
-        imported(tmp_path, file)
-    made = list(import_results([Source.parse(file)], tmp_path / "runs"))
-    assert [each.out.name for each in made] == ["a.assay", "b.assay"]
-    assert any("no column says the seed" in each for each in made[0].remarks)
+        import_run(tmp_path, file)
+    made = list(import_results([ResultFile.parse(file)], tmp_path / "runs"))
+    assert [done.out.name for done in made] == ["a.assay", "b.assay"]
+    assert any("no column has the seed" in remark for remark in made[0].remarks)
 
 
-def test_what_assay_exports_comes_back_as_the_same_table(tmp_path: Path):
+def test_an_exported_table_can_be_imported_again(tmp_path: Path):
     file = table(tmp_path, f"task,seed,condition,success,steps\n{STOVE},0,,1,4\n{STOVE},0,light,0,9\n")
-    _, frame = imported(tmp_path, file)
+    _, frame = import_run(tmp_path, file)
     frame.drop("id").write_csv(tmp_path / "again.csv")
-    (again,) = import_results([Source.parse(str(tmp_path / "again.csv"))], tmp_path / "again.assay")
+    (again,) = import_results([ResultFile.parse(str(tmp_path / "again.csv"))], tmp_path / "again.assay")
     columns = ("task", "seed", "condition", "outcome", "steps", "change")
     with Store.reading(again.out) as store:
         assert store.frame().select(columns).equals(frame.select(columns))
 
 
-def test_vla_evals_recording_keeps_paths_and_takes_the_second_try_of_what_broke(tmp_path: Path):
-    done, frame = imported(tmp_path, vla_eval(tmp_path, "libero_goal", "libero_goal_swap"))
+def test_a_vla_eval_recording_keeps_paths_and_replaces_errors_by_their_retry(tmp_path: Path):
+    done, frame = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", "libero_goal_swap"))
     assert (done.policy, done.episodes, done.controls, done.paths, done.errors) == ("Model", 12, 6, 12, 0)
     assert frame.group_by("condition").len().sort("condition").rows() == [
         ("control", 6),
@@ -147,10 +147,12 @@ def test_vla_evals_recording_keeps_paths_and_takes_the_second_try_of_what_broke(
     assert api.open(done.out).profile()["drops"][0].pairs == 6
 
 
-def test_a_recording_without_states_says_that_nothing_is_known_of_paths(tmp_path: Path):
-    done, _ = imported(tmp_path, vla_eval(tmp_path, "libero_goal", states=False))
-    assert done.paths == 0 and done.remarks[0].startswith("the recording has no states: nothing can be said")
-    assert "nothing is changed in any episode" in done.remarks[1]
+def test_a_recording_without_states_is_remarked(tmp_path: Path):
+    done, _ = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", states=False))
+    assert done.paths == 0 and done.remarks[0].startswith(
+        "the recording has no states, so their paths are not analysed"
+    )
+    assert "no episode is perturbed" in done.remarks[1]
 
 
 def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path):
@@ -163,22 +165,22 @@ def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path
         return table(tmp_path, json.dumps({"per_task": [task], "overall": {}}), name)
 
     usual, dark = info("a.json", True, True), info("b.json", True, False)
-    done, frame = imported(tmp_path, usual, f"light={dark}", policy="act")
+    done, frame = import_run(tmp_path, usual, f"light={dark}", policy="act")
     assert frame["condition"].to_list() == ["control", "control", "light", "light"]
     assert set(frame["task"]) == {"libero_goal/7"} and done.unpaired == 0
     (drop,) = api.open(done.out).profile()["drops"]
     assert (drop.pairs, drop.only_control) == (2, 1)
-    with pytest.raises(ReleaseError, match="is there twice; valid: each episode once"):
-        list(import_results([Source.parse(usual), Source.parse(dark)], tmp_path / "no.assay"))
+    with pytest.raises(ReleaseError, match="occurs twice; valid: each episode once"):
+        list(import_results([ResultFile.parse(usual), ResultFile.parse(dark)], tmp_path / "no.assay"))
 
 
-def test_old_results_of_lerobot_are_of_one_task_without_a_name(tmp_path: Path):
+def test_old_lerobot_results_belong_to_one_unnamed_task(tmp_path: Path):
     rows = [{"episode_ix": at, "sum_reward": 1.0, "success": bool(at)} for at in range(3)]
-    done, frame = imported(tmp_path, table(tmp_path, json.dumps({"per_episode": rows}), "eval_info.json"))
+    done, frame = import_run(tmp_path, table(tmp_path, json.dumps({"per_episode": rows}), "eval_info.json"))
     assert frame["task"].to_list() == ["task"] * 3 and done.controls == 3
 
 
-def test_a_log_of_liberos_scripts_is_read_between_progress_bars_and_exceptions_are_errors(tmp_path: Path):
+def test_a_libero_log_is_read_between_progress_bars_and_exceptions_are_errors(tmp_path: Path):
     log = (
         "Task suite: libero_goal\n  0%|   | 0/10\rINFO:root:\nTask: turn on the stove\n"
         "2026-01-01 12:00:00 [INFO] Starting episode 1...\n[INFO] Success: True\n# episodes completed so far: 1\n"
@@ -190,7 +192,7 @@ def test_a_log_of_liberos_scripts_is_read_between_progress_bars_and_exceptions_a
         "\nTask: ignite the hob\nStarting episode 1...\nSuccess: False\n"
         "Current task success rate: 0.5\n"
     )
-    done, frame = imported(tmp_path, table(tmp_path, log, "eval.txt"))
+    done, frame = import_run(tmp_path, table(tmp_path, log, "eval.txt"))
     rows = frame.select("condition", "task", "seed", "outcome", "change").rows()
     assert rows == [
         ("control", "libero_goal/7", 0, "success", None),
@@ -202,10 +204,10 @@ def test_a_log_of_liberos_scripts_is_read_between_progress_bars_and_exceptions_a
         ("libero-plus/language-instructions", "libero_goal/ignite the hob", 0, "failure", "wording"),
     ]
     assert frame["error"][1] == "no memory" and done.unpaired == 1
-    assert any("1 rewordings of LIBERO-plus are of tasks that no file names" in each for each in done.remarks)
+    assert any("the tasks of 1 rewordings of LIBERO-plus are unknown" in remark for remark in done.remarks)
 
 
-def test_libero_plus_itself_says_of_which_task_its_rewordings_are(tmp_path: Path, shared: Path):
+def test_rewordings_of_libero_plus_are_resolved_from_its_checkout(tmp_path: Path, shared: Path):
     release = shared / "libero_plus"
     wording = wordings(release)[0]
     suite = wording.task.partition("/")[0]
@@ -214,23 +216,25 @@ def test_libero_plus_itself_says_of_which_task_its_rewordings_are(tmp_path: Path
         f"Task: {prompt}\nStarting episode 1...\nSuccess: True\n"
         for prompt in (usual, f"{usual} view 0 0 100 0 0 initstate 9", wording.text)
     )
-    done, frame = imported(tmp_path, table(tmp_path, f"Task suite: {suite}\n{log}", "log.txt"), plus=release)
+    done, frame = import_run(
+        tmp_path, table(tmp_path, f"Task suite: {suite}\n{log}", "log.txt"), plus=release
+    )
     assert set(frame["task"]) == {wording.task} and done.unpaired == 0 and len(done.remarks) == 1
     assert frame["condition"][2] == "libero-plus/language-instructions"
 
 
-def test_a_log_of_libero_pro_is_told_by_the_suites_name(tmp_path: Path):
+def test_a_libero_pro_log_is_recognised_by_the_suite_name(tmp_path: Path):
     log = "Task: turn on the stove\nStarting episode 1...\nSuccess: False\n"
     usual = table(tmp_path, log.replace("False", "True"), "EVAL-libero_goal-openvla-1.txt")
     swapped = table(tmp_path, log, "EVAL-libero_goal_swap-openvla-1.txt")
-    _, frame = imported(tmp_path, usual, swapped)
+    _, frame = import_run(tmp_path, usual, swapped)
     assert frame.select("condition", "task", "change").rows() == [
         ("control", "libero_goal/7", None),
         ("libero-pro/position", "libero_goal/7", "position"),
     ]
 
 
-def test_libero_pros_own_episodes_come_with_their_traces(tmp_path: Path):
+def test_libero_pro_episodes_keep_their_traces(tmp_path: Path):
     step = {"libero_action": [0.1] * 7, "before_eef_pos": [0, 0, 0], "after_eef_pos": [0, 0, 1]}
     step |= {"before_gripper_qpos": [0.04, -0.04], "after_gripper_qpos": [0.0, 0.0]}
     (tmp_path / "action_traces").mkdir()
@@ -252,7 +256,7 @@ def test_libero_pros_own_episodes_come_with_their_traces(tmp_path: Path):
         row | {"perturbation_type": kind, "success": ok, "termination_reason": why} for kind, ok, why in ends
     ]
     file = table(tmp_path, "\n".join(map(json.dumps, lines)), "episodes.jsonl")
-    done, frame = imported(tmp_path, file)
+    done, frame = import_run(tmp_path, file)
     assert frame["outcome"].to_list() == ["success", "failure", "error"] and done.policy == "pi0"
     assert (
         frame["condition"][1] == "libero-pro/position+semantic" and frame["change"][1] == "wording+position"
@@ -263,8 +267,8 @@ def test_libero_pros_own_episodes_come_with_their_traces(tmp_path: Path):
     assert path.end_effector.tolist() == [[0, 0, 0], [0, 0, 1]] and np.allclose(path.gripper, [0.08, 0])
 
 
-def test_an_imported_episode_cannot_be_repeated_and_says_so(tmp_path: Path):
+def test_an_imported_episode_cannot_be_replayed(tmp_path: Path):
     file = table(tmp_path, "task,condition,success\nlibero_goal/7,,1\nlibero_goal/7,light,0\n")
-    done, frame = imported(tmp_path, file)
+    done, frame = import_run(tmp_path, file)
     with pytest.raises(AssayError, match="it was done elsewhere"):
         api.open(done.out).episodes[frame["key"][1]].replay()

@@ -129,7 +129,7 @@ def test_several_seeds_are_kept_apart(logs):
         ({"categories": ["musical"]}, "LIBERO-Para has no type act, musical, addition_deletion"),
     ],
 )
-def test_a_log_that_makes_no_sense_is_refused_with_its_place(logs, change: dict, words: str):
+def test_an_invalid_log_is_rejected_with_its_place(logs, change: dict, words: str):
     folder, metadata, out = logs(change)
     with pytest.raises(ReleaseError) as caught:
         import_libero_para(folder, metadata, out)
@@ -144,18 +144,18 @@ def test_a_log_that_makes_no_sense_is_refused_with_its_place(logs, change: dict,
         ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
         ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: Input should be less than or equal to 1"),
         (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
-        ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is no instruction of libero_goal"),
+        ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is not an instruction of libero_goal"),
         (ROW[:5], "metadata.csv:2: new_instruction"),
     ],
 )
-def test_metadata_that_make_no_sense_are_refused_with_their_place(logs, row: list[str], words: str):
+def test_invalid_metadata_are_rejected_with_their_place(logs, row: list[str], words: str):
     folder, metadata, out = logs({}, rows=(row,))
     with pytest.raises((ReleaseError, RunError)) as caught:
         import_libero_para(folder, metadata, out)
     assert words in str(caught.value)
 
 
-def test_what_is_not_there_or_there_already_is_refused(logs, tmp_path: Path):
+def test_missing_inputs_and_existing_outputs_are_rejected(logs, tmp_path: Path):
     folder, metadata, out = logs({})
     with pytest.raises(ReleaseError, match="no seed"):
         import_libero_para(tmp_path / "nothing", metadata, out)
@@ -245,7 +245,7 @@ def test_the_gripper_may_be_one_number_as_in_the_paper(logs):
         ({"actions": [[0.0] * 8] * 3}, "actions: has 3 rows of 8 numbers; valid: num_steps = 3 rows of 7"),
     ],
 )
-def test_trajectories_of_other_shapes_are_refused_with_their_place(logs, change: dict, words: str):
+def test_trajectories_of_wrong_shape_are_rejected_with_their_place(logs, change: dict, words: str):
     folder, metadata, out = logs(MOVED | {"bddl_file": "act_ver0.bddl"} | change)
     with pytest.raises(ReleaseError) as caught:
         import_libero_para(folder, metadata, out)
@@ -266,7 +266,7 @@ def test_logs_of_the_originals_become_controls_of_their_task_and_seed(logs, tmp_
     assert paired.select("task", "seed", "success", "control_success").rows() == [("libero_goal/0", 7, 0, 1)]
 
 
-def test_controls_that_are_none_are_refused(logs, tmp_path: Path):
+def test_invalid_controls_are_rejected(logs, tmp_path: Path):
     folder, metadata, out = logs({})
     (folder / "seed7" / "meta.json").write_text(json.dumps({"model_name": "One"}))
     for controls, words in (
@@ -314,10 +314,10 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
             list(import_models(*arguments))
 
 
-def test_without_folders_of_seeds_the_settings_say_the_seed(logs):
+def test_without_seed_folders_the_settings_give_the_seed(logs):
     folder, metadata, out = logs({})
     (folder / "seed7").rename(folder.with_name("flat"))
-    with pytest.raises(ReleaseError, match=r"neither its name nor a meta.json in it says the seed"):
+    with pytest.raises(ReleaseError, match=r"neither its name nor its meta.json gives the seed"):
         import_libero_para(folder.with_name("flat"), metadata, out)
     (folder.with_name("flat") / "meta.json").write_text(json.dumps({"seed": 9}))
     assert import_libero_para(folder.with_name("flat"), metadata, out).seeds == (9,)

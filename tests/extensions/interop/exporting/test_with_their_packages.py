@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from assay.api.tracking import about, export, load_tracker
-from assay.extensions.interop.exchange.exporters import Wish, exporter
+from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
 from assay.runs.store import Store
 
 
-def test_tensorboard_reads_back_what_it_was_told_and_is_not_told_twice(played: Path):
+def test_tensorboard_reads_back_the_episodes_which_are_sent_once(played: Path):
     pytest.importorskip("tensorboard", reason="tensorboard is not installed")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -62,7 +62,7 @@ def test_wandb_writes_offline_what_can_be_synced(
 def test_rerun_reads_back_images_path_actions_and_predicates(played: Path, tmp_path: Path):
     rr = pytest.importorskip("rerun", reason="rerun-sdk is not installed")
     with Store.reading(played) as store:
-        exporter("rerun").write(store, Wish(tmp_path / "out", most=1))
+        export_to("rerun", store, ExportOptions(tmp_path / "out", most=1))
         key = store.frame()["key"][0]
         atoms = list(json.loads(store.frame()["truth"][0]))
     (file,) = (tmp_path / "out").glob("*.rrd")
