@@ -1,4 +1,4 @@
-"""`assay tabletop`: tasks told in words and images, and policies that learn them."""
+"""`assay tabletop`: tasks with multimodal prompts, and training of policies on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(help="Tasks on a table, told in words and images.", no_args_is
 
 @app.callback()
 def root() -> None:
-    """Tasks on a table, told in words and images."""
+    """Tabletop tasks with multimodal prompts."""
 
 
 @app.command()

@@ -86,7 +86,7 @@ def prompts(
     difficulty: tuple[str, ...] = (),
     order: Literal["own", "permuted"] = "own",
 ) -> Experiment:
-    """The same tasks told otherwise, or nothing; ``mistakes`` and ``actions`` as above.
+    """The same tasks with perturbed, masked or exchanged prompts; ``mistakes`` and ``actions`` as above.
 
     ``difficulty``: at these difficulties too, each alone and with every change of the prompt or of the order:
     ``difficulty=extreme,mask=instruction``. ``order``: permuted for every change of the prompt with objects in another

@@ -28,7 +28,7 @@ from assay.extensions.tabletop.networks.tokens import (
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER
 
 LATEST = 3
-"""So many observations are remembered, the present one among them, besides the first of the episode."""
+"""Number of remembered observations, including the current one, in addition to the first of the episode."""
 OLDEST = 15
 """Actions ago; what is older counts as this old."""
 
@@ -46,22 +46,22 @@ class History:
         """The present."""
         return self.seen[-1]
 
-    def remembered(self) -> Iterator[tuple[int, ViewTokens]]:
-        """What the networks are shown: how many actions ago, at most `OLDEST`, and what was seen then."""
+    def iter_remembered(self) -> Iterator[tuple[int, ViewTokens]]:
+        """Yield the remembered observations as (age in actions, at most `OLDEST`, tokens)."""
         last = len(self.seen) - 1
         for place in sorted({0, *range(max(0, len(self.seen) - LATEST), len(self.seen))}, reverse=True):
             yield min(last - place, OLDEST), self.seen[place]
 
-    def moved(self, way: np.ndarray) -> History:
-        """The same with everything elsewhere on the table, a way (x, y), metres."""
+    def translate(self, way: np.ndarray) -> History:
+        """Return a copy in which everything is translated by (x, y), metres."""
         seen = list(self.seen)
         for place in {0, *range(max(0, len(seen) - LATEST), len(seen))}:
             seen[place] = move_table(seen[place], way)
         return History(tuple(seen), move_bins(self.done, way))
 
-    def permuted(self, rng: np.random.Generator) -> History:
-        """The same with objects in another order at every observation."""
-        return replace(self, seen=tuple(each.permuted(rng) for each in self.seen))
+    def permute(self, rng: np.random.Generator) -> History:
+        """Return a copy with a random order of objects at every observation."""
+        return replace(self, seen=tuple(each.permute(rng) for each in self.seen))
 
 
 STRANGE = 64
@@ -74,7 +74,7 @@ _PLACES = ("T4", "T5")
 
 @dataclass(frozen=True, slots=True)
 class PromptVocabulary:
-    """Words by number: 0 is none, then those that training knew, then places for others."""
+    """Word ids: 0 for no word, then training words, then hashed slots for unknown words."""
 
     known: tuple[str, ...]
 
@@ -95,7 +95,7 @@ class PromptVocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """What a policy was told, what it saw and did so far, and where its next action lay in bins, (5,)."""
+    """One training example: prompt, history of observations and actions, and the bins of the next action, (5,)."""
 
     task: str
     seed: int
@@ -107,12 +107,12 @@ class Example:
     room: np.ndarray
     """How far the whole table can be moved: least and most, x and y, metres, (2, 2)."""
 
-    def shifted(self, rng: np.random.Generator) -> Example:
-        """The same somewhere else; as it is where the prompt shows places, or nothing can be moved."""
+    def translate_randomly(self, rng: np.random.Generator) -> Example:
+        """Return a randomly translated copy; unchanged if the prompt shows positions or there is no room."""
         if self.task in _PLACES or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
-        return replace(self, history=self.history.moved(way), bins=move_bins(self.bins, way))
+        return replace(self, history=self.history.translate(way), bins=move_bins(self.bins, way))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,17 +121,17 @@ class Batch:
 
     sight: ViewTokens
     words: np.ndarray
-    """int64, (examples, length of prompts): a word's number; 0 where there is none."""
+    """int64, (examples, length of prompts): word id; 0 for no word."""
     shown: np.ndarray
-    """int64, (examples, length of prompts): a slot; 0 where there is none."""
+    """int64, (examples, length of prompts): slot; 0 for none."""
     table: np.ndarray
-    """int64, (examples, tokens of tables): a slot; 0 where there is none."""
+    """int64, (examples, tokens of tables): slot; 0 for none."""
     ages: np.ndarray
     """int64, like ``table``: how many actions ago it was seen; 0 for the present."""
     done: np.ndarray
     """float32, (examples, actions so far, 5): shares of the view from above, the earliest action first."""
     since: np.ndarray
-    """int64, (examples, actions so far): how many actions ago, from 1 on; 0 where there is none."""
+    """int64, (examples, actions so far): age in actions, from 1; 0 for no action."""
     tools: np.ndarray
     """int64, (examples,)."""
 
@@ -169,7 +169,7 @@ def make_batch(
     laid: list[list[int]] = []
     ages: list[list[int]] = []
     for history in histories:
-        known = [(slot, age) for age, sight in history.remembered() for slot in slots(sight)]
+        known = [(slot, age) for age, sight in history.iter_remembered() for slot in slots(sight)]
         laid.append([slot for slot, _ in known])
         ages.append([age for _, age in known])
     counts = [len(history.done) for history in histories]

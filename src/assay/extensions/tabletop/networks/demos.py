@@ -1,4 +1,4 @@
-"""Record the teacher's successful episodes as tokens: ``FOLDER/T1_1000000.npz``, so many seeds in each file.
+"""Record the teacher's successful episodes as tokens: ``FOLDER/T1_1000000.npz``, a fixed number of seeds per file.
 
 A file appears when it is whole; what is there is not done again.
 """
@@ -57,7 +57,7 @@ class Teacher(TableOracle):
         self._saw = observation
         return super().act(observation)
 
-    def _carried(self, put: Put) -> np.ndarray:
+    def _carry(self, put: Put) -> np.ndarray:
         item = self._task.scene.index(put.item)
         turn = put.yaw - self._world.poses()[item, 2] if put.turned else 0.0
         return self._move(item, np.array([put.x, put.y]), turn)
@@ -102,7 +102,7 @@ class Job:
         """Where it is written."""
         return self.folder / f"{self.task}_{self.seeds.start}.npz"
 
-    def recorded(self) -> int | None:
+    def count_recorded(self) -> int | None:
         """How many episodes are in the file; None if it is not there, or stops short of the last seed."""
         try:
             with np.load(self.file) as arrays:
@@ -185,7 +185,7 @@ def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, i
     """Write the files that are missing; tells how many episodes are in each."""
     missing = []
     for job in wanted:
-        count = job.recorded()
+        count = job.count_recorded()
         if count is None:
             missing.append(job)
         else:

@@ -189,12 +189,12 @@ class PromptNetwork(nn.Module):
         table = torch.cat([seen[slots] + self.ages(torch.from_numpy(batch.ages)), past, tools], dim=1)
         no_table = nn.functional.pad(torch.cat([slots == 0, since == 0], dim=1), (0, 1))
         if self.cross:
-            return self._decided(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
+            return self._decide(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
         everything = torch.cat([prompt, table], dim=1)
-        return self._decided(everything, torch.cat([no_prompt, no_table], dim=1), {})
+        return self._decide(everything, torch.cat([no_prompt, no_table], dim=1), {})
 
-    def _decided(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
-        """What the layers make of the last of some tokens, (examples, WIDTH).
+    def _decide(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
+        """Return the output of the layers at the last token, (examples, WIDTH).
 
         The last layer works out this one only, which nobody but the heads reads.
         """

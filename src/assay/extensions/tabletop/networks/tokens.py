@@ -57,7 +57,7 @@ class ViewTokens:
         """Some of its tokens."""
         return ViewTokens(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
 
-    def permuted(self, rng: np.random.Generator) -> ViewTokens:
+    def permute(self, rng: np.random.Generator) -> ViewTokens:
         """The same in another order, alike in both views."""
         rank = rng.permutation(MAX_PLACES)
         places = np.zeros_like(self.places)

@@ -34,11 +34,11 @@ from assay.support.training import (
 )
 
 _HELD_OUT = 25
-"""One episode in so many is not learnt from."""
+"""One in this many episodes is held out."""
 _SHIFTED = 0.7
 """The share of examples that are moved on the table."""
 _SORTED = 4
-"""So many batches are sorted by length at a time."""
+"""Number of batches that are sorted by length together."""
 
 
 def train(
@@ -87,8 +87,8 @@ def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -
 
 def _augment(example: Example, rng: np.random.Generator, *, permute: bool) -> Example:
     if rng.random() < _SHIFTED:
-        example = example.shifted(rng)
-    return replace(example, history=example.history.permuted(rng)) if permute else example
+        example = example.translate_randomly(rng)
+    return replace(example, history=example.history.permute(rng)) if permute else example
 
 
 def train_step(
@@ -164,7 +164,7 @@ class NetworkDescription(BaseModel):
 
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
-    """Read a file. Raises PolicyError if it is none of ours, or damaged."""
+    """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
     return load_checkpoint(path, NetworkDescription, _build_network, "assay tabletop train")
 
 

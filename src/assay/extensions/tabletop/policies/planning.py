@@ -104,7 +104,7 @@ class Planner:
         if not self._things:
             return []
         ways: Mapping[str, Callable[[PromptRequest], list[CarryStep]]] = {
-            "put": self._put, "find": self._find, "rotate": self._rotate, "rearrange": self._rearrange,
+            "put": self._plan_put, "find": self._find, "rotate": self._rotate, "rearrange": self._rearrange,
             "restore": self._restore, "twist": self._twist, "motion": self._motion, "order": self._order,
             "texture": self._texture, "profile": self._profile, "neighbour": self._neighbour, "round": self._round,
         }  # fmt: skip
@@ -116,16 +116,16 @@ class Planner:
         left = [thing for thing in self._things if not any(thing is other for other in but or [])]
         return min(left, key=lambda each: _mismatch(reference, each))
 
-    def _put(self, request: PromptRequest) -> list[CarryStep]:
+    def _plan_put(self, request: PromptRequest) -> list[CarryStep]:
         piece, base = request.things
         if request.pairs:
-            return self._compared(request)
+            return self._plan_comparison(request)
         thing = self._match(piece)
         return [self._into(thing, self._match(base, [thing]))]
 
-    def _compared(self, request: PromptRequest) -> list[CarryStep]:
+    def _plan_comparison(self, request: PromptRequest) -> list[CarryStep]:
         """The more or less so of two things of a shape."""
-        pairs = [(self._shown(more), self._shown(less)) for more, less in request.pairs]
+        pairs = [(self._shown_object(more), self._shown_object(less)) for more, less in request.pairs]
         height = np.mean([more.tall - less.tall for more, less in pairs])
         light = np.mean([more.light - less.light for more, less in pairs])
         by_height = bool(abs(height) > 4)
@@ -165,7 +165,7 @@ class Planner:
         return [*there, *(CarryStep(each.thing, each.goal, each.start) for each in there)]
 
     def _twist(self, request: PromptRequest) -> list[CarryStep]:
-        pairs = [(self._shown(before), self._shown(after)) for before, after in request.pairs]
+        pairs = [(self._shown_object(before), self._shown_object(after)) for before, after in request.pairs]
         turn = turn_between(pairs)
         (wanted,) = request.looks
         targets = [thing for thing in self._things if may_have_texture(thing, wanted)]
@@ -247,7 +247,7 @@ class Planner:
     def _into(self, thing: SeenObject, base: SeenObject) -> CarryStep:
         return CarryStep(thing, thing.centre, _origin(base, base=True) + thing.centre - _origin(thing))
 
-    def _shown(self, slot: int) -> SeenObject:
+    def _shown_object(self, slot: int) -> SeenObject:
         pictured = self._slots[slot]
         assert isinstance(pictured, PromptImage)
         return pictured.things[0]

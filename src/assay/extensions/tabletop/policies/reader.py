@@ -48,7 +48,7 @@ def next_push(
     touching: bool,
     step: int,
 ) -> np.ndarray:
-    """An action (12,) that brings so many of the targets nearer to the rectangle, minding the line."""
+    """Return an action (12,) that brings the targets closer to the rectangle without crossing the line."""
     if not targets:
         return idle()
     x_min, y_min, x_max, y_max = rectangle.box

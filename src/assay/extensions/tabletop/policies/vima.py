@@ -133,7 +133,7 @@ class VimaPolicy:
         self._policy = made()
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Begin an episode; the policy is told with its first observation."""
+        """Begin an episode; the policy receives the prompt with its first observation."""
         self._told: Prompt | None = prompt
 
     def act(self, observation: TableObservation) -> np.ndarray:

@@ -38,7 +38,7 @@ class TablePerturbation(Perturbation, ABC):
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ()
-    """The kinds of task it is defined for, ``T1`` to ``T17``; all if there are none."""
+    """The kinds of task it is defined for, ``T1`` to ``T17``; all if empty."""
 
     @classmethod
     def concerns(cls, kind: str) -> bool:
@@ -123,7 +123,7 @@ class _Permuting(Filter):
 
     def observe(self, observation: TableObservation) -> TableObservation:
         drawn = Chance(self._key, observation.step).now().permutation(observation.count)
-        return observation.ordered(drawn)
+        return observation.reorder(drawn)
 
 
 _ANGLES = range(30, 151, 30)
@@ -132,7 +132,7 @@ _ANGLES = range(30, 151, 30)
 @perturbation
 @dataclass(frozen=True, slots=True)
 class OtherInstruction(TablePerturbation):
-    """On the table: asks for what another kind of task asks for; the task's own goal still counts.
+    """On the table: the prompt of another kind of task; success is judged by the original goal.
 
     T1 is told to turn its piece (T3), T13 to sweep as T12, T14 to gather by profile as T15, T15 by texture as
     T14. T12 could be told to sweep as T13, but in its scene doing the one does the other. In about one
@@ -266,7 +266,7 @@ all any every each one two three four five six seven eight nine ten
 object item thing piece container box bowl block table picture image frame
 more less than compare
 """
-"""Of what commands say, and of what they say it about: whatever the wordings have not got themselves."""
+"""Synonyms of commands and objects that the wordings themselves do not contain."""
 
 
 @cache

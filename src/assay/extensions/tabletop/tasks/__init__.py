@@ -10,45 +10,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import PlacementError, TaskError, did_you_mean
-from assay.extensions.tabletop.tasks import learning, placing
+from assay.extensions.tabletop.tasks import learning, placing  # noqa: F401 - they register their tasks
 from assay.extensions.tabletop.tasks.levels import Difficulty, Level, parse_level
-from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind
+from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind, registered_kinds
 from assay.support.streams import stream
 
-_TRAINED = (Level.L1, Level.L2, Level.L3)
-_SEEN = (Level.L1, Level.L2)
-_NEW = (Level.L4,)
 _DRAWS = 200
 
-KINDS: Mapping[str, TaskKind] = MappingProxyType(
-    {
-        kind.id: kind
-        for kind in (
-            TaskKind("T1", "visual_manipulation", placing.t1, _TRAINED),
-            TaskKind("T2", "scene_understanding", placing.t2, _TRAINED),
-            TaskKind("T3", "rotate", placing.t3, _TRAINED),
-            TaskKind("T4", "rearrange", placing.t4, _TRAINED),
-            TaskKind("T5", "rearrange_then_restore", placing.t5, _TRAINED),
-            TaskKind("T6", "novel_adj", learning.t6, _TRAINED),
-            TaskKind("T7", "novel_noun", learning.t7, _TRAINED),
-            TaskKind("T8", "novel_adj_and_noun", learning.t8, _NEW),
-            TaskKind("T9", "twist", learning.t9, _TRAINED),
-            TaskKind("T10", "follow_motion", learning.t10, _NEW),
-            TaskKind("T11", "follow_order", learning.t11, _TRAINED),
-            TaskKind("T12", "sweep_without_exceeding", placing.t12, _SEEN),
-            TaskKind("T13", "sweep_without_touching", placing.t13, _NEW),
-            TaskKind("T14", "same_texture", placing.t14, _NEW),
-            TaskKind("T15", "same_shape", placing.t15, _TRAINED),
-            TaskKind("T16", "manipulate_old_neighbor", placing.t16, _TRAINED),
-            TaskKind("T17", "pick_in_order_then_restore", placing.t17, _TRAINED),
-        )
-    }
-)
-"""By their id."""
+KINDS: Mapping[str, TaskKind] = MappingProxyType(registered_kinds())
+"""Task kinds by id."""
 
 
 def make(setting: Setting) -> TableTask:
-    """The task of a setting. Raises TaskError if there is none, or not at that level."""
+    """Build the task of a setting. Raises TaskError for an unknown task, or a level that it does not have."""
     if setting.task not in KINDS:
         raise TaskError(f"there is no tabletop task '{setting.task}': {did_you_mean(setting.task, KINDS)}")
     kind = KINDS[setting.task]

@@ -47,7 +47,7 @@ FRAME_MARGIN = 12
 
 
 class TabletopWorld:
-    """Seventeen kinds of task told in words and images."""
+    """Seventeen kinds of task with multimodal prompts."""
 
     traits = Traits(
         PACK,
@@ -107,7 +107,7 @@ TABLETOP_WORLD = TabletopWorld()
 
 
 class TableEnv:
-    """Plays episodes on the table; of one ``task``, if that is given. A table takes milliseconds to make."""
+    """Runs episodes on the table, all of one ``task`` if given. Building a table takes milliseconds."""
 
     world = TABLETOP_WORLD
 
@@ -218,7 +218,7 @@ def play(
     seed: int | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> PlayedTable:
-    """Let a policy do a task, in at most so many actions; senses among ``perturbations`` are applied."""
+    """Run a policy on a task with at most ``most`` actions; senses among ``perturbations`` are applied."""
     env = TableEnv(task)
     spec = EpisodeSpec(
         task.id,
@@ -253,12 +253,12 @@ def experiment_sheet(
 ) -> list[str]:
     """Draw what some episodes look like; returns why some cannot be drawn: none."""
 
-    def titled() -> Iterator[tuple[str, TableTask]]:
+    def rows() -> Iterator[tuple[str, TableTask]]:
         for spec in specs:
             on_condition(f"{spec.task} {spec.condition}")
             yield f"{spec.task}  {spec.condition}", TABLETOP_WORLD.task(spec)
 
-    save_table_sheet(path, titled())
+    save_table_sheet(path, rows())
     return []
 
 

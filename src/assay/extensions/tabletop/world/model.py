@@ -149,7 +149,7 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
 
 
 def _add_blade(spec: Any) -> None:
-    """A body of its own that follows the tool, so that what it pushes feels its speed."""
+    """Add a separate body that follows the tool, so that pushed objects feel its velocity."""
     blade = spec.worldbody.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
     blade.add_freejoint()
     blade.add_geom(

@@ -66,7 +66,7 @@ class TableRenderer:
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
         """A built scene with its joints at given positions."""
-        context, scene, data = self._opened(built)
+        context, scene, data = self._open_scene(built)
         data.qpos[:] = qpos
         mujoco.mj_kinematics(built.model, data)
         mujoco.mj_camlight(built.model, data)
@@ -89,7 +89,7 @@ class TableRenderer:
             views[name] = (colour[::-1].copy(), _labels(built, scene, index[::-1]))
         return views
 
-    def _opened(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
+    def _open_scene(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
         if self._process != os.getpid():
             raise RenderingError(
                 "this process was forked from one that had drawn pictures, and GL does not survive that: "

@@ -38,7 +38,7 @@ class Solid:
 
     pieces: tuple[ConvexPiece, ...]
     flat: bool = False
-    """A marking on the table: seen, but in nobody's way."""
+    """Whether it is a marking on the table: visible, without collisions."""
     container: bool = False
     profile: Profile = ""
 
@@ -309,7 +309,7 @@ class TableScene:
     items: tuple[TableItem, ...]
     tool: Tool = Tool.SUCTION
     table: bool = True
-    """Whether the table is drawn; without it things stand in a white nowhere."""
+    """Whether the table is drawn; without it objects are shown on white."""
 
     def __post_init__(self) -> None:
         names = [item.name for item in self.items]
@@ -322,7 +322,7 @@ class TableScene:
         return self.items[self.index(name)]
 
     def index(self, name: str) -> int:
-        """Where in the order the item of that name is. Raises TaskError if there is none."""
+        """Index of the item with that name. Raises TaskError for an unknown name."""
         for index, item in enumerate(self.items):
             if item.name == name:
                 return index
