@@ -61,7 +61,7 @@ class History:
 
     def permute(self, rng: np.random.Generator) -> History:
         """Return a copy with a random order of objects at every observation."""
-        return replace(self, seen=tuple(each.permute(rng) for each in self.seen))
+        return replace(self, seen=tuple(tokens.permute(rng) for tokens in self.seen))
 
 
 STRANGE = 64
@@ -155,31 +155,31 @@ def make_batch(
         count += len(sight)
         return range(count - len(sight) + 1, count + 1)
 
-    said: list[list[int]] = []
-    shown: list[list[int]] = []
+    word_ids: list[list[int]] = []
+    slot_ids: list[list[int]] = []
     for prompt in prompts:
-        told: list[tuple[int, int]] = []
+        actions_so_far: list[tuple[int, int]] = []
         for part in prompt:
             if isinstance(part, str):
-                told.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
+                actions_so_far.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
             else:
-                told.extend((0, slot) for slot in slots(part))
-        said.append([word for word, _ in told])
-        shown.append([slot for _, slot in told])
+                actions_so_far.extend((0, slot) for slot in slots(part))
+        word_ids.append([word for word, _ in actions_so_far])
+        slot_ids.append([slot for _, slot in actions_so_far])
     laid: list[list[int]] = []
     ages: list[list[int]] = []
     for history in histories:
-        known = [(slot, age) for age, sight in history.iter_remembered() for slot in slots(sight)]
-        laid.append([slot for slot, _ in known])
-        ages.append([age for _, age in known])
+        table_slots = [(slot, age) for age, sight in history.iter_remembered() for slot in slots(sight)]
+        laid.append([slot for slot, _ in table_slots])
+        ages.append([age for _, age in table_slots])
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
         done[index, : counts[index]] = bins_to_shares(history.done)
     return Batch(
         join_tokens(sights),
-        _pad(said),
-        _pad(shown),
+        _pad(word_ids),
+        _pad(slot_ids),
         _pad(laid),
         _pad(ages),
         done,
@@ -242,11 +242,11 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
     if not len(seeds):
         return []
     sights, objects = _sights(arrays, form), _sights(arrays, TokenForm.OBJECTS)
-    shown = [json.loads(str(each)) for each in arrays["shown"]]
+    pictures_shown = [json.loads(str(each)) for each in arrays["shown"]]
     actions, episodes = arrays["actions"], arrays["episodes"]
     bins = to_bins(actions)
-    rooms = np.array([room(objects[seen], each[[[0, 1], [6, 7]]])
-                      for seen, each in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
+    rooms = np.array([room(objects[seen], episode_actions[[[0, 1], [6, 7]]])
+                      for seen, episode_actions in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
     examples = []
     for row in np.flatnonzero(~arrays["slips"]).tolist():
         episode = int(episodes[row])
@@ -260,7 +260,7 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
                 task=task,
                 seed=int(seeds[episode]),
                 prompt=_segments(
-                    said[episode], {name: sights[seen] for name, seen in shown[episode].items()}
+                    said[episode], {name: sights[seen] for name, seen in pictures_shown[episode].items()}
                 ),
                 history=history,
                 tool=int(arrays["tools"][row]),

@@ -64,7 +64,7 @@ def train(
     begun, progress = time.monotonic(), TrainingProgress()
     batches = _batches(learnt, schedule.batch, rng)
     while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
-        examples = [_augment(each, rng, permute=permute) for each in next(batches)]
+        examples = [_augment(example, rng, permute=permute) for example in next(batches)]
         loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
         progress = progress.advance(share, loss)
         watch(progress)
@@ -124,8 +124,8 @@ def score_held_out(
             batch, positions = _batch(some, vocabulary)
             off = np.abs(network(batch)[1].numpy() - nearest_bins(positions))
             off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
-            for each, hit in zip(some, (off <= 2).all(axis=1), strict=True):
-                hits.setdefault(each.task, []).append(bool(hit))
+            for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
+                hits.setdefault(example.task, []).append(bool(hit))
     return {task: float(np.mean(hit)) for task, hit in hits.items()}
 
 

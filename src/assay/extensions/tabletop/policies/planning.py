@@ -143,7 +143,7 @@ class Planner:
         assert isinstance(pictured, PromptImage)
         shown_thing = min(pictured.things, key=lambda each: texture_difference(each, first))
         thing = min(self._things, key=lambda each: _apart(shown_thing, each))
-        rest = [each for each in self._things if each is not thing]
+        rest = [other for other in self._things if other is not thing]
         return [self._into(thing, min(rest, key=lambda each: texture_difference(each, second)))]
 
     def _rotate(self, request: PromptRequest) -> list[CarryStep]:
@@ -156,13 +156,13 @@ class Planner:
         steps, left = [], list(self._things)
         for goal in pictured.things:
             thing = min(left, key=lambda each: _apart(goal, each))
-            left = [each for each in left if each is not thing]
+            left = [other for other in left if other is not thing]
             steps.append(CarryStep(thing, thing.centre, goal.centre))
         return steps
 
     def _restore(self, request: PromptRequest) -> list[CarryStep]:
         there = self._rearrange(request)
-        return [*there, *(CarryStep(each.thing, each.goal, each.start) for each in there)]
+        return [*there, *(CarryStep(step.thing, step.goal, step.start) for step in there)]
 
     def _twist(self, request: PromptRequest) -> list[CarryStep]:
         pairs = [(self._shown_object(before), self._shown_object(after)) for before, after in request.pairs]
@@ -187,16 +187,18 @@ class Planner:
         first = frames[0]
         assert isinstance(first, PromptImage)
         row = [min(self._things, key=lambda each: _apart(shown_thing, each)) for shown_thing in first.things]
-        where = [each.centre for each in row]
+        where = [seen.centre for seen in row]
         steps = []
         for frame in frames[1:]:
             assert isinstance(frame, PromptImage)
             moves = []
             for thing in frame.things:
-                known = min(
+                neighbour = min(
                     range(len(row)), key=lambda index: histogram_difference(row[index].colours, thing.colours)
                 )
-                moves.append((float(np.linalg.norm(thing.centre - where[known])), known, thing.centre))
+                moves.append(
+                    (float(np.linalg.norm(thing.centre - where[neighbour])), neighbour, thing.centre)
+                )
             _, moved, goal = max(moves, key=lambda move: move[0])
             steps.append(CarryStep(row[moved], where[moved], goal))
             where[moved] = goal
@@ -206,16 +208,16 @@ class Planner:
         base = self._match(request.things[0])
         rest = [thing for thing in self._things if thing is not base and not holds(thing.shape()[0])]
         reference = self._slots[request.things[0]]
-        known = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
-        assert known is not None
-        targets = [each for each in rest if may_have_texture(each, known)]
+        texture_name = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
+        assert texture_name is not None
+        targets = [piece for piece in rest if may_have_texture(piece, texture_name)]
         return [self._into(target, base) for target in targets]
 
     def _profile(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
         profile = SOLIDS[base.shape()[0]].profile
         rest = [thing for thing in self._things if thing is not base]
-        return [self._into(each, base) for each in rest if SOLIDS[each.shape()[0]].profile == profile]
+        return [self._into(piece, base) for piece in rest if SOLIDS[piece.shape()[0]].profile == profile]
 
     def _neighbour(self, request: PromptRequest) -> list[CarryStep]:
         dragged = self._match(request.things[0])
@@ -240,7 +242,7 @@ class Planner:
         first = self._match(request.things[1], [dragged, home])
         second = self._match(request.things[2], [dragged, home, first])
         offset = dragged.centre - _origin(dragged)
-        stops = [_origin(each, base=True) + offset for each in (first, second, home)]
+        stops = [_origin(container, base=True) + offset for container in (first, second, home)]
         starts = [dragged.centre, *stops[:-1]]
         return [CarryStep(dragged, start, goal) for start, goal in zip(starts, stops, strict=True)]
 

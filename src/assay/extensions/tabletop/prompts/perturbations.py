@@ -95,8 +95,8 @@ def _mask(prompt: Prompt, part: PromptPart) -> Prompt:
         # The names of placeholders are words, too: they say what is to be moved, and where to.
         names = {name: f"picture_{i}" for i, name in enumerate(dict.fromkeys(prompt.placeholders), start=1)}
         text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
-        shown = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
-        return replace(prompt, text=text, pictures=shown)
+        pictures = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
+        return replace(prompt, text=text, pictures=pictures)
     bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
     return prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
 
@@ -152,20 +152,20 @@ class OtherInstruction(TablePerturbation):
             raise PerturbationError(
                 f"{self.kind}: {task.id}: no other task's instruction fits; valid: {', '.join(self.only)}"
             )
-        said = read_fields(task)
-        asked: Goal | None
+        fields = read_fields(task)
+        requested: Goal | None
         if kind == "T1":
             angle = int(rng.choice(list(_ANGLES)))
-            text, asked = original("T3", angle=str(angle)), _turn_goal(task, angle)
+            text, requested = original("T3", angle=str(angle)), _turn_goal(task, angle)
         elif kind == "T13":
             # Its line stands before the rectangle: one cannot get in there and stop short of the line.
-            text, asked = original("T12", count=said["count"][0]), None
+            text, requested = original("T12", count=fields["count"][0]), None
         else:
-            text, asked = (
+            text, requested = (
                 original("T15" if kind == "T14" else "T14"),
                 _gather_goal(task, by_texture=kind == "T15"),
             )
-        return replace(task, prompt=task.prompt.saying(text), asked=asked)
+        return replace(task, prompt=task.prompt.saying(text), asked=requested)
 
 
 def _turn_goal(task: TableTask, angle: int) -> Goal:
@@ -272,11 +272,16 @@ more less than compare
 @cache
 def informative_stems() -> frozenset[str]:
     """The stems of words that tell: all that prompts are made of, textures and shapes, and synonyms of commands."""
-    texts = [text for group in (ORIGINALS, TEMPLATES, WORDS) for each in group.values() for text in each]
+    texts = [
+        text
+        for group in (ORIGINALS, TEMPLATES, WORDS)
+        for texts_of_group in group.values()
+        for text in texts_of_group
+    ]
     bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
     invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
-    said = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
-    return frozenset(stem(word) for word in _LETTERS.findall(said) if len(word) > 1)
+    vocabulary = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
+    return frozenset(stem(word) for word in _LETTERS.findall(vocabulary) if len(word) > 1)
 
 
 def is_informative(words: Iterable[str]) -> bool:
@@ -312,12 +317,12 @@ class Gobbledygook(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task with a prompt that asks for nothing. Raises ModelError where sub-words need a tokenizer."""
-        said = task.prompt.text.split()
-        places = [index for index, word in enumerate(said) if not PLACEHOLDER.search(word)]
-        drawn = [_nonsense(said[index], self.unit, rng) for index in places]
+        words = task.prompt.text.split()
+        places = [index for index, word in enumerate(words) if not PLACEHOLDER.search(word)]
+        drawn = [_nonsense(words[index], self.unit, rng) for index in places]
         for place, index in zip(places, rng.permutation(len(drawn)), strict=True):
-            said[place] = drawn[index]
-        return replace(task, prompt=task.prompt.saying(" ".join(said)), asked=None)
+            words[place] = drawn[index]
+        return replace(task, prompt=task.prompt.saying(" ".join(words)), asked=None)
 
 
 def _nonsense(word: str, unit: Unit, rng: np.random.Generator) -> str:

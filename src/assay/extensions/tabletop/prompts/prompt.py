@@ -29,8 +29,8 @@ class Picture:
     @property
     def words(self) -> str:
         """What it shows, in words."""
-        shown = ", ".join(item.words for item in self.scene.items)
-        return shown if self.kind == "object" else f"a table with {shown}"
+        item_words = ", ".join(item.words for item in self.scene.items)
+        return item_words if self.kind == "object" else f"a table with {item_words}"
 
 
 def portrait(item: TableItem, *, texture: str | None = None) -> Picture:

@@ -43,10 +43,10 @@ def settings(
 ) -> list[Setting]:
     """Every task at every level it has, or at one level, for some seeds."""
     return [
-        Setting(kind.id, seed, each, difficulty)
+        Setting(kind.id, seed, task_level, difficulty)
         for kind in KINDS.values()
-        for each in kind.levels
-        if level in (None, each)
+        for task_level in kind.levels
+        if level in (None, task_level)
         for seed in seeds
     ]
 
@@ -89,21 +89,25 @@ def resolve_tables(selection: str) -> tuple[TableEntry, ...]:
     or without ``tabletop/``.
     Raises TaskError with the nearest name for anything unknown.
     """
-    every = [table_entry(each) for each in _ids()]
+    every = [table_entry(task_id) for task_id in _ids()]
     chosen: set[TableEntry] = set()
     for name in (part.strip() for part in selection.split(",") if part.strip()):
         short = name.removeprefix(PREFIX)
-        found = {each for each in every if short in ("all", each.kind, each.level, each.id[len(PREFIX) :])}
-        if not found:
+        matches = {
+            entry for entry in every if short in ("all", entry.kind, entry.level, entry.id[len(PREFIX) :])
+        }
+        if not matches:
             if "/" in short:
                 table_entry(name)
             near = did_you_mean(name, ["all", *Level, *KINDS])
             raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
-        chosen |= found
+        chosen |= matches
     if not chosen:
         raise TaskError(f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17")
-    return tuple(each for each in every if each in chosen)
+    return tuple(entry for entry in every if entry in chosen)
 
 
 def _ids() -> list[str]:
-    return [f"{PREFIX}{kind.id}/{each}" for each in Level for kind in KINDS.values() if each in kind.levels]
+    return [
+        f"{PREFIX}{kind.id}/{level}" for level in Level for kind in KINDS.values() if level in kind.levels
+    ]

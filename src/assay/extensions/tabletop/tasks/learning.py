@@ -53,8 +53,8 @@ def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
         texture = draw.one(draw.pools.textures_with_dark_version)
         for role, upper in (("more", lesson.upper), ("less", not lesson.upper)):
             look, size = lesson.finish_at(texture, upper)
-            shown = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
-            pictures.append((f"{role}_{number}", shown))
+            picture = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
+            pictures.append((f"{role}_{number}", picture))
     return pictures
 
 
@@ -135,19 +135,19 @@ def twist(draw: Draw) -> Drawn:
     targets = []
     for number in range(1, count + 1):
         targets.append(draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), look, clear=0.1))
-    looks = [each for each in draw.pools.any_look if each != look]
+    looks = [other for other in draw.pools.any_look if other != look]
     others = draw.others(total - count, draw.pools.turnable, looks, clear=0.1)
     angles = range(20, 161, 20) if draw.extreme else range(30, 331, 30)
     turn = math.radians(int(draw.rng.choice(list(angles))))
     pictures = []
     for number in range(1, EXAMPLES + 1):
         x, y = 0.5 + draw.rng.uniform(-0.0625, 0.0625), draw.rng.uniform(-0.375, 0.375)
-        shown = TableItem(
+        example = TableItem(
             "demo", draw.one(draw.pools.turnable), draw.one(looks), x, y, draw.rng.uniform(0, 2 * np.pi)
         )
         pictures += [
-            (f"before_{number}", scene_picture(shown)),
-            (f"after_{number}", scene_picture(shown.at(x, y, shown.yaw - turn))),
+            (f"before_{number}", scene_picture(example)),
+            (f"after_{number}", scene_picture(example.at(x, y, example.yaw - turn))),
         ]
     text = original("T9", look=look)
     puts = tuple(
@@ -167,7 +167,7 @@ def follow_motion(draw: Draw) -> Drawn:
     path = [_on_circle(step, points) for step in where]
     piece = draw.add(TableItem("dragged_obj", shape, look, *path[0]))
     circle = [piece.at(*_on_circle(step, points)) for step in range(points)]
-    looks = [each for each in draw.pools.any_look if each != look]
+    looks = [other for other in draw.pools.any_look if other != look]
     others: list[TableItem] = []
     extras: list[TableItem] = []
     for number in range(3 if draw.distracting else 1):

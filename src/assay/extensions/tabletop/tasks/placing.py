@@ -77,7 +77,7 @@ def rotate(draw: Draw) -> Drawn:
     """Turn a thing by an angle."""
     shape, look = draw.one(draw.pools.turnable), draw.one(draw.pools.any_look)
     piece = draw.place("dragged_obj", shape, look)
-    looks = [each for each in draw.pools.any_look if each != look]
+    looks = [other for other in draw.pools.any_look if other != look]
     others = draw.others(8 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.125)
     angles = range(20, 161, 20) if draw.extreme else range(30, 151, 30)
     angle = int(draw.rng.choice(list(angles)))
@@ -107,7 +107,7 @@ def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], lis
     others = []
     for number in range(3 if draw.distracting else 2):
         shape = draw.one(draw.pools.pieces)
-        look = draw.one([each for each in draw.pools.any_look if f"{each} {shape}" not in kinds])
+        look = draw.one([other for other in draw.pools.any_look if f"{other} {shape}" not in kinds])
         other = TableItem(
             f"distractor_{number + 1}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi))
         )
@@ -266,10 +266,10 @@ def pick_in_order_then_restore(draw: Draw) -> Drawn:
     stages = tuple(
         (Put("dragged_obj", base.x, base.y, base.yaw, 0.05),) for base in (bases[1], bases[2], bases[0])
     )
-    shown = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
+    pictures = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
     return (
         TableScene(tuple(draw.items)),
-        Prompt(original("T17"), tuple(shown)),
+        Prompt(original("T17"), tuple(pictures)),
         PutGoal(stages, names_of(others), in_order=True),
     )
 
@@ -320,13 +320,13 @@ def _sweep(
     corners = [_CORNERS[i] for i in draw.rng.permutation(2)]
     groups: list[list[TableItem]] = []
     for role, look, corner in zip(("swept_obj", "distractor"), looks[2:], corners, strict=True):
-        made: list[TableItem] = []
+        blocks: list[TableItem] = []
         for number in range(1, count + 1):
             item = TableItem(
                 f"{role}_{number}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi)), size=size
             )
-            made.append(_near(draw, item, corner))
-        groups.append(made)
+            blocks.append(_near(draw, item, corner))
+        groups.append(blocks)
     targets, others = groups
     pushes = sorted(_pushes(item, zone, barrier) for item in targets)
     wording = ["any", *_COUNT_WORDS[:count], "all"]

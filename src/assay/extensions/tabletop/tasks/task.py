@@ -79,15 +79,15 @@ class Draw:
         clear: float = 0.12, keep_off: Sequence[TableItem] = (), name: str = "distractor",
     ) -> list[TableItem]:  # fmt: skip
         """Add distractors whose words differ from those of some items."""
-        made: list[TableItem] = []
+        distractors: list[TableItem] = []
         taken = {item.words for item in but}
-        while len(made) < count:
+        while len(distractors) < count:
             shape, look = self.one(shapes), self.one(looks)
             if f"{look} {shape}" in taken:
                 continue
-            made.append(self.place(f"{name}_{len(made) + 1}", shape, look, clear=clear, keep_off=keep_off,
+            distractors.append(self.place(f"{name}_{len(distractors) + 1}", shape, look, clear=clear, keep_off=keep_off,
                                    fixed=solid(shape).container))  # fmt: skip
-        return made
+        return distractors
 
 
 MAX_ACTIONS = 10

@@ -271,12 +271,14 @@ def _row(title: str, task: TableTask) -> Image.Image:
     row = Image.new("RGB", (_PROMPT_WIDTH + 2 * WIDTH + 4 * _MARGIN, height), PAPER)
     pen = ImageDraw.Draw(row)
     pen.text((_MARGIN, 4), title, INK, ImageFont.load_default(16))
-    said = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
+    caption = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
     if set(played.env.effects) == {ActionEffect.NOTHING}:
-        said = "nothing was done"
+        caption = "nothing was done"
     left = _PROMPT_WIDTH + 2 * _MARGIN
     pen.text((left, 4), "start: front, top", INK, ImageFont.load_default(13))
-    pen.text((left + WIDTH + _MARGIN, 4), said, _GOOD if played.success else _BAD, ImageFont.load_default(13))
+    pen.text(
+        (left + WIDTH + _MARGIN, 4), caption, _GOOD if played.success else _BAD, ImageFont.load_default(13)
+    )
     row.paste(prompt, (_MARGIN, 2 * LINE))
     row.paste(Image.fromarray(start), (left, LINE + 4))
     row.paste(Image.fromarray(end), (left + WIDTH + _MARGIN, LINE + 4))

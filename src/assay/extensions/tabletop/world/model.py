@@ -164,7 +164,7 @@ def _add_blade(spec: Any) -> None:
 
 def _material(spec: Any, name: str) -> str:
     """The material of a texture, made once."""
-    if all(each.name != name for each in spec.materials):
+    if all(material.name != name for material in spec.materials):
         picture = spec.add_texture(
             name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=SIDE, height=SIDE, nchannel=3
         )

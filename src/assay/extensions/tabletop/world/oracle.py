@@ -70,15 +70,15 @@ class Sweeper:
             for name in wrong:
                 item = self._scene.index(name)
                 yield from self._actions(self._best(item, self._outside(item), self._poses))
-        known = [
+        candidates = [
             push
             for inset in _INSETS
             for push in (self._best(item, self._ends(item, inset), self._poses) for item in waiting)
             if push
         ]
-        known.sort(key=lambda push: -push.room)
-        yield from self._actions(*(push for push in known if push.room >= 0))
-        tight = [push for push in known if push.room < 0]
+        candidates.sort(key=lambda push: -push.room)
+        yield from self._actions(*(push for push in candidates if push.room >= 0))
+        tight = [push for push in candidates if push.room < 0]
         first = self._first_of_two(waiting)
         if first is not None and (not tight or first.room > tight[0].room):
             yield from self._actions(first)
@@ -328,7 +328,7 @@ class TableOracle:
             spot = np.array([x + c * own[0] - s * own[1], y + s * own[0] + c * own[1]])
             inset = _INSET if attempt < _GRIPS // 2 else 0.0
             around = [spot + inset * np.array(side) for side in ((1, 0), (-1, 0), (0, 1), (0, -1), (0, 0))]
-            if all(self._world.below(*each)[0] == item for each in around):
+            if all(self._world.below(*point)[0] == item for point in around):
                 break
         return spot
 

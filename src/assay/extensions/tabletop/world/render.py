@@ -187,10 +187,10 @@ def _draw_picture(picture: Picture) -> Image.Image:
         half = max(20, int(np.ptp(columns)) // 2 + 4) if len(columns) else 20
         low, high = (max(0, rows.min() - 4), min(HEIGHT, rows.max() + 5)) if len(rows) else (0, 40)
         cut.append(Image.fromarray(colour[low:high, max(0, middle - half) : middle + half]))
-    height = max(each.height for each in cut)
+    height = max(image.height for image in cut)
     pair = Image.new("RGB", (cut[0].width + cut[1].width + 2, height), PAPER)
-    for x, each in ((0, cut[0]), (cut[0].width + 2, cut[1])):
-        pair.paste(each, (x, (height - each.height) // 2))
+    for x, image in ((0, cut[0]), (cut[0].width + 2, cut[1])):
+        pair.paste(image, (x, (height - image.height) // 2))
     return pair
 
 

@@ -181,7 +181,7 @@ def _extrude(outlines: list[np.ndarray], size: tuple[float, float, float]) -> tu
     points = np.vstack(outlines)
     low, high = points.min(axis=0), points.max(axis=0)
     fitted = [(outline - (low + high) / 2) / (high - low) * size[:2] for outline in outlines]
-    return tuple(_prism(each, size[2]) for each in fitted)
+    return tuple(_prism(outline, size[2]) for outline in fitted)
 
 
 def _bowl() -> tuple[ConvexPiece, ...]:
@@ -191,7 +191,7 @@ def _bowl() -> tuple[ConvexPiece, ...]:
 
 
 def _pan() -> tuple[ConvexPiece, ...]:
-    wall = [_prism(each, 0.03) for each in _annulus(0.076, 0.085, 12)]
+    wall = [_prism(outline, 0.03) for outline in _annulus(0.076, 0.085, 12)]
     return (_prism(_regular(12, 0.085), 0.005), *wall, _prism(_box(0.12, 0, 0.075, 0.026), 0.03, 0.015))
 
 
@@ -217,7 +217,7 @@ def _container(pieces: tuple[ConvexPiece, ...], profile: Profile, *, flat: bool 
 
 
 SOLIDS: Mapping[str, Solid] = MappingProxyType(
-    {name: Solid(_extrude(*made), profile=_PROFILES.get(name, "")) for name, made in _OUTLINES.items()}
+    {name: Solid(_extrude(*outline), profile=_PROFILES.get(name, "")) for name, outline in _OUTLINES.items()}
     | {
         "bowl": _container(_bowl(), "circle"),
         "pan": _container(_pan(), "circle"),
