@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.episodes import Outcome
 from assay.extensions.interop.formats.results import Evaluation, Kind, ReportedEpisode, known_task
-from assay.tasks.formats.release import ReleaseError, text_of
+from assay.tasks.formats import ReleaseError, text_of
 
 TOOL = "lerobot-eval"
 SILENT = "lerobot's file has neither steps nor trajectories nor instructions: it says how often, not how"

@@ -23,7 +23,7 @@ from assay import tasks
 from assay.episodes import CONTROL, Outcome
 from assay.extensions.interop.formats.reported_names import PLUS_CATEGORIES, Named, named, plus_condition
 from assay.extensions.interop.formats.results import Evaluation, Kind, ReportedEpisode
-from assay.tasks.formats.release import ReleaseError, text_of
+from assay.tasks.formats import ReleaseError, text_of
 
 TOOL = "LIBERO's evaluation log"
 PLUS = "libero-plus/"

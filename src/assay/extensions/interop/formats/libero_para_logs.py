@@ -27,8 +27,8 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.episodes.episode import Trajectory, no_trajectory
+from assay.tasks.formats import ReleaseError, text_of
 from assay.tasks.formats.libero_para import Types, reason, types_of
-from assay.tasks.formats.release import ReleaseError, text_of
 
 MAX_BYTES = 1_000_000_000
 """Of one log; those of 4,092 episodes of 300 steps have 70 million each."""

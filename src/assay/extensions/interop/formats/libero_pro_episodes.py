@@ -19,7 +19,7 @@ from assay.episodes import CONTROL, Outcome, Trajectory, no_trajectory
 from assay.errors import one_line
 from assay.extensions.interop.formats.reported_names import pro_condition
 from assay.extensions.interop.formats.results import Evaluation, Kind, ReportedEpisode, known_task
-from assay.tasks.formats.release import ReleaseError, text_of
+from assay.tasks.formats import ReleaseError, text_of
 
 TOOL = "LIBERO-PRO"
 ENDED = ("success", "max_steps")

@@ -17,8 +17,7 @@ from assay import tasks
 from assay.episodes import CONTROL, Change
 from assay.episodes.perturbation import changed_by
 from assay.extensions.interop.formats.results import known_task, said, task_told
-from assay.tasks.formats import libero_pro
-from assay.tasks.formats.release import Label
+from assay.tasks.formats import Label, libero_pro
 
 PRO_CHANGES: Mapping[str, str] = {
     "object": Change.OBJECT,

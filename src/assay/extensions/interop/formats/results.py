@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay import tasks
 from assay.episodes import CONTROL, Change, Outcome, Trajectory, no_trajectory
-from assay.tasks.formats.release import Label, ReleaseError, task_and_suffix
+from assay.tasks.formats import Label, ReleaseError, task_and_suffix
 
 SCENE = re.compile(r"^[A-Z_]*SCENE\d+_")
 """How names of LIBERO-100's task files begin; what follows is the instruction."""

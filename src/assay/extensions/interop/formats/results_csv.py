@@ -19,7 +19,7 @@ from pathlib import Path
 
 from assay.episodes import CONTROL, Outcome
 from assay.extensions.interop.formats.results import Evaluation, Kind, ReportedEpisode, known_task, outcome_of
-from assay.tasks.formats.release import Label, ReleaseError, text_of
+from assay.tasks.formats import Label, ReleaseError, text_of
 
 TOOL = "CSV"
 NAMES: Mapping[str, tuple[str, ...]] = {

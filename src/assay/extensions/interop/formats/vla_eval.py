@@ -23,7 +23,7 @@ from assay.episodes import Outcome, Trajectory, no_trajectory
 from assay.errors import one_line
 from assay.extensions.interop.formats.reported_names import named
 from assay.extensions.interop.formats.results import Evaluation, Kind, ReportedEpisode
-from assay.tasks.formats.release import ReleaseError
+from assay.tasks.formats import ReleaseError
 
 TOOL = "vla-eval"
 STATUS = {"success": Outcome.SUCCESS, "fail": Outcome.FAILURE, "error": Outcome.ERROR}

@@ -29,8 +29,8 @@ from assay.perturb.words.grid.cells import Cell, cell_of
 from assay.runs.connections import SUFFIX
 from assay.runs.store import Store
 from assay.support.files import replacing
+from assay.tasks.formats import ReleaseError, task_of_file
 from assay.tasks.formats.libero_para import SUITE, Paraphrase, Types, read_metadata
-from assay.tasks.formats.release import ReleaseError, task_of_file
 
 EXPERIMENT = "para"
 

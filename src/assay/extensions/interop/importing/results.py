@@ -23,8 +23,8 @@ from assay.runs.rows import COLUMNS
 from assay.runs.soundness import LARGEST, as_texts
 from assay.runs.store import Store
 from assay.support.files import replacing
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
-from assay.tasks.formats.release import ReleaseError
 
 KINDS: tuple[Kind, ...] = (VLA_EVAL, LEROBOT, LIBERO_PRO, LIBERO_LOG, CSV)
 """Every kind of file that is read, in the order in which they are tried."""
