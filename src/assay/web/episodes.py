@@ -19,7 +19,7 @@ from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED
 from assay.measures.views.wording import thing
 from assay.runs import queries
 from assay.runs.queries import OUTCOMES, Conduct, NotFoundError, Row, Run, reading
-from assay.tasks.names import thing_of
+from assay.tasks.language.lexicon import thing_of
 from assay.web.pages import RUN
 from assay.web.replays import EpisodeRecording, RenderStatus, find_own_video
 from assay.web.site import Site, Text, TheSite, render_page

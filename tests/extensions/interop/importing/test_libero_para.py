@@ -15,7 +15,7 @@ from assay.errors import AssayError, RunError
 from assay.extensions.interop.importing.libero_para import import_libero_para, import_models
 from assay.measures.frames import judged, pairs
 from assay.runs.store import Store
-from assay.tasks.formats.release import ReleaseError
+from assay.tasks.formats import ReleaseError
 
 COLUMNS = [
     *("high", "mid", "low", "eval", "batch_idx", "new_instruction", "original_instruction"),

@@ -14,8 +14,8 @@ from assay import api, tasks
 from assay.errors import AssayError, RunError
 from assay.extensions.interop.importing.results import ImportedResults, ResultFile, import_results
 from assay.runs.store import Store
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
-from assay.tasks.formats.release import ReleaseError
 
 STOVE = "turn on the stove"
 DRAWER = "open the middle drawer of the cabinet"

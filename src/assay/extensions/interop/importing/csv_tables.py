@@ -25,7 +25,7 @@ from assay.extensions.interop.importing.reported import (
     find_task,
     parse_outcome,
 )
-from assay.tasks.formats.release import Label, ReleaseError, text_of
+from assay.tasks.formats import Label, ReleaseError, text_of
 
 COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "task": ("task", "task_name", "task_id"),

@@ -44,7 +44,7 @@ from assay.extensions.interop.importing.reported import (
     parse_names,
     pro_condition,
 )
-from assay.tasks.formats.release import ReleaseError, text_of
+from assay.tasks.formats import ReleaseError, text_of
 
 VLA_EVAL_STATUS = {"success": Outcome.SUCCESS, "fail": Outcome.FAILURE, "error": Outcome.ERROR}
 VLA_EVAL_TABLES = {"episode_results", "eval_metadata", "step_rows"}

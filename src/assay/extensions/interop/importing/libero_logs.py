@@ -29,7 +29,7 @@ from assay.extensions.interop.importing.reported import (
     parse_names,
     plus_condition,
 )
-from assay.tasks.formats.release import ReleaseError, text_of
+from assay.tasks.formats import ReleaseError, text_of
 
 MAX_BYTES = 1_000_000_000
 _SUITE = re.compile(r"\bTask suite: (\S+)")

@@ -41,8 +41,8 @@ from assay.perturb.words.grid.cells import Cell, cell_of
 from assay.runs.connections import SUFFIX
 from assay.runs.store import Store
 from assay.support.files import replacing
+from assay.tasks.formats import ReleaseError, task_of_file, text_of
 from assay.tasks.formats.libero_para import SUITE, Paraphrase, Types, read_metadata, reason, types_of
-from assay.tasks.formats.release import ReleaseError, task_of_file, text_of
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000

@@ -18,8 +18,7 @@ from pathlib import Path
 from assay import tasks
 from assay.episodes import CONTROL, Change, Outcome, Trajectory, no_trajectory
 from assay.episodes.perturbation import changed_by
-from assay.tasks.formats import libero_pro
-from assay.tasks.formats.release import Label, ReleaseError, task_and_suffix
+from assay.tasks.formats import Label, ReleaseError, libero_pro, task_and_suffix
 
 SCENE_PREFIX = re.compile(r"^[A-Z_]*SCENE\d+_")
 """Prefix of the names of LIBERO-100's task files; the instruction follows."""

@@ -27,8 +27,8 @@ from assay.runs.rows import COLUMNS
 from assay.runs.soundness import LARGEST, as_texts
 from assay.runs.store import Store
 from assay.support.files import replacing
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
-from assay.tasks.formats.release import ReleaseError
 
 FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 """Every supported format, in the order in which they are tried."""
