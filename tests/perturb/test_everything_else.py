@@ -50,7 +50,7 @@ from assay.perturb.world import (
     VariedTarget,
 )
 from assay.tasks import Arena
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 BOWL, CHEESE, BOTTLE, PLATE = "akita_black_bowl_1", "cream_cheese_1", "wine_bottle_1", "plate_1"
 THINGS = "|".join((BOWL, CHEESE, BOTTLE, PLATE))

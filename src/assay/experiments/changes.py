@@ -31,7 +31,7 @@ from assay.perturb.world import (
     Swap,
 )
 from assay.tasks import Arena, Task
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 MIDDLING = 5
 """Severity of 1 to 10."""

@@ -19,7 +19,7 @@ from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Atom, Predicate, Task
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of
 
 TIME = 1.5
 """How much more time than the task's usual horizon there is: what has happened must be made up for."""

@@ -39,8 +39,8 @@ from assay.perturb.world.ground import carrier, movable, target
 from assay.perturb.world.position import LARGEST, SWEEP
 from assay.support.streams import stream
 from assay.tasks import Task
-from assay.tasks.horizons import horizon
-from assay.tasks.staging import Pattern
+from assay.tasks.files import horizon
+from assay.tasks.scene import Pattern
 
 LARGER = 1.1
 DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (

@@ -17,7 +17,7 @@ from assay.perturb.words.grid.table import Row, plain, with_tasks
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import called
-from assay.tasks.formats.release import instruction
+from assay.tasks.formats import instruction
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
 """Whose similarities an episode is labelled with: the table's, those of our scorer, or nobody's."""

@@ -20,7 +20,7 @@ from assay.perturb.world.kinds import is_category, places_of
 from assay.perturb.world.staging import Room
 from assay.sim.layout import HOME, LAYOUTS
 from assay.tasks import Arena, Atom, Entity, Region, Task
-from assay.tasks.staging import CameraChange
+from assay.tasks.scene import CameraChange
 
 PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
 

@@ -20,8 +20,8 @@ from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.tasks import Arena
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import JOINTS
-from assay.tasks.formats.release import ReleaseError
 
 GOAL = "put_the_bowl_on_the_plate"
 VIEW = "_view_0_0_100_0_0_initstate_0"

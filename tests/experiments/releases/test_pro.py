@@ -17,8 +17,8 @@ from assay.perturb.world import Displace, Distractors, Room
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import LiberoEnv
 from assay.tasks import Arena, bddl
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.init_files import read_states
-from assay.tasks.formats.release import ReleaseError
 
 
 @pytest.fixture

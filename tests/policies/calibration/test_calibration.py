@@ -20,7 +20,7 @@ from assay.policies.registry import load_policy
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction, Rectangle, Scene, Task
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of
 
 MOVED = 0.03
 """How far a thing must have gone to have been moved, metres."""

@@ -11,7 +11,7 @@ from assay.perturb.words.rewordings import Counterfactual, OtherTask
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Relocate, Remove, Repaint, Room
 from assay.runs.certificates import claim
 from assay.tasks import Arena
-from assay.tasks.staging import USUAL_FINISH, USUAL_STAGING, Surface
+from assay.tasks.scene import USUAL_FINISH, USUAL_STAGING, Surface
 
 SPEC = EpisodeSpec("libero_goal/1", 3)
 ASKED = ("On plate_1 flat_stove_1_cook_region",)

@@ -21,9 +21,9 @@ from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, StartJoints, 
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.images import Severe
 from assay.tasks import Task
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_plus as plus
 from assay.tasks.formats.libero_plus import Entry
-from assay.tasks.formats.release import ReleaseError
 
 NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("motion blur", MotionBlur),

@@ -35,10 +35,10 @@ from assay.perturb.releases import (
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Room
 from assay.tasks import Task
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_pro as pro
 from assay.tasks.formats.libero_pro import FrozenFile, OtherGoal
-from assay.tasks.formats.release import ReleaseError
-from assay.tasks.names import words
+from assay.tasks.language.lexicon import words
 
 Draw = Literal["entries", "joint", "both", "frozen"]
 DIMENSIONS = ("object", "position", "semantic", "environment")

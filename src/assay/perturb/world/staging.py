@@ -16,7 +16,7 @@ from assay.perturb.world.objects import HUES
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.render import CAMERAS
 from assay.tasks import Arena, Atom, Region, Scene, Task
-from assay.tasks.staging import (
+from assay.tasks.scene import (
     CameraChange,
     Colour,
     Finish,

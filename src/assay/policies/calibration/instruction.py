@@ -11,8 +11,8 @@ from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.policies.calibration.flawed import FlawedPolicy, names_in, replace_objects
 from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Task
-from assay.tasks.names import mentions, names_of, words
-from assay.tasks.staging import Finish
+from assay.tasks.language.lexicon import mentions, names_of, words
+from assay.tasks.scene import Finish
 
 MISSING_OBJECT = "nothing"
 """Target where a scene has no other object: no entity has this name, so the goal is impossible."""

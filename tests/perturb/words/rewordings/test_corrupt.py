@@ -16,7 +16,7 @@ from assay.perturb.words.rewordings.corrupted import (
     substitute_words,
 )
 from assay.support.streams import stream
-from assay.tasks.names import names_of, words
+from assay.tasks.language.lexicon import names_of, words
 
 
 def test_shuffling_keeps_every_word():

@@ -10,7 +10,7 @@ from assay.perturb.words.rewordings.sentences import (
     reorder,
     verbose_variants,
 )
-from assay.tasks.names import mentions, names_of, words
+from assay.tasks.language.lexicon import mentions, names_of, words
 
 STOVE = "turn on the stove and put the moka pot on it"
 DRAWER = "put the black bowl in the bottom drawer of the cabinet and close it"

@@ -17,8 +17,8 @@ from assay.extensions.eqa.errors import QuestionError
 from assay.extensions.eqa.sources.schema import LEROBOT, Feature, schema_for
 from assay.extensions.eqa.sources.video import StillsCamera, VideoCamera
 from assay.support.images import Orientation
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.lerobot import BROKEN, LerobotFolder, Row
-from assay.tasks.formats.release import ReleaseError
 
 
 class LerobotSource:

@@ -16,9 +16,8 @@ from assay.perturb.words.grid.names import Finder, FoundName, Naming, naming, wo
 from assay.perturb.words.grid.table import Row
 from assay.tasks import Task
 from assay.tasks.language import Meaning, Step, lexicon, read_task
-from assay.tasks.language.attributes import attribute_words
+from assay.tasks.language.lexicon import PARTICLES, attribute_words, verb_table
 from assay.tasks.language.phrases import FIELD, pronoun
-from assay.tasks.language.verbs import PARTICLES, verb_table
 
 _NO_NAME = "after|and|as|down|in|is|it|on|once|open|out|over|shut|so|them|then|to|until|up|when"
 _NAME_WORD = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'-]+"

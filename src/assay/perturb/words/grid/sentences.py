@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from assay.perturb.words.grid.cells import ActionType
 from assay.tasks.language import Meaning, Step, Verb, verb_named
-from assay.tasks.language.entries import Entry, load_yaml, validate
+from assay.tasks.language.lexicon import Before, Entry, load_yaml, validate, verb_table
 from assay.tasks.language.phrases import (
     TOWARDS,
     is_long,
@@ -20,7 +20,6 @@ from assay.tasks.language.phrases import (
     pronoun,
     without_both,
 )
-from assay.tasks.language.verbs import Before, verb_table
 
 Sentences = tuple[str, ...]
 

@@ -19,8 +19,8 @@ from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.ledger import Ledger
 from assay.support.llm.prompt import Prompt
 from assay.tasks import Task
-from assay.tasks.names import names_of, words
-from assay.tasks.names import words as words_of
+from assay.tasks.language.lexicon import names_of, words
+from assay.tasks.language.lexicon import words as words_of
 
 
 class RuleUse(StrEnum):

@@ -17,7 +17,7 @@ from assay.episodes import Change, perturbation
 from assay.errors import PerturbationError
 from assay.perturb.words.text import TextPerturbation
 from assay.tasks import Scene
-from assay.tasks.names import names_of, words
+from assay.tasks.language.lexicon import names_of, words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -13,6 +13,7 @@ from assay.perturb.words.text import TextPerturbation
 from assay.perturb.world.kinds import unseen
 from assay.tasks import Scene
 from assay.tasks.language import Action, Step, Verb, lexicon, read_steps, verb_named, write_steps
+from assay.tasks.language.lexicon import plain_synonyms
 from assay.tasks.language.phrases import (
     TOWARDS,
     is_located,
@@ -21,8 +22,7 @@ from assay.tasks.language.phrases import (
     without_articles,
     without_whole,
 )
-from assay.tasks.language.sentences import depends, is_named_before, with_before, write_place, write_step
-from assay.tasks.language.verbs import plain_synonyms
+from assay.tasks.language.steps import depends, is_named_before, with_before, write_place, write_step
 
 _FRAMES = (
     "Have a look at what is in front of you and then, please, {}. That is all there is to do.",
