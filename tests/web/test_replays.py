@@ -18,7 +18,7 @@ from assay.runs.episode_video import HOLD, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.web import replays as module
-from assay.web.replays import RecordedEpisode, RenderStatus, Replays, find_own_video
+from assay.web.replays import EpisodeRecording, RenderStatus, Replays, find_own_video
 
 
 def wait_for(ask: Callable[[], RenderStatus]) -> RenderStatus:
@@ -40,10 +40,10 @@ def count_frames(path: Path | None) -> tuple[int, float]:
 
 
 @pytest.fixture
-def recorded(library: Path) -> RecordedEpisode:
+def recorded(library: Path) -> EpisodeRecording:
     with Store.reading(library / "more" / "short ö#?.assay") as store:
         actions = next(path.actions for _, path in store.trajectories([1]))
-        return RecordedEpisode(store.specs([1])[0], actions, "failure")
+        return EpisodeRecording(store.specs([1])[0], actions, "failure")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def replays(drawing: str, folder: Path) -> Iterator[Replays]:
 
 
 def test_a_rough_video_comes_first_and_a_fine_one_replaces_it(
-    replays: Replays, recorded: RecordedEpisode, folder: Path
+    replays: Replays, recorded: EpisodeRecording, folder: Path
 ):
     names: dict[str, None] = {}
 
@@ -81,7 +81,7 @@ def test_a_rough_video_comes_first_and_a_fine_one_replaces_it(
         assert later.video(recorded) == video
 
 
-def test_a_replay_that_differs_from_the_record_is_reported(replays: Replays, recorded: RecordedEpisode):
+def test_a_replay_that_differs_from_the_record_is_reported(replays: Replays, recorded: EpisodeRecording):
     differing = replace(recorded, actions=recorded.actions[:4], outcome="success")
     still = wait_for(lambda: replays.still(differing))
     assert still.path is not None and still.path.read_bytes()[:2] == b"\xff\xd8"
@@ -90,7 +90,7 @@ def test_a_replay_that_differs_from_the_record_is_reported(replays: Replays, rec
 
 
 def test_a_failure_is_reported_once_and_then_retried(
-    replays: Replays, recorded: RecordedEpisode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    replays: Replays, recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with Replays(tmp_path / "file", render_processes=1) as broken:
         (tmp_path / "file").write_text("not a folder")
@@ -109,7 +109,7 @@ def test_a_failure_is_reported_once_and_then_retried(
 
 
 def test_what_no_page_asks_for_is_abandoned(
-    drawing: str, recorded: RecordedEpisode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    drawing: str, recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(module, "INTEREST_S", 0.2)
     with Replays(tmp_path, render_processes=1) as replays:
@@ -120,7 +120,7 @@ def test_what_no_page_asks_for_is_abandoned(
         assert wait_for(lambda: replays.video(recorded)).state == "ready"
 
 
-def test_closing_ends_running_and_queued_jobs(drawing: str, recorded: RecordedEpisode, tmp_path: Path):
+def test_closing_ends_running_and_queued_jobs(drawing: str, recorded: EpisodeRecording, tmp_path: Path):
     with Replays(tmp_path, render_processes=1) as replays:
         for count in (8, 7, 6):
             replays.video(replace(recorded, actions=recorded.actions[:count]))
@@ -131,7 +131,7 @@ def test_closing_ends_running_and_queued_jobs(drawing: str, recorded: RecordedEp
 
 
 def test_the_least_recently_used_files_are_deleted(
-    replays: Replays, recorded: RecordedEpisode, folder: Path, monkeypatch: pytest.MonkeyPatch
+    replays: Replays, recorded: EpisodeRecording, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     for number in range(3):
         old = folder / f"{number}.mp4"
@@ -146,7 +146,7 @@ def test_the_least_recently_used_files_are_deleted(
     assert still.path is not None and still.path.exists()
 
 
-def test_a_note_stays_as_long_as_its_video(recorded: RecordedEpisode, tmp_path: Path):
+def test_a_note_stays_as_long_as_its_video(recorded: EpisodeRecording, tmp_path: Path):
     files = [tmp_path / f"{recorded.name}{end}" for end in (".mp4", ".json", ".jpg")]
     for file in files:
         file.write_text('"odd"')
@@ -159,13 +159,13 @@ def test_a_note_stays_as_long_as_its_video(recorded: RecordedEpisode, tmp_path: 
 def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
-    video = wait_for(lambda: replays.video(RecordedEpisode(spec, actions, "success")))
+    video = wait_for(lambda: replays.video(EpisodeRecording(spec, actions, "success")))
     assert (video.state, video.message) == ("ready", "")
     assert count_frames(video.path) == (len(actions) + 1 + HOLD, 1.0)
 
 
 def test_a_machine_that_cannot_render_says_so(
-    recorded: RecordedEpisode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MUJOCO_GL", "nothing")
     with Replays(tmp_path, render_processes=1) as replays:
@@ -173,7 +173,7 @@ def test_a_machine_that_cannot_render_says_so(
     assert video.state == "failed" and "MUJOCO_GL is 'nothing'" in video.message
 
 
-def test_episodes_that_cannot_be_replayed_fail_at_once(recorded: RecordedEpisode, tmp_path: Path):
+def test_episodes_that_cannot_be_replayed_fail_at_once(recorded: EpisodeRecording, tmp_path: Path):
     none, many = (replace(recorded, actions=np.zeros((count, 7), np.float32)) for count in (0, 9999))
     own = tmp_path / "own.mp4"
     with Replays(tmp_path) as replays:

@@ -167,11 +167,10 @@ class Registry(Generic[T]):
         if name.startswith(PYTHON):
             thing: T = from_python(name, self._error)
             return thing
-        if name not in self._known:
-            if name in self._addresses:
-                self._known[name] = imported(self._addresses[name])
-            else:
-                discover_plugins()
+        if name not in self._known and name not in self._addresses:
+            discover_plugins()
+        if name not in self._known and name in self._addresses:
+            self._known[name] = imported(self._addresses[name])
         if name not in self._known:
             others = f" (or {PYTHON}module:object)"
             raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")

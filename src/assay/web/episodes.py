@@ -21,7 +21,7 @@ from assay.runs import queries
 from assay.runs.queries import OUTCOMES, Conduct, NotFoundError, Row, Run, reading
 from assay.tasks.language.lexicon import thing_of
 from assay.web.pages import RUN
-from assay.web.replays import RecordedEpisode, RenderStatus, find_own_video
+from assay.web.replays import EpisodeRecording, RenderStatus, find_own_video
 from assay.web.site import Site, Text, TheSite, render_page
 from assay.web.trajectories import build_panels, build_strips, build_views, divergences
 
@@ -240,7 +240,7 @@ def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
         yield f"the arm touched the {thing(thing_of(name))} ({steps:.0f} {'step' if steps == 1 else 'steps'})"
 
 
-def _recorded(request: Request, site: TheSite, name: str, key: str) -> RecordedEpisode:
+def _recorded(request: Request, site: TheSite, name: str, key: str) -> EpisodeRecording:
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise HTTPException(403, "videos are only served to the pages of this app")
@@ -251,7 +251,7 @@ def _recorded(request: Request, site: TheSite, name: str, key: str) -> RecordedE
             raise NotFoundError("the episode has not been run yet")
         spec = queries.spec_of(row)
         paths = [path.actions for _, path in run.store.trajectories([row.id])]
-        return RecordedEpisode(
+        return EpisodeRecording(
             spec,
             paths[0] if paths else np.zeros((0, 7), np.float32),
             row.outcome,
@@ -262,7 +262,7 @@ def _recorded(request: Request, site: TheSite, name: str, key: str) -> RecordedE
         )
 
 
-Recording = Annotated[RecordedEpisode, Depends(_recorded)]
+Recording = Annotated[EpisodeRecording, Depends(_recorded)]
 
 
 @router.get(f"{EPISODE}/video")

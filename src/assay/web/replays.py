@@ -75,7 +75,7 @@ class _Files(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordedEpisode:
+class EpisodeRecording:
     """The part of a stored episode that is needed to replay it."""
 
     spec: EpisodeSpec
@@ -138,7 +138,7 @@ class RenderStatus:
 class _Job:
     """One video or still that was requested and is not finished."""
 
-    episode: RecordedEpisode
+    episode: EpisodeRecording
     kind: Kind
     files: _Files
     since: float
@@ -171,7 +171,7 @@ class Replays:
         for process in self._processes:
             process.stop()
 
-    def video(self, episode: RecordedEpisode) -> RenderStatus:
+    def video(self, episode: EpisodeRecording) -> RenderStatus:
         """The best video of an episode so far; a better one is requested if there can be one."""
         if episode.problem:
             if episode.own_video is not None:
@@ -189,13 +189,13 @@ class Replays:
             return RenderStatus("ready", 0.0, files.read_note(), files.rough, poster, final=has_failed)
         return RenderStatus(status.state, status.since, status.message, None, poster, final=has_failed)
 
-    def video_named(self, episode: RecordedEpisode, name: str) -> Path | None:
+    def video_named(self, episode: EpisodeRecording, name: str) -> Path | None:
         """One of the videos of an episode by its file name: a browser reads it in parts while a better one appears."""
         files = self._files(episode)
         videos = [path for path in (episode.own_video, files.rough, files.fine) if path is not None]
         return next((path for path in videos if path.name == name and path.is_file()), None)
 
-    def still(self, episode: RecordedEpisode) -> RenderStatus:
+    def still(self, episode: EpisodeRecording) -> RenderStatus:
         """The last frame of an episode."""
         if episode.problem:
             return RenderStatus("failed", message=episode.problem)
@@ -204,7 +204,7 @@ class Replays:
             return self._cached(files, files.still, None)
         return self._request(episode, "still", files)
 
-    def _files(self, episode: RecordedEpisode) -> _Files:
+    def _files(self, episode: EpisodeRecording) -> _Files:
         endings = (".jpg", "-rough.mp4", ".mp4", "-end.jpg", ".json")
         return _Files(*(self.folder / f"{episode.name}{ending}" for ending in endings))
 
@@ -214,7 +214,7 @@ class Replays:
                 os.utime(used)
         return RenderStatus("ready", 0.0, files.read_note(), path, poster)
 
-    def _request(self, episode: RecordedEpisode, kind: Kind, files: _Files) -> RenderStatus:
+    def _request(self, episode: EpisodeRecording, kind: Kind, files: _Files) -> RenderStatus:
         """Queue a job, or return the state of the queued one. A failure is reported once; the next request retries."""
         now, key = time.monotonic(), (episode.name, kind)
         with self._lock:
@@ -315,7 +315,7 @@ def _render_jobs(pipe: Connection) -> None:
                 pipe.send("")
 
 
-def _render(recorded: RecordedEpisode, kind: Kind, files: _Files) -> None:
+def _render(recorded: EpisodeRecording, kind: Kind, files: _Files) -> None:
     for module in recorded.plugins:
         import_module(module)
     gl.backend()  # fails before the simulation, not after it

@@ -1,4 +1,4 @@
-"""`assay tabletop`: tasks told in words and images, and policies that learn them."""
+"""`assay tabletop`: tasks with multimodal prompts, and training of policies on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(help="Tasks on a table, told in words and images.", no_args_is
 
 @app.callback()
 def root() -> None:
-    """Tasks on a table, told in words and images."""
+    """Tabletop tasks with multimodal prompts."""
 
 
 @app.command()
@@ -107,10 +107,12 @@ def train(
                 task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
             )
 
-        made = train_and_save(
+        network = train_and_save(
             folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
         )
-    say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')} of {batch}")
+    say(
+        f"{out}: {network.model}, {network.parameters:,} parameters, {number_of(network.steps, 'step')} of {batch}"
+    )
     say("nearly the demonstrator's action in episodes held out:")
-    for name, share in made.held_out.items():
+    for name, share in network.held_out.items():
         say(f"{name} {share:.0%}")

@@ -71,7 +71,7 @@ def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(reco
             whole = network.decider(tokens, **prompt, tgt_key_padding_mask=empty)
         else:
             whole = network.decider(tokens, src_key_padding_mask=empty)
-        assert torch.allclose(network._decided(tokens, empty, prompt), whole[:, -1], atol=1e-5)
+        assert torch.allclose(network._decide(tokens, empty, prompt), whole[:, -1], atol=1e-5)
 
 
 def test_crops_that_are_alike_are_looked_at_once():

@@ -34,11 +34,11 @@ from assay.support.training import (
 )
 
 _HELD_OUT = 25
-"""One episode in so many is not learnt from."""
+"""One in this many episodes is held out."""
 _SHIFTED = 0.7
 """The share of examples that are moved on the table."""
 _SORTED = 4
-"""So many batches are sorted by length at a time."""
+"""Number of batches that are sorted by length together."""
 
 
 def train(
@@ -64,7 +64,7 @@ def train(
     begun, progress = time.monotonic(), TrainingProgress()
     batches = _batches(learnt, schedule.batch, rng)
     while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
-        examples = [_augment(each, rng, permute=permute) for each in next(batches)]
+        examples = [_augment(example, rng, permute=permute) for example in next(batches)]
         loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
         progress = progress.advance(share, loss)
         watch(progress)
@@ -87,8 +87,8 @@ def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -
 
 def _augment(example: Example, rng: np.random.Generator, *, permute: bool) -> Example:
     if rng.random() < _SHIFTED:
-        example = example.shifted(rng)
-    return replace(example, history=example.history.permuted(rng)) if permute else example
+        example = example.translate_randomly(rng)
+    return replace(example, history=example.history.permute(rng)) if permute else example
 
 
 def train_step(
@@ -124,8 +124,8 @@ def score_held_out(
             batch, positions = _batch(some, vocabulary)
             off = np.abs(network(batch)[1].numpy() - nearest_bins(positions))
             off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
-            for each, hit in zip(some, (off <= 2).all(axis=1), strict=True):
-                hits.setdefault(each.task, []).append(bool(hit))
+            for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
+                hits.setdefault(example.task, []).append(bool(hit))
     return {task: float(np.mean(hit)) for task, hit in hits.items()}
 
 
@@ -164,7 +164,7 @@ class NetworkDescription(BaseModel):
 
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
-    """Read a file. Raises PolicyError if it is none of ours, or damaged."""
+    """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
     return load_checkpoint(path, NetworkDescription, _build_network, "assay tabletop train")
 
 

@@ -46,7 +46,7 @@ FRAME_MARGIN = 12
 
 
 class TabletopWorld(World):
-    """Seventeen kinds of task told in words and images."""
+    """Seventeen kinds of task with multimodal prompts."""
 
     traits = Traits(
         PACK,
@@ -81,7 +81,7 @@ TABLETOP_WORLD = TabletopWorld()
 
 
 class TableEnv(Env):
-    """Plays episodes on the table; of one ``task``, if that is given. A table takes milliseconds to make."""
+    """Runs episodes on the table, all of one ``task`` if given. Building a table takes milliseconds."""
 
     world = TABLETOP_WORLD
     simulation: TableSimulation
@@ -191,7 +191,7 @@ def play(
     seed: int | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> PlayedTable:
-    """Let a policy do a task, in at most so many actions; senses among ``perturbations`` are applied."""
+    """Run a policy on a task with at most ``most`` actions; senses among ``perturbations`` are applied."""
     env = TableEnv(task)
     spec = EpisodeSpec(
         task.id,
@@ -226,12 +226,12 @@ def experiment_sheet(
 ) -> list[str]:
     """Draw what some episodes look like; returns why some cannot be drawn: none."""
 
-    def titled() -> Iterator[tuple[str, TableTask]]:
+    def rows() -> Iterator[tuple[str, TableTask]]:
         for spec in specs:
             on_condition(f"{spec.task} {spec.condition}")
             yield f"{spec.task}  {spec.condition}", TABLETOP_WORLD.task(spec)
 
-    save_table_sheet(path, titled())
+    save_table_sheet(path, rows())
     return []
 
 
@@ -244,12 +244,14 @@ def _row(title: str, task: TableTask) -> Image.Image:
     row = Image.new("RGB", (_PROMPT_WIDTH + 2 * WIDTH + 4 * _MARGIN, height), PAPER)
     pen = ImageDraw.Draw(row)
     pen.text((_MARGIN, 4), title, INK, ImageFont.load_default(16))
-    said = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
+    caption = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
     if set(played.env.effects) == {ActionEffect.NOTHING}:
-        said = "nothing was done"
+        caption = "nothing was done"
     left = _PROMPT_WIDTH + 2 * _MARGIN
     pen.text((left, 4), "start: front, top", INK, ImageFont.load_default(13))
-    pen.text((left + WIDTH + _MARGIN, 4), said, _GOOD if played.success else _BAD, ImageFont.load_default(13))
+    pen.text(
+        (left + WIDTH + _MARGIN, 4), caption, _GOOD if played.success else _BAD, ImageFont.load_default(13)
+    )
     row.paste(prompt, (_MARGIN, 2 * LINE))
     row.paste(Image.fromarray(start), (left, LINE + 4))
     row.paste(Image.fromarray(end), (left + WIDTH + _MARGIN, LINE + 4))
