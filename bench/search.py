@@ -18,11 +18,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import norm
-
 from assay.api.searches.asking import UNCHANGED, Item, settle
 from assay.api.searches.combination import Combination
 from assay.api.searches.threshold import Threshold
+from scipy.stats import norm
+
 from assay.support.streams import stream
 from bench.figure import Figure
 

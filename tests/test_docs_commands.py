@@ -22,7 +22,7 @@ import pytest
 
 from assay.report import experiment_sheet
 from assay.runs import execute, seeds
-from assay.runs.in_process import InProcess
+from assay.runs.executor import InProcess
 from assay.sim.world import LiberoWorld
 from assay.web import server
 

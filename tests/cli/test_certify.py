@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.cli.run_ import UNCERTIFIED
 
 from assay import tasks
-from assay.cli.run_ import UNCERTIFIED
 from assay.experiments import load_experiment
 from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
 from assay.runs.store import Store

@@ -15,7 +15,7 @@ import pytest
 from assay import tasks
 from assay.errors import RunError
 from assay.experiments import load_experiment
-from assay.runs.seeds import parse_seeds
+from assay.runs.options import parse_seeds
 from assay.runs.store import Store
 from assay.support import console
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from assay.measures.result import MeasureError
-from assay.measures.shortcuts import Solved, shortcuts, states
+from assay.measures.shortcuts import MEMORY, WORDS, Probe, Solved, shortcuts, states
 from assay.measures.views.wording import NOT
 from assay.report.audit import (
     in_words,
@@ -16,7 +16,6 @@ from assay.report.audit import (
     states_table,
     write_figure,
 )
-from assay.runs.audit import MEMORY, WORDS, Probe
 
 ORACLE = Probe("oracle", "oracle")
 BLIND, REPLAY = Probe("blind", "blind", WORDS), Probe("replay", "replay", MEMORY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.runs.about import about
+from assay.runs.description import about
 from assay.runs.provenance import provenance
 
 

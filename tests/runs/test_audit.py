@@ -10,10 +10,10 @@ import pytest
 import assay
 from assay.episodes import WORLDS, EpisodeSpec, Outcome, rollout, world_of
 from assay.errors import AssayError, RunError
+from assay.measures.shortcuts import SIGHT, Probe, default_folder, play, probes_of
 from assay.perturb.world.position import Displace
 from assay.policies.calibration import Unseeing
-from assay.runs.audit import SIGHT, Probe, default_folder, play, probes_of
-from assay.runs.work import Options
+from assay.runs.options import RunOptions
 
 FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 2, "workers": 0}
 
@@ -63,7 +63,7 @@ def test_an_audit_makes_one_run_for_each_policy_and_goes_on(tmp_path: Path):
         "libero",
         [Probe("oracle", "oracle")],
         tmp_path,
-        Options(tasks="libero_goal/7", seeds=(0,), steps=2, workers=0),
+        RunOptions(tasks="libero_goal/7", seeds=(0,), steps=2, workers=0),
     )
     assert again is not None and again.left == 0 and "undecided in the only condition" in str(found)
 

@@ -25,7 +25,7 @@ from assay.perturb import Say
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Done, Event, Source
 from assay.runs.local import LocalProcesses
-from assay.runs.sequential import anytime_p, parse_until
+from assay.runs.schedulers.until import anytime_p, parse_until
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from assay.runs.duel import Duel, duel
 
 from assay.episodes import CONTROL, EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.runs.duel import Duel, duel
 from assay.runs.execute import Observer
 from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.options import RunOptions
 from assay.runs.store import Store
-from assay.runs.work import Options
 from assay.runs.worker import WorkerConfig
 from assay.support.stats.judgement import Verdict
 from assay.support.streams import stream
@@ -28,7 +28,7 @@ WORDS = Experiment(
     "Two wordings.",
     variants=lambda task: (Variant("kind", (Say("please"),)), Variant("rude", (Say("now"),))),
 )
-OPTIONS = Options(tasks="libero_goal/1,libero_goal/7", seeds=tuple(range(20)))
+OPTIONS = RunOptions(tasks="libero_goal/1,libero_goal/7", seeds=tuple(range(20)))
 Plays = Callable[[EpisodeSpec], Outcome]
 
 
@@ -91,7 +91,7 @@ def often(share: float, name: str) -> Plays:
     return lambda spec: Outcome.SUCCESS if stream(spec.key, name).random() < share else Outcome.FAILURE
 
 
-def fought(folder: Path, one: Plays, other: Plays, options: Options = OPTIONS, **more) -> Duel:
+def fought(folder: Path, one: Plays, other: Plays, options: RunOptions = OPTIONS, **more) -> Duel:
     found = duel(WORDS, (Played("one", one), Played("other", other)), folder, options, **more)
     assert found is not None
     return found

@@ -11,12 +11,12 @@ import pytest
 from assay.errors import AssayError, RunError
 from assay.runs.driver import Ending
 from assay.runs.execute import Observer, _executor, execute
+from assay.runs.options import RunOptions
 from assay.runs.store import Store
-from assay.runs.work import Options
 from assay.runs.worker import WorkerConfig
 
 FACTS = ("id", "key", "outcome", "steps", "truth", "instruction")
-WIDE = Options(tasks="libero_goal/7,libero_goal/0", seeds=(0, 1), steps=1, workers=0)
+WIDE = RunOptions(tasks="libero_goal/7,libero_goal/0", seeds=(0, 1), steps=1, workers=0)
 
 
 class AtOnce(Observer):
@@ -128,4 +128,4 @@ def test_a_stopping_rule_that_is_damaged_is_mended_by_its_command(tmp_path: Path
 def test_requests_are_not_joined_on_ray():
     pytest.importorskip("ray")
     with pytest.raises(RunError, match="batch= is for workers of one machine"):
-        _executor(WorkerConfig("starvla://a:1?batch=2"), Options(ray="auto"))
+        _executor(WorkerConfig("starvla://a:1?batch=2"), RunOptions(ray="auto"))

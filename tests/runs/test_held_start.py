@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from assay.runs.merge import merge
 
 import assay
 from assay import tasks
@@ -19,7 +20,6 @@ from assay.measures.clustering import shares
 from assay.measures.success.drops import drops
 from assay.perturb.world import Displace
 from assay.runs.certificates import claim
-from assay.runs.merge import merge
 
 STOVE = "libero_goal/7"
 

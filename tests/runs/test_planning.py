@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from assay.runs.planning import Pace, duration, earlier, parse_duration, timed
 
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
 from assay.errors import RunError
 from assay.measures.forecast import changes_alone, forecast
-from assay.runs.planning import Pace, duration, earlier, parse_duration, timed
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
 from assay.runs.store import Store
-from assay.runs.work import Options, prepare
 
 pytestmark = pytest.mark.usefixtures("no_assets")
 
@@ -44,7 +45,7 @@ def test_earlier_runs_of_the_policy_tell_time_and_success(tmp_path: Path):
 
 
 def test_seeds_for_a_budget_and_for_a_loss_keep_what_they_promise(tmp_path: Path):
-    work = prepare("corruption", Options(tasks="libero_goal", seeds=tuple(range(5)), workers=2))
+    work = RunPlan.make("corruption", RunOptions(tasks="libero_goal", seeds=tuple(range(5)), workers=2))
     found = forecast(work, "mine", folders=[tmp_path], success=0.8)
     assert found.seconds is None and found.success == 0.8
     recorded(tmp_path / "a.assay", "mine", "sssf", 10.0)
@@ -59,7 +60,7 @@ def test_seeds_for_a_budget_and_for_a_loss_keep_what_they_promise(tmp_path: Path
 
 
 def test_what_is_recorded_costs_no_time_again(tmp_path: Path):
-    work = prepare("libero", Options(tasks="libero_goal/7", seeds=tuple(range(8)), workers=1))
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=tuple(range(8)), workers=1))
     path = recorded(tmp_path / "a.assay", "mine", "ssff", 10.0)
     found = forecast(work, "mine", path=path, folders=[tmp_path])
     assert (found.done, found.seconds, found.tested) == (4, 40.0, ())
@@ -67,14 +68,14 @@ def test_what_is_recorded_costs_no_time_again(tmp_path: Path):
 
 def test_episodes_of_another_plan_in_the_same_file_are_not_counted_as_done(tmp_path: Path):
     path = recorded(tmp_path / "a.assay", "mine", "s" * 10)
-    other = prepare("libero", Options(tasks="libero_goal/8", seeds=tuple(range(4)), workers=1))
+    other = RunPlan.make("libero", RunOptions(tasks="libero_goal/8", seeds=tuple(range(4)), workers=1))
     assert forecast(other, "mine", path=path, folders=[]).done == 0
-    both = prepare("libero", Options(tasks="libero_goal/7,libero_goal/8", seeds=(9, 10), workers=1))
+    both = RunPlan.make("libero", RunOptions(tasks="libero_goal/7,libero_goal/8", seeds=(9, 10), workers=1))
     assert forecast(both, "mine", path=path, folders=[]).done == 1
 
 
 def test_a_time_limit_of_certificates_leaves_an_episode_done(tmp_path: Path):
-    work = prepare("libero", Options(tasks="libero_goal/7", seeds=(0,), workers=1))
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=(0,), workers=1))
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(replace(spec, steps=123) for spec in work.specs)
         store.append(1, Episode(Outcome.SUCCESS, 0, no_trajectory()))
@@ -83,13 +84,13 @@ def test_a_time_limit_of_certificates_leaves_an_episode_done(tmp_path: Path):
 
 def test_controls_that_all_fail_are_known_to_fail(tmp_path: Path):
     recorded(tmp_path / "a.assay", "mine", "f" * 40)
-    work = prepare("libero", Options(tasks="libero_goal/7", seeds=(0,), workers=1))
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=(0,), workers=1))
     found = forecast(work, "mine", folders=[tmp_path])
     assert (found.success, found.success_source) == (0.0, "measured in 40 controls of earlier runs")
 
 
 def test_certificates_to_make_are_counted_and_one_change_at_a_time_is_less():
-    work = prepare("pro", Options(tasks="libero_goal/7", seeds=(0,)))
+    work = RunPlan.make("pro", RunOptions(tasks="libero_goal/7", seeds=(0,)))
     found = forecast(work, None)
     assert found.certificates.missing > 0 and found.seconds is None
     part = changes_alone(work)
@@ -100,7 +101,7 @@ def test_certificates_to_make_are_counted_and_one_change_at_a_time_is_less():
 
 
 def test_a_few_controls_are_timed():
-    work = prepare("corruption", Options(tasks="libero_goal/7", seeds=(0, 1), steps=2))
+    work = RunPlan.make("corruption", RunOptions(tasks="libero_goal/7", seeds=(0, 1), steps=2))
     pace = timed(work, "idle", 2)
     assert isinstance(pace, Pace) and pace.seconds > 0 and pace.source == "measured on 2 episodes of idle"
 
@@ -118,7 +119,7 @@ def test_times_are_read_and_said():
 
 
 def test_where_nothing_tells_the_demonstrators_time_is_the_least(tmp_path: Path):
-    work = prepare("libero", Options(tasks="libero_goal/7", seeds=(0, 1), steps=2, workers=1))
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=(0, 1), steps=2, workers=1))
     found = forecast(work, "python:mine:Policy", folders=[tmp_path], sample=1, few=1)
     assert found.pace is not None and found.pace.at_least and "of oracle" in found.pace.source
     assert forecast(work, "python:mine:Policy", folders=[tmp_path], sample=1, few=2).pace is None, (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import RunError
-from assay.runs.sequential import Pairs, anytime_p, in_shared_order, interval, parse_until
+from assay.runs.schedulers.until import Pairs, anytime_p, in_shared_order, interval, parse_until
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2, 0.5, 0.8, 0.97])

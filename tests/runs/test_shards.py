@@ -4,11 +4,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from assay.runs.merge import merge
 
 from assay import api
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.merge import merge
 from assay.runs.shards import Shard, divided, missing
 from assay.runs.store import Store
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from assay.runs.export import export
+from assay.runs.merge import merge
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome
@@ -12,8 +14,6 @@ from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.runs import connections
-from assay.runs.export import export
-from assay.runs.merge import merge
 from assay.runs.store import Store
 
 WORDS = Experiment(

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from assay.runs.todo import LARGEST_BATCH, Todo
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.runs.store import Waiting
-from assay.runs.todo import LARGEST_BATCH, Todo
 
 
 def entries(scenes: int, each: int) -> list[Waiting]:

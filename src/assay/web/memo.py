@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from assay.runs.signature import signature
+from assay.runs.store import signature
 
 T = TypeVar("T")
 

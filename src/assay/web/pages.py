@@ -15,9 +15,9 @@ from assay.errors import AssayError
 from assay.measures import MeasureError
 from assay.report.verdicts import in_a_word, verdicts
 from assay.runs import queries
-from assay.runs.about import about
-from assay.runs.connections import SUFFIX
+from assay.runs.description import describe_meta
 from assay.runs.queries import OUTCOMES, Conduct, NotFoundError, Row, Run, differing, reading
+from assay.runs.store import SUFFIX
 from assay.web.charts import panels, strips, views
 from assay.web.conduct import side_effects_in_words
 from assay.web.difference import difference
@@ -256,7 +256,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
     """A run: success per condition and cell, live while it runs."""
     path = site.library.path(name)
     with reading(path) as run:
-        meta, damaged = run.store.meta, run.store.damaged()
+        meta, damaged = run.store.meta, run.store.damage
     site.replays.warm()
     progress, running = site.progress(path), is_running(path)
     if running:
@@ -266,7 +266,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         "run.html",
         name=name,
         meta=meta,
-        about=about(meta),
+        about=describe_meta(meta),
         others=site.library.alike(name),
         damaged=damaged,
         running=running,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-
 from assay.api.searches.asking import UNCHANGED, Answer, Certify, Item, Play, Setting, settle
 from assay.api.searches.combination import Combination
 from assay.api.searches.threshold import BARREN, FLOOR, REFUSED, Threshold
+
 from assay.support.stats.betting import evidence
 from assay.support.streams import stream
 

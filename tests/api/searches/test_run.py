@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from assay.api.searches.run import Searched, search
 from assay.api.searches.writing import write
+
 from assay.episodes import CONTROL, EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, Trajectory
 from assay.errors import ExperimentError, RunError
@@ -21,12 +21,12 @@ from assay.perturb.senses import ActionDelay, GaussianNoise
 from assay.perturb.words.distance.errors import DistanceError
 from assay.runs.execute import Observer
 from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.options import RunOptions
 from assay.runs.store import Store
-from assay.runs.work import Options
 from assay.runs.worker import WorkerConfig
 from assay.tasks import Task
 
-OPTIONS = Options(tasks="libero_goal/1,libero_goal/7", certified=False)
+OPTIONS = RunOptions(tasks="libero_goal/1,libero_goal/7", certified=False)
 STILL = Trajectory(*(np.zeros(shape, np.float32) for shape in ((2, 3), (2,), (1, 7))))
 """Of one step in which nothing moves."""
 Plays = Callable[[EpisodeSpec], bool]
@@ -108,7 +108,7 @@ def test_a_known_threshold_is_in_its_interval_for_every_task(tmp_path: Path):
 
 
 def test_tables_the_figure_and_a_video_of_a_failure_are_written(tmp_path: Path, drawing: str):
-    one = Options(tasks="libero_goal/7", certified=False)
+    one = RunOptions(tasks="libero_goal/7", certified=False)
     found = searched(tmp_path / "a.assay", late(8), budget=60, options=one)
     made = write(found, tmp_path / "report", videos=1)
     (video,) = made.values()
@@ -160,7 +160,7 @@ def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Pat
 
     axes._rewording.cache_clear()
     monkeypatch.setattr(axes, "remembered_attempts", none)
-    one = Options(tasks="libero_goal/1", certified=False)
+    one = RunOptions(tasks="libero_goal/1", certified=False)
     found = searched(tmp_path / "a.assay", late(5), axes=("delay", "rewording"), budget=20, options=one)
     assert [each.axis for each in found.thresholds.found] == ["delay"]
     assert found.thresholds.cannot == (
@@ -169,7 +169,7 @@ def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Pat
 
 
 def test_that_nothing_breaks_it_together_is_told(tmp_path: Path):
-    one = Options(tasks="libero_goal/1", certified=False)
+    one = RunOptions(tasks="libero_goal/1", certified=False)
     found = searched(
         tmp_path / "a.assay", late(30), axes=("delay", "noise"), budget=60, combine=30, options=one
     )
@@ -177,7 +177,7 @@ def test_that_nothing_breaks_it_together_is_told(tmp_path: Path):
 
 
 def test_changes_together_are_confirmed_and_reported(tmp_path: Path):
-    one = Options(tasks="libero_goal/1", certified=False)
+    one = RunOptions(tasks="libero_goal/1", certified=False)
     found = searched(
         tmp_path / "a.assay", weary, axes=("delay", "noise"), budget=120, combine=100, options=one
     )
@@ -202,7 +202,7 @@ def test_changes_together_are_confirmed_and_reported(tmp_path: Path):
         ({"combine": 40}, "two axes or more"),
         ({"combine": 40, "axes": ("delay", "noise")}, "40 episodes for combinations are too few for 2 tasks"),
         (
-            {"axes": ("size",), "options": Options(tasks="libero_goal/7")},
+            {"axes": ("size",), "options": RunOptions(tasks="libero_goal/7")},
             "nothing can be searched: size: libero_goal/7 is about flat_stove_1",
         ),
     ],

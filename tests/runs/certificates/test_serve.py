@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assay.runs.merge import merge
 
 from assay.episodes import EpisodeSpec
 from assay.perturb.world import Displace
@@ -19,7 +20,6 @@ from assay.runs.certificates import (
     remember,
     summarise,
 )
-from assay.runs.merge import merge
 from assay.runs.store import Store
 
 CONTROL = EpisodeSpec("libero_goal/1", 0, experiment="x")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import Assets, Tasks
-from assay.runs.seeds import parse_seeds
+from assay.cli.options import Assets, Tasks
+from assay.runs.options import parse_seeds
 from assay.support.console import progress_bar, say
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from assay.runs.planning import Pace
 
 import assay
 from assay.api import budget as module
 from assay.errors import RunError
-from assay.runs.planning import Pace
 
 
 class Still:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.extensions.eqa.errors import QuestionError
 from assay.support.console import output, say, styled, table_of
 from assay.support.extras import require

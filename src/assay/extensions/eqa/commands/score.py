@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.support.console import output, say, table_of, working
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.pictures import check_picture
+from assay.cli.options import check_picture
 from assay.support.console import say
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, world_name, world_of
 from assay.errors import TaskError
 from assay.experiments import Experiment, load_experiment
+from assay.runs.options import RunOptions
 from assay.runs.recording import begin
-from assay.runs.work import Options
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ConditionedTask:
 
     def begin(self, path: Path, policy: str, states: Path | None) -> None:
         """Begin a run in which episodes are recorded as they come. Raises RunError."""
-        options = Options(tasks=self.task, seeds=(), assets=self.assets, states=states, certified=False)
+        options = RunOptions(tasks=self.task, seeds=(), assets=self.assets, states=states, certified=False)
         begin(path, self._design, policy, options)
 
     def episode(self, seed: int) -> EpisodeSpec:

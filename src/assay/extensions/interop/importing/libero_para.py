@@ -26,8 +26,7 @@ from assay.extensions.interop.formats.libero_para_logs import (
 from assay.perturb import Say
 from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import Cell, cell_of
-from assay.runs.connections import SUFFIX
-from assay.runs.store import Store
+from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 from assay.tasks.formats.libero_para import SUITE, Paraphrase, Types, read_metadata
 from assay.tasks.formats.release import ReleaseError, task_of_file

@@ -18,14 +18,14 @@ from assay.extensions.interop.formats.results import AXES, Evaluation, Kind, Rep
 from assay.extensions.interop.formats.results_csv import CSV
 from assay.extensions.interop.formats.vla_eval import VLA_EVAL
 from assay.perturb.releases.values import Unavailable
-from assay.runs.connections import SUFFIX
-from assay.runs.rows import COLUMNS
-from assay.runs.soundness import LARGEST, as_texts
-from assay.runs.store import Store
+from assay.runs.rows import COLUMNS, mixed_labels
+from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 from assay.tasks.formats.libero_plus import wordings
 from assay.tasks.formats.release import ReleaseError
 
+LARGEST = 2**63 - 1
+"""The largest integer that SQLite stores."""
 KINDS: tuple[Kind, ...] = (VLA_EVAL, LEROBOT, LIBERO_PRO, LIBERO_LOG, CSV)
 """Every kind of file that is read, in the order in which they are tried."""
 EXPERIMENT = "imported"
@@ -167,7 +167,7 @@ def _outs(found: Mapping[str, object], out: Path) -> dict[str, Path]:
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
     planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
-    told = as_texts(episode.labels for evaluation in evaluations for episode in evaluation.episodes)
+    told = mixed_labels(episode.labels for evaluation in evaluations for episode in evaluation.episodes)
     for evaluation in evaluations:
         for episode in evaluation.episodes:
             if not 0 <= episode.trial <= LARGEST:
@@ -184,8 +184,7 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
         for waiting in store.todo():
             store.append(waiting.number, _episode(planned[waiting.key][1]))
         store.describe(**_about(evaluations, policy, len(planned)))
-        if wrong := store.verified():
-            raise ReleaseError(f"what the files say makes no run: {wrong[0]}")
+        store.frame()  # raises RunError if a value cannot be decoded
     episodes = [episode for _, episode in planned.values()]
     starts = {(episode.task, episode.trial) for episode in episodes if episode.condition == CONTROL}
     counts = Counter(episode.condition == CONTROL for episode in episodes)

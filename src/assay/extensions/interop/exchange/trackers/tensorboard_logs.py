@@ -14,7 +14,7 @@ from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from assay.api.tracking import About, Row
+from assay.api.tracking import TrackedEpisode, TrackedRun
 from assay.measures.summary import Summary
 
 FOLDER = "tensorboard"
@@ -24,7 +24,7 @@ _ONE = "episode/success"
 class TensorBoard:
     """Scalars for each episode; rates with intervals as a table of text at the end."""
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         """Begin, or go on with, the folder of a run; returns how many episodes its files hold."""
         folder = about.folder / FOLDER / f"{about.name}-{about.id[:8]}"
         known = _known(folder)
@@ -35,7 +35,7 @@ class TensorBoard:
             self._text("config", f"```\n{config}\n```")
         return known
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         """Write one episode's numbers."""
         self._number = row.number
         self._scalars(row.scalars(), row.number)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import trackio
 from trackio.sqlite_storage import SQLiteStorage
 
-from assay.api.tracking import About, Row
+from assay.api.tracking import TrackedEpisode, TrackedRun
 from assay.measures.summary import Summary
 
 
 class Trackio:
     """A run of trackio: a step for each episode, a table of rates at the end."""
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         """Begin a run, or go on with the one of the same name."""
         name = f"{about.name}-{about.id[:8]}"
         last = SQLiteStorage.get_max_step_for_run(about.project, name)
@@ -28,7 +28,7 @@ class Trackio:
         )
         return 0 if last is None else int(last) + 1
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         """Log one episode."""
         texts = {f"episode/{name}": value for name, value in row.texts().items()}
         self._number = row.number

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import wandb
 
-from assay.api.tracking import About, Row
+from assay.api.tracking import TrackedEpisode, TrackedRun
 from assay.measures.summary import Summary
 
 
 class Wandb:
     """A run of W&B: a step for each episode, a table of rates at the end."""
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         """Begin a run, or go on with the one of the same id."""
         self._run = wandb.init(
             project=about.project,
@@ -23,7 +23,7 @@ class Wandb:
         )
         return int(self._run.step)
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         """Log one episode."""
         texts = {f"episode/{name}": value for name, value in row.texts().items()}
         self._run.log({**row.scalars(), **texts}, step=row.number)

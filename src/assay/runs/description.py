@@ -28,7 +28,7 @@ _TOLD = {
 }
 
 
-def about(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
+def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Name and text of whatever a run's meta table tells; nothing of what is empty."""
     return [(name, text) for name, text in _facts(meta) if text]
 
