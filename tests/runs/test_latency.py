@@ -12,7 +12,7 @@ from assay.episodes import Change, EpisodeSpec
 from assay.errors import AssayError, ExperimentError, RunError, SpecError
 from assay.experiments import load_experiment
 from assay.policies.simple import STILL
-from assay.runs.latency import META, REQUESTS
+from assay.runs.latency import META, TIMED_REQUESTS
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.replay import replay
@@ -40,7 +40,7 @@ class Slow:
 def test_measured_latency_is_the_servers_own_and_is_kept_for_the_run(tmp_path: Path):
     out = tmp_path / "slow.assay"
     run = assay.run("libero", Slow(says=120.0), out=out, latency="measured", **FEW)
-    assert run.meta[META] == {"steps": 3, "median_ms": 120.0, "ms": [120.0] * REQUESTS, "by": "server"}
+    assert run.meta[META] == {"steps": 3, "median_ms": 120.0, "ms": [120.0] * TIMED_REQUESTS, "by": "server"}
     assert {each.spec.latency for each in run.episodes.values()} == {3}
     quicker = Slow(says=1.0)
     again = assay.run("libero", quicker, out=out, latency="measured", **{**FEW, "seeds": 2})

@@ -13,6 +13,7 @@ import assay
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
 from assay.runs.execute import Observer
+from assay.runs.options import RunOptions
 from assay.runs.recording import begin, record
 from assay.runs.store import Store
 

@@ -21,6 +21,7 @@ from assay.cli import (
     assets,
     audit,
     certify,
+    check,
     compare,
     duel,
     experiments,
@@ -74,6 +75,7 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
             "audit": audit.audit,
             "words": words.app,
             "parity": machine.parity,
+            "check": check.check,
         },
     }
 )

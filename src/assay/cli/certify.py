@@ -34,13 +34,14 @@ def certify(
     from assay.runs.execute import make_certificates
     from assay.runs.plan import RunPlan
     from assay.support.files import check_writable
+    from assay.support.plugins import provided
 
     world = load_experiment(experiment).played_in
     if world.traits.demonstrator is None:
         raise ExperimentError(
             f"{experiment} needs no certificates: nothing is certified in the world '{world.traits.name}'"
         )
-    if tries > 1 and world.disturbance is None:
+    if tries > 1 and world.traits.name not in provided("disturbance"):
         raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no disturbance to add")
     plan = RunPlan.make(experiment, options)
     world.digest(plan.pack)  # raises if assets are missing

@@ -151,7 +151,7 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.demo import run_demo
+    from assay.api.demo import run_demo
 
     with progress_bar() as bar:
         task = bar.add_task("episodes", total=None)
@@ -185,6 +185,6 @@ def ui(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8770,
 ) -> None:
     """Browse runs, watch episodes beside their controls and compare runs in a browser, until Ctrl-C."""
-    from assay.web.server import serve
+    from assay.web.app import serve
 
     serve(folder, port, lambda address: say(f"{folder} is at {address} (Ctrl-C to stop)"))

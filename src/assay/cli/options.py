@@ -34,8 +34,7 @@ def complete_experiment(incomplete: str) -> list[str]:
 
 def complete_policy(incomplete: str) -> list[str]:
     """Names of built-in policies, for the shell."""
-    from assay.episodes import WORLDS
-    from assay.policies.registry import world_policies
+    from assay.episodes import WORLDS, world_policies
 
     names = dict.fromkeys(policy for world in WORLDS for policy in world_policies(world))
     return [name for name in names if name.startswith(incomplete)]

@@ -26,8 +26,7 @@ app = typer.Typer(help="List the policies.", no_args_is_help=True)
 @app.command("list")
 def list_policies() -> None:
     """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
-    from assay.episodes import WORLDS
-    from assay.policies.registry import world_policies
+    from assay.episodes import WORLDS, world_policies, world_servers
     from assay.support.plugins import imported
 
     columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "description and fields")
@@ -37,7 +36,7 @@ def list_policies() -> None:
             maker = imported(address)
             summary = (inspect.getdoc(maker) or "").partition("\n\n")[0].replace("\n", " ")
             table.add_row(name, policy, describe_fields(summary, maker))
-        for scheme in WORLDS[name].servers:
+        for scheme in world_servers(name):
             summary = f"A policy server with the protocol of {scheme}; fields: docs/policies.md."
             table.add_row(name, f"{scheme}://host:port", summary)
         table.add_section()

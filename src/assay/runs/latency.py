@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from assay.episodes import Policy, Privileged, load_world
-from assay.episodes.latency import Holding, LookaheadPolicy, check_latency
+from assay.episodes.latency import LookaheadPolicy, check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import AssayError, PolicyError, RunError, one_line
 from assay.experiments import Experiment
@@ -56,7 +56,7 @@ def settle_latency(
     plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
     world = plan.experiment.played_in
     check_latency(world, 1)
-    assert isinstance(world, Holding)
+    assert world.step_seconds is not None
     spec = plan.specs[0]
     env = load_world(plan.experiment.world).open(options.states)
     actor = load_policy(policy, plan.experiment.world) if isinstance(policy, str) else policy

@@ -20,7 +20,7 @@ from assay.runs.provenance import provenance, states_digest
 from assay.runs.schedulers.until import parse_until
 from assay.runs.shards import Part, Shard, take_shard
 from assay.runs.worker import WorkerConfig
-from assay.support.plugins import PYTHON, SCRIPT, Plugin, imported, plugins_of
+from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
 OBJECT = "object:"
 """Prefix of the address of a policy that is an object of the calling process."""
@@ -60,10 +60,11 @@ class RunPlan:
         if options.until is not None:
             parse_until(options.until)
         pack = design.checked_pack(options.assets, options.initial)
-        if options.certified and world.traits.demonstrator is None:
-            raise RunError(f"--certified: nothing is certified in the world '{design.world}'")
         certified = design.certified if options.certified is None else options.certified
-        certified = certified and world.traits.demonstrator is not None
+        if certified and world.traits.demonstrator is None:
+            raise RunError(
+                f"{design.name}, certified: the world '{design.world}' has no demonstrator to solve its scenes"
+            )
         if (certified or design.reference is not None) and design.limit and options.steps is not None:
             raise RunError(
                 f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
@@ -109,8 +110,8 @@ class RunPlan:
             settings["while_waiting"] = options.while_waiting or "play"
         elif options.while_waiting is not None:
             raise RunError("--while-waiting needs --latency above 0")
-        if options.states is not None and world.stored_states is not None:
-            imported(world.stored_states)(specs, options.states)
+        if options.states is not None:
+            world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)
         part = None if options.shard is None else take_shard(specs, Shard.parse(options.shard))
         if part is not None and options.until is not None:
