@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from assay.runs.merge import merge
 
 import assay
 from assay import tasks
@@ -20,6 +19,7 @@ from assay.measures.clustering import shares
 from assay.measures.success.drops import drops
 from assay.perturb.world import Displace
 from assay.runs.certificates import claim
+from assay.runs.shards import merge
 
 STOVE = "libero_goal/7"
 

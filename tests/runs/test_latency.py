@@ -89,7 +89,7 @@ def test_the_experiment_has_a_condition_for_each_latency_and_a_control_without()
     ("experiment", "options", "error", "words"),
     [
         ("latency", {"latency": 2}, ExperimentError, "latencies of their own"),
-        ("libero", {"while_waiting": "hold"}, RunError, "nothing is waited for"),
+        ("libero", {"while_waiting": "hold"}, RunError, "--while-waiting needs --latency above 0"),
         ("libero", {"latency": "measured"}, RunError, "only assay run measures it"),
         ("tabletop", {"latency": 2, "tasks": None}, SpecError, "the world 'tabletop'"),
     ],

@@ -74,6 +74,10 @@ def run(
     recorded.show()
     with Store.reading(path) as store:
         before, others = store.done - ending.done, len(store.todo(retry="nothing")) - ending.left
+        errors = sum(store.reasons().values())
+    if errors > ending.errors and not options.retry_errors:
+        which = f"{errors - ending.errors} of these errors are" if ending.errors else "these errors are"
+        say(f"{which} of an earlier command; --retry-errors repeats the episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
     known = f" ({before} recorded before)" if before else ""

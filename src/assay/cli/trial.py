@@ -55,7 +55,7 @@ def try_policy(
     from assay.runs.trials import Attempt, by_task, try_tasks
     from assay.support.files import check_writable
 
-    selection = options.tasks or "all"
+    selection = "all" if options.tasks is None else options.tasks
     first = selection.partition(",")[0].strip()
     world = world_of(first)
     tasks, seeds = _choose(world, selection), options.seeds or SEEDS
@@ -101,8 +101,7 @@ def try_policy(
     table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
     for trial in trials:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
-        limit = horizon(trial.attempts[0].spec)
-        late = f"goal not reached in {limit} steps" if trial.failed else ""
+        late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if trial.failed else ""
         reason = next(iter((*trial.reasons, *trial.notes)), late)
         table.add_row(trial.task, f"{trial.successes}/{trial.counted}", str(trial.errors), mean, reason)
     successes, counted = sum(trial.successes for trial in trials), sum(trial.counted for trial in trials)

@@ -36,6 +36,8 @@ class Ending:
     """Episodes that were requested and not executed, without those of decided conditions."""
     reason: str = ""
     """Why it ended early, if it did."""
+    errors: int = 0
+    """Episodes recorded by this command that ended in an error."""
 
 
 def drive(
@@ -80,15 +82,16 @@ def driving(
     """Execute episodes in steps, so that a caller can alternate between two runs."""
     source = _Source(store, scheduler, executor.workers)
     deaths: Counter[int] = Counter()
-    done, offline, reason = 0, 0, ""
+    done, errors, offline, reason = 0, 0, 0, ""
 
     def over() -> bool:
         return bool(reason) or stopping()
 
     def record(number: int, episode: Episode) -> None:
-        nonlocal done
+        nonlocal done, errors
         store.append(number, episode)
         done += 1
+        errors += episode.outcome is Outcome.ERROR
         spec = source.spec(number)
         scheduler.see(spec, episode)
         watch(spec, episode)
@@ -115,7 +118,7 @@ def driving(
         else:
             watch(None, None)
         yield
-    return Ending(done, len(scheduler), reason)
+    return Ending(done, len(scheduler), reason, errors)
 
 
 class _Source:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from assay.episodes import Episode, EpisodeSpec, Outcome
+from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
+from assay.errors import AssayError, one_line
 from assay.runs.driver import driving
 from assay.runs.execute import make_executor
 from assay.runs.options import MEASURED, RunOptions
@@ -134,7 +135,12 @@ def try_tasks(
             if options.latency:
                 waiting = options.while_waiting or "play"
                 spec = replace(spec, latency=options.latency, while_waiting=waiting)
-            specs.append(spec)
+            try:
+                _ = spec.scene_key
+            except AssayError as error:  # a file that is not a task
+                yield Attempt(spec, Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(error, 300)))
+            else:
+                specs.append(spec)
     worker = WorkerConfig(
         policy,
         world,
