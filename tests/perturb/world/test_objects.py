@@ -22,7 +22,7 @@ from assay.perturb.world import (
 )
 from assay.sim import CompiledScene, Simulation
 from assay.sim.compile import bounding_box
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Task
 from assay.tasks.staging import Pattern
 

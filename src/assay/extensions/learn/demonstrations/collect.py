@@ -16,7 +16,7 @@ from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
 from assay.extensions.learn.demonstrations.record import attempt
 from assay.policies.remote.pictures import Orientation
 from assay.sim import Simulation, compile_scene, load_pack
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Task
 
 SIZES = range(16, 2049, 2)
