@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import assay
+from assay.plugin import register
 from assay.sim.packs.pack import AssetPack
 
 
-@assay.register("asset pack", "example-assets")
+@register("asset pack", "example-assets")
 class ExamplePack(AssetPack):
     """Assay's own parts; a real pack passes its folder of MJCF files."""
 

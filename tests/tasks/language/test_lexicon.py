@@ -8,8 +8,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.sim.packs.pack import AssetPack
 from assay.tasks.language import lexicon, verb_named
-from assay.tasks.language.verbs import verb_table
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of, verb_table
 
 
 def test_every_thing_of_the_primitives_has_a_name() -> None:

@@ -28,11 +28,10 @@ from assay.extensions.eqa.errors import QuestionError
 from assay.extensions.eqa.question import LETTERS, PICTURES, Question
 from assay.extensions.eqa.reviewing import as_csv
 from assay.runs.queries import NotFoundError
-from assay.web.app import application
+from assay.web.app import application, serve_app
 from assay.web.library import Library
 from assay.web.replays import Replays
-from assay.web.server import run
-from assay.web.site import shown
+from assay.web.site import render_page
 
 T = TypeVar("T")
 
@@ -56,9 +55,9 @@ class Desk:
 
 
 def serve(desk: Desk, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
-    """Serve a desk to this machine until Ctrl-C, as `assay.web.server.serve` does runs."""
+    """Serve a desk to this machine until Ctrl-C, as `assay.web.app.serve` does runs."""
     with Replays() as replays:
-        run(with_desk(desk, replays), port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
+        serve_app(with_desk(desk, replays), port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
 
 
 def with_desk(desk: Desk, replays: Replays) -> FastAPI:
@@ -102,7 +101,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     if name.strip():
         return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}", 303)
     people = {person: len(_done(desk, person)) for person in _people(desk)}
-    return shown(request, "annotate_start.html", desk=desk, people=people)
+    return render_page(request, "annotate_start.html", desk=desk, people=people)
 
 
 @router.get(f"/{PICTURES}/{{name}}")
@@ -133,7 +132,7 @@ def resume(desk: TheDesk, name: str) -> Response:
 @router.get("/by/{name}/list")
 def listing(request: Request, desk: TheDesk, name: str) -> Response:
     """Every question, and whether it has an answer."""
-    return shown(
+    return render_page(
         request,
         "annotate_list.html",
         desk=desk,
@@ -150,7 +149,7 @@ def mistake_page(request: Request, desk: TheDesk, name: str, number: int) -> Res
     asked = {question.id: place for place, question in enumerate(desk.questions, 1)}
     if wrong.question.id in asked and wrong.question.id not in _answered(desk, named(name)):
         return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}/{asked[wrong.question.id]}", 303)
-    return shown(
+    return render_page(
         request,
         "annotate_mistake.html",
         name=named(name),
@@ -180,7 +179,7 @@ def question_page(request: Request, desk: TheDesk, name: str, number: int) -> Re
     """One question; never its answer."""
     question = _nth(desk.questions, number)
     if desk.review:
-        return shown(
+        return render_page(
             request,
             "annotate_review.html",
             name=named(name),
@@ -193,7 +192,7 @@ def question_page(request: Request, desk: TheDesk, name: str, number: int) -> Re
             given=_reviews(desk, named(name)).get(question.id, Review("", "", "", "")),
         )
     given = desk.annotations.answers(named(name))
-    return shown(
+    return render_page(
         request,
         "annotate_question.html",
         name=named(name),

@@ -16,9 +16,9 @@ from assay.extensions.eqa.episode import FOUND, Camera, Episode, Tally, fault_of
 from assay.extensions.eqa.errors import QuestionError
 from assay.extensions.eqa.sources.schema import LEROBOT, Feature, schema_for
 from assay.extensions.eqa.sources.video import StillsCamera, VideoCamera
-from assay.policies.remote.pictures import Orientation
+from assay.support.images import Orientation
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.lerobot import BROKEN, LerobotFolder, Row
-from assay.tasks.formats.release import ReleaseError
 
 
 class LerobotSource:
