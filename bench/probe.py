@@ -13,8 +13,8 @@ from assay.policies.probe.fields import options_of
 from assay.policies.probe.moments import DemonstratedStep, moments
 from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
 from assay.policies.remote.openpi import CONVENTION
-from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
+from assay.support.images import Orientation
 from bench.figure import Figure
 from bench.trained import Frame, Trained, frames, handed_over
 

@@ -185,18 +185,18 @@ class Checkpoints(Folders):
         """One that nobody trained."""
         import torch
 
-        from assay.extensions.learn.visuomotor.checkpoint import Description
         from assay.extensions.learn.visuomotor.network import Network
-        from assay.extensions.learn.visuomotor.settings import Settings
-        from assay.policies.learned import checkpoint
+        from assay.extensions.learn.visuomotor.settings import NetworkSettings
+        from assay.extensions.learn.visuomotor.training import TrainingRecord
+        from assay.support.training import save_checkpoint
 
-        settings = Settings(pixels=32, chunk=2, width=16)
+        settings = NetworkSettings(pixels=32, chunk=2, width=16)
         network = Network(settings)
-        told = Description(
+        record = TrainingRecord(
             settings=settings, size=64, data="x", episodes={"a": 1}, frames=2, paraphrases=0, seed=0, steps=1, batch=1,
             processor_minutes=0.1, parameters=1, held_out={}, torch=torch.__version__,
         )  # fmt: skip
-        checkpoint.save(folder / "network.safetensors", network, told)
+        save_checkpoint(folder / "network.safetensors", network, record)
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
         """Bytes, most often of the header."""
@@ -215,9 +215,9 @@ class Checkpoints(Folders):
 
     def read(self, folder: Path) -> None:
         """As a run does."""
-        from assay.extensions.learn.visuomotor.checkpoint import load
+        from assay.extensions.learn.visuomotor.training import load_network
 
-        load(folder / "network.safetensors")
+        load_network(folder / "network.safetensors")
 
 
 TARGETS: dict[str, type[Folders]] = {"rlds": Rlds, "lerobot": Lerobot, "demonstrations": Demonstrations}

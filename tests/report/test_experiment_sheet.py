@@ -9,10 +9,9 @@ from PIL import Image
 from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec
 from assay.experiments import Experiment, Variant
-from assay.perturb.releases.senses import StartJoints
-from assay.perturb.releases.values import FromFile, Recategorise
+from assay.perturb.releases import FromFile, Recategorise, StartJoints
 from assay.perturb.senses import FrozenCamera
-from assay.perturb.words.say import Say
+from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Recolour
 from assay.report.experiment_sheet import SIZE, Shown, _cell, caption, draw_conditions
 from assay.report.sheet import MARGIN, PAPER, Cell, save_cells

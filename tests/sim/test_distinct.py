@@ -15,7 +15,7 @@ from assay.sim.portraits import portrait
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import PICTURE
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
-from assay.tasks.staging import Finish, Pattern
+from assay.tasks.scene import Finish, Pattern
 
 KINDS = (
     "akita_black_bowl",

@@ -16,7 +16,7 @@ from assay.sim.packs.primitives import PrimitivesPack
 from assay.sim.simulation import Simulation
 from assay.sim.texture_coordinates import wrap
 from assay.tasks import Entity
-from assay.tasks.staging import Finish, Pattern
+from assay.tasks.scene import Finish, Pattern
 
 SHAPES = """
 <mujoco><asset/><worldbody><body name="b">

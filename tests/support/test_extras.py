@@ -14,7 +14,7 @@ from tests.conftest import Said
 from assay.errors import RunError
 from assay.extensions.eqa.errors import QuestionError
 from assay.extensions.eqa.sources.opening import opened
-from assay.perturb.words.distance.errors import DistanceError
+from assay.perturb.words.distance.pride import DistanceError
 from assay.perturb.words.distance.table import score_table
 from assay.support.extras import DISTRIBUTION, EXTRAS, require
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import TaskError
-from assay.tasks import archives, bddl, load
+from assay.tasks import audit as archives
+from assay.tasks import bddl, load
 from assay.tasks.audit import Finding, audit
 
 GOOD = bddl.write(load("libero_goal/0")).encode()

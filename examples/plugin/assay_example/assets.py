@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import assay
+from assay.plugin import register
 from assay.sim.packs.primitives import PrimitivesPack
 
 
-@assay.register("asset pack", "example-assets")
+@register("asset pack", "example-assets")
 class ExamplePack(PrimitivesPack):
     """Hands out Assay's own parts; a real one overrides `entity`, `arena`, `robot`, ..."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import assay
 from assay.extensions.eqa.sources.demo import DemoSource
+from assay.plugin import register
 
 
-@assay.register("question source", "example-questions")
+@register("question source", "example-questions")
 class ExampleSource(DemoSource):
     """Whatever yields `assay.extensions.eqa.episode.SourceEpisode` values can be asked about."""
 

@@ -12,8 +12,7 @@ def experiments(incomplete: str) -> list[str]:
 
 def policies(incomplete: str) -> list[str]:
     """Built-in policies whose names begin so."""
-    from assay.episodes import WORLDS
-    from assay.policies.registry import world_policies
+    from assay.episodes import WORLDS, world_policies
 
     names = dict.fromkeys(policy for world in WORLDS for policy in world_policies(world))
     return [name for name in names if name.startswith(incomplete)]

@@ -34,7 +34,7 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.demo import run_demo
+    from assay.api.demo import run_demo
 
     with progress_bar() as bar:
         task = bar.add_task("episodes", total=None)

@@ -24,7 +24,7 @@ from assay.support.console import errors, output, say, styled, table_of, working
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
     from assay.tasks import Task, bddl
-    from assay.tasks.census import Census, Frequency
+    from assay.tasks.labels import Census, Frequency
 
 app = typer.Typer(
     help="List, show, export and check tasks.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -77,7 +77,7 @@ def show(
     out: JsonFile = None,
 ) -> None:
     """Show everything about one task, with an image of its scene."""
-    from assay.tasks.plain import to_plain
+    from assay.tasks.files import to_plain
 
     task, warnings = _load(task_id)
     wanted = not no_picture and (picture is not None or out != "-")
@@ -132,7 +132,7 @@ def labels(
     """
     from assay import tasks
     from assay.experiments.labels import asked_of
-    from assay.tasks.census import census
+    from assay.tasks.labels import census
 
     with working("reading tasks"):
         found = census(asked_of(task) for task in tasks.resolve(selection))

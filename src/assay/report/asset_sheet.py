@@ -12,8 +12,7 @@ from assay.sim.packs.base import AssetPack
 from assay.sim.portraits import portrait
 from assay.sim.variants import VARIANTS
 from assay.support.sheets import save_stacked
-from assay.tasks.scene import Entity
-from assay.tasks.staging import Colour, Finish, Pattern
+from assay.tasks.scene import Colour, Entity, Finish, Pattern
 
 PAPER = (244, 243, 240)
 INK = (40, 40, 40)

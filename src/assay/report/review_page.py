@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from assay.perturb.words.grid.rules import Fault
 from assay.perturb.words.grid.table import Row
-from assay.perturb.words.grid.verify import Fault
-from assay.perturb.words.review import COLUMNS
+from assay.perturb.words.human_check import DECISION_COLUMNS
 from assay.report.rendering import rendered
 
 
@@ -58,7 +58,7 @@ def review_page(
         "review.html.jinja",
         name=name,
         count=len(table),
-        columns=COLUMNS,
+        columns=DECISION_COLUMNS,
         tasks=[
             TaskPart(task, original, _encoded(pictures.get(task)), _cells(tuple(rows)))
             for (task, original), rows in groupby(shown, key=lambda each: (each.row.task, each.row.original))

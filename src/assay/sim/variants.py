@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import yaml
 
-from assay.tasks.staging import Pattern
+from assay.tasks.scene import Pattern
 
 Value = TypeVar("Value")
 Colour = tuple[float, float, float]

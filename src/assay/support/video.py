@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import av
 import numpy as np
@@ -32,6 +32,8 @@ ENCODER = {
     "threads": "1",  # the encoder's output depends on how many there are
 }
 
+_READER: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+"""Options of ``av.open``: tags that are not UTF-8 must not fail; from PyAV 19 on they never do."""
 QUICK = {"preset": "veryfast", "crf": "23"}
 """In place of these where a video is looked at and thrown away."""
 
@@ -132,7 +134,7 @@ def stills(
     Raises AssayError where one is not there.
     """
     try:
-        with av.open(str(path), metadata_errors="replace") as file:
+        with av.open(str(path), **_READER) as file:
             stream = file.streams.video[0]
             stream.thread_type = "NONE"  # several episodes are read at once already
             tick = stream.time_base
@@ -170,7 +172,8 @@ def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[Vide
 
 def _opened(path: Path) -> InputContainer:
     try:
-        return av.open(str(path), metadata_errors="replace")
+        container: InputContainer = av.open(str(path), **_READER)
+        return container
     except av.FFmpegError as error:
         raise AssayError(f"{path}: cannot be read as a video: {error.strerror}") from error
 

@@ -31,7 +31,7 @@ from assay.episodes.instruction import Instruction
 from assay.errors import TaskError, did_you_mean, one_line
 from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes
 from assay.tasks.checks import atom, check, quoted
-from assay.tasks.scene import Goal, Scene, Task
+from assay.tasks.scene import Entity, Goal, Region, Scene, Task
 
 FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")
@@ -277,3 +277,60 @@ def _texts(content: dict[str, Any], key: str, file: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise TaskError(f"{file}: '{key}' must be a list of texts")
     return value
+
+
+HORIZONS = {
+    "libero_spatial": 220,
+    "libero_object": 280,
+    "libero_goal": 300,
+    "libero_10": 520,
+    "libero_90": 400,
+}
+"""Control steps that the literature gives a task, by suite."""
+DEFAULT_HORIZON = 400
+PER_ATOM = 200
+"""Control steps for each atom of a goal of three and more, where no suite says how many."""
+
+
+def horizon(task_id: str) -> int:
+    """How many control steps a task gets; one in a file, as its goal needs."""
+    if names_file(task_id):
+        return goal_horizon(load_file(task_id).goal)
+    return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
+
+
+def goal_horizon(goal: Goal) -> int:
+    """How many control steps a goal gets that is not one of a suite's."""
+    return max(DEFAULT_HORIZON, PER_ATOM * len(goal.atoms))
+
+
+def to_plain(task: Task) -> dict[str, Any]:
+    """Everything about a task; atoms as text, metres and radians as in the scene."""
+    scene = task.scene
+    return {
+        "id": task.id,
+        "instruction": task.instruction.text,
+        "arena": scene.arena.value,
+        "style": scene.style,
+        "workspace": scene.arena.workspace,
+        "fixtures": [_entity(entity) for entity in scene.fixtures],
+        "objects": [_entity(entity) for entity in scene.objects],
+        "regions": [_region(region) for region in scene.regions],
+        "initial": [str(atom) for atom in scene.initial],
+        "goal": [str(atom) for atom in task.goal.atoms],
+        "of_interest": list(task.of_interest),
+    }
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    return {"name": entity.name, "category": entity.category}
+
+
+def _region(region: Region) -> dict[str, Any]:
+    return {
+        "name": region.full_name,
+        "target": region.target,
+        "rectangles": [list(rectangle) for rectangle in region.rectangles],
+        "yaw": None if region.yaw is None else list(region.yaw),
+        "rgba": None if region.rgba is None else list(region.rgba),
+    }

@@ -14,15 +14,14 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.senses import GaussianBlur, StartJoints, View
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import FromFile, GaussianBlur, StartJoints, Unavailable, View
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS
 from assay.sim.packs.primitives import PrimitivesPack
 from assay.tasks import Arena
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import JOINTS
-from assay.tasks.formats.release import ReleaseError
 
 GOAL = "put_the_bowl_on_the_plate"
 VIEW = "_view_0_0_100_0_0_initstate_0"

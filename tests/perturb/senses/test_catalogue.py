@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from assay.perturb import senses as package
-from assay.perturb.senses import Senses
-from assay.perturb.senses.catalogue import others_at, pictures_at
+from assay.perturb.senses import Senses, others_at, pictures_at
 from assay.report.sheet import Row, save_sheet
 from assay.sim import Observation
 

@@ -24,7 +24,7 @@ from assay.sim import CompiledScene, Simulation
 from assay.sim.compile import bounding_box
 from assay.sim.packs.base import AssetPack
 from assay.tasks import Task
-from assay.tasks.staging import Pattern
+from assay.tasks.scene import Pattern
 
 from .example import BOWL, TASK, Built, Places, changed
 

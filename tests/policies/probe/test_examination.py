@@ -15,8 +15,8 @@ from assay.policies.probe.fields import SIZE, options_of
 from assay.policies.probe.moments import DemonstratedStep, moments
 from assay.policies.remote.convention import Gripper, Sign
 from assay.policies.remote.openpi import CONVENTION
-from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
+from assay.support.images import Orientation
 
 TASKS = ("libero_goal/7",)
 PLAN = Plan(TASKS, (0, 1), "primitives", moments=18, episodes=0)

@@ -8,10 +8,10 @@ import pytest
 
 from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.convention import checked_actions
-from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
 from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.parity import _fixtures
+from assay.support.images import Orientation
 
 
 def robosuite_vector(quaternion: np.ndarray) -> np.ndarray:

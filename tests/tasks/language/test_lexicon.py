@@ -9,8 +9,7 @@ from assay.errors import PerturbationError
 from assay.sim.packs.primitives.fixtures import BUILDERS as FIXTURES
 from assay.sim.packs.primitives.objects import BUILDERS as OBJECTS
 from assay.tasks.language import lexicon, verb_named
-from assay.tasks.language.verbs import verb_table
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of, verb_table
 
 
 def test_every_thing_of_the_primitives_has_a_name() -> None:

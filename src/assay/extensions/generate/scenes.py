@@ -25,7 +25,7 @@ from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.streams import stream
 from assay.tasks import Atom, Goal, Task, check
-from assay.tasks.horizons import goal_horizon
+from assay.tasks.files import goal_horizon
 
 DRAWS = 80
 """How many scenes are drawn for one that is kept."""

@@ -8,8 +8,8 @@ from itertools import product
 from types import MappingProxyType
 
 from assay.policies.remote.convention import ADJUSTABLE, Convention, Gripper, Layout, Sign
-from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import Rotation
+from assay.support.images import Orientation
 
 Options = Mapping[str, str]
 """Options of an address: ``{"layout": "hand", "rotation": "xyzw"}``."""

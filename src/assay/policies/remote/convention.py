@@ -14,9 +14,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.episodes.rollout import MOST_ACTIONS
 from assay.errors import PolicyError
-from assay.policies.remote.pictures import Orientation, resized, turned
 from assay.policies.remote.rotations import Rotation, written
 from assay.sim import Observation
+from assay.support.images import Orientation, letterbox, orient
 
 STATE_SIZE = 8
 """Position 3, rotation vector 3, finger joints 2: what most servers are sent."""
@@ -141,7 +141,7 @@ class Convention:
 def _sent(
     observation: Observation, camera: str, drawn: int, orientation: Orientation, size: int
 ) -> np.ndarray:
-    return resized(turned(observation.image(camera, drawn), orientation), size, size)
+    return letterbox(orient(observation.image(camera, drawn), orientation), size, size)
 
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")

@@ -10,8 +10,8 @@ import numpy as np
 from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote import codec
 from assay.policies.remote.convention import STATE_SIZE, Convention
-from assay.policies.remote.pictures import resized, turned
 from assay.policies.remote.rotations import quaternion
+from assay.support.images import letterbox, orient
 
 
 class Received:
@@ -62,8 +62,8 @@ class Received:
             picture = codec.picture(self._pictures[names[camera]])
         except codec.CodecError as error:
             raise PolicyError(f"'{names[camera]}': {error}") from None
-        return resized(
-            turned(picture, self._convention.orientation), height, height if width is None else width
+        return letterbox(
+            orient(picture, self._convention.orientation), height, height if width is None else width
         )
 
     def depth(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> NoReturn:

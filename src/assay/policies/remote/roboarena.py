@@ -15,10 +15,10 @@ from assay.policies.remote import codec
 from assay.policies.remote.convention import Convention, Gripper, Layout
 from assay.policies.remote.errors import ServerError
 from assay.policies.remote.openpi import OpenPI
-from assay.policies.remote.pictures import Orientation
 from assay.policies.remote.rotations import OF_THREE, Rotation, written
 from assay.policies.remote.wire import LARGEST_REPLY
 from assay.sim import Observation
+from assay.support.images import Orientation
 from assay.tasks import Instruction
 
 CONVENTION = Convention(

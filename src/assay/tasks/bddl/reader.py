@@ -1,15 +1,12 @@
-"""Reading task files.
+"""Problem names: which arena, in which style, a task file asks for.
 
-Names, categories and regions are taken in lower case, because LIBERO reads its files so; the instruction
-keeps its case. Some things are legal although they have no effect, because published files contain them:
-
-- a region whose target is not in the scene is kept, and may not be used;
-- an initial relation none of whose names is declared is dropped, with a warning;
-- an object or fixture that no initial relation places, or that two of them place, gets a warning.
+LIBERO_Kitchen_Tabletop_Manipulation                      the kitchen
+Libero_Tabletop_Manipulation_tabletop_light_modified_7    the table, in the style tabletop_light_modified_7
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,11 +14,142 @@ from pathlib import Path
 
 from assay.episodes.instruction import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
-from assay.tasks.bddl.problem import arena_and_style, workspace_category
-from assay.tasks.bddl.regions import ATTRIBUTES, region_from
-from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, fail, parse_group
-from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted
-from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Region, Scene, Task
+from assay.tasks.bddl.sexpr import (
+    Group,
+    Node,
+    Word,
+    as_group,
+    as_word,
+    evaluate,
+    expressions,
+    fail,
+    parse_group,
+)
+from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted, rectangle_flaw
+from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
+
+_PROBLEMS = {
+    Arena.TABLE: "LIBERO_Tabletop_Manipulation",
+    Arena.KITCHEN: "LIBERO_Kitchen_Tabletop_Manipulation",
+    Arena.LIVING_ROOM: "LIBERO_Living_Room_Tabletop_Manipulation",
+    Arena.STUDY: "LIBERO_Study_Tabletop_Manipulation",
+    Arena.FLOOR: "LIBERO_Floor_Manipulation",
+    Arena.COFFEE_TABLE: "LIBERO_Coffee_Table_Manipulation",
+}
+_PATTERNS = {
+    arena: re.compile(re.escape(problem) + r"(?:_(?P<style>.+))?", re.IGNORECASE)
+    for arena, problem in _PROBLEMS.items()
+}
+
+
+def workspace_category(arena: Arena) -> str:
+    """What task files call the kind of thing an arena's workspace is."""
+    return "table" if arena is Arena.TABLE else arena.workspace
+
+
+def arena_and_style(problem: str) -> tuple[Arena, str]:
+    """What a problem name stands for; the style keeps its case. TaskError if there is no such problem."""
+    for arena, pattern in _PATTERNS.items():
+        match = pattern.fullmatch(problem)
+        if match:
+            return arena, match["style"] or ""
+    raise TaskError(f"unknown problem {quoted(problem)}; {did_you_mean(problem[:80], _PROBLEMS.values())}")
+
+
+def problem_name(arena: Arena, style: str) -> str:
+    """The other way round."""
+    return f"{_PROBLEMS[arena]}_{style}" if style else _PROBLEMS[arena]
+
+
+ATTRIBUTES = (":target", ":ranges", ":yaw_rotation", ":rgba")
+"""What can be said about a region."""
+
+
+def region_from(group: Group) -> Region:
+    """The region that a group states. Raises BDDLError with the line, without the file."""
+    if not group.items:
+        raise fail("'()' is not a region", group)
+    name = as_word(group.items[0], "the name of a region").text.lower()
+    attributes = _attributes(group, name)
+    if ":target" not in attributes:
+        raise fail(f"region {quoted(name)} has no ':target'", group)
+    target = as_word(_value(attributes[":target"], "the name of a thing"), "the name of a thing").text.lower()
+    rectangles: tuple[Rectangle, ...] = ()
+    yaw: tuple[float, float] | None = None
+    rgba: tuple[float, float, float, float] | None = None
+    if ":ranges" in attributes:
+        rectangles = _rectangles(attributes[":ranges"])
+    if ":yaw_rotation" in attributes:
+        yaw = _yaw(attributes[":yaw_rotation"])
+    if ":rgba" in attributes:
+        rgba = _rgba(attributes[":rgba"])
+    return Region(name, target, rectangles, yaw, rgba)
+
+
+def _attributes(group: Group, name: str) -> dict[str, Group]:
+    found: dict[str, Group] = {}
+    for node in group.rest:
+        attribute = as_group(node, f"an attribute of region {quoted(name)} in parentheses")
+        if attribute.head not in ATTRIBUTES:
+            nearest = did_you_mean(attribute.head[:80], ATTRIBUTES)
+            raise fail(
+                f"region {quoted(name)} has an unknown attribute {quoted(attribute.head)}; {nearest}",
+                attribute,
+            )
+        if attribute.head in found:
+            raise fail(f"region {quoted(name)} has '{attribute.head}' twice", attribute)
+        found[attribute.head] = attribute
+    return found
+
+
+def _rectangles(group: Group) -> tuple[Rectangle, ...]:
+    shape = "((x_min y_min x_max y_max) ...)"
+    listed = as_group(_value(group, shape), shape)
+    if not listed.items:
+        raise fail(f"':ranges' is empty: it takes {shape}", group)
+    rectangles: list[Rectangle] = []
+    for node in listed.items:
+        corners = as_group(node, "(x_min y_min x_max y_max)")
+        rectangle = Rectangle(*_numbers(corners, 4))
+        reason = rectangle_flaw(rectangle)
+        if reason is not None:
+            raise fail(reason, corners)
+        rectangles.append(rectangle)
+    return tuple(rectangles)
+
+
+def _yaw(group: Group) -> tuple[float, float]:
+    pairs = as_group(_value(group, "((low high))"), "((low high))")
+    if len(pairs.items) != 1:
+        raise fail(f"':yaw_rotation' takes one pair ((low high)), not {len(pairs.items)}", group)
+    low, high = _numbers(as_group(pairs.items[0], "(low high)"), 2)
+    return low, high
+
+
+def _rgba(group: Group) -> tuple[float, float, float, float]:
+    red, green, blue, alpha = _numbers(as_group(_value(group, "(r g b a)"), "(r g b a)"), 4)
+    return red, green, blue, alpha
+
+
+def _numbers(group: Group, count: int) -> list[float]:
+    words = [as_word(node, "a number") for node in group.items]
+    found = expressions(word.text for word in words)
+    if len(found) != count:
+        raise fail(f"expected {count} numbers, found {len(found)}", group)
+    numbers: list[float] = []
+    for text in found:
+        try:
+            numbers.append(evaluate(text))
+        except ValueError as error:
+            raise fail(f"{quoted(text)} {error}", group) from None
+    return numbers
+
+
+def _value(attribute: Group, expected: str) -> Node:
+    if len(attribute.rest) != 1:
+        raise fail(f"'{attribute.head}' takes {expected} and nothing else", attribute)
+    return attribute.rest[0]
+
 
 MAX_BYTES = 5_000_000
 """Larger files are refused; the largest published one has 6,000 bytes."""

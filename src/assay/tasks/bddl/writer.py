@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from assay.errors import TaskError
-from assay.tasks.bddl.problem import problem_name, workspace_category
+from assay.tasks.bddl.reader import problem_name, workspace_category
 from assay.tasks.checks import check, quoted
 from assay.tasks.scene import Atom, Entity, Region, Task
 

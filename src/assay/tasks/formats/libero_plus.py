@@ -24,7 +24,7 @@ from assay import tasks
 from assay.errors import BDDLError, one_line
 from assay.tasks import bddl
 from assay.tasks.checks import quoted
-from assay.tasks.formats.release import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
+from assay.tasks.formats import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
 
 CLASSIFICATIONS = (
     "libero/libero/benchmark/task_classification.json",

@@ -23,7 +23,7 @@ from assay import tasks
 from assay.errors import BDDLError, did_you_mean, one_line
 from assay.tasks import Arena, Goal, bddl
 from assay.tasks.checks import quoted
-from assay.tasks.formats.release import ReleaseError, Wording, found, instruction, task_of_file, text_of
+from assay.tasks.formats import ReleaseError, Wording, found, instruction, task_of_file, text_of
 
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
 """The rooms that the release exchanges for one another."""

@@ -8,16 +8,15 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.learn.visuomotor.choices import Head
 from assay.extensions.learn.visuomotor.frames import read
 from assay.extensions.learn.visuomotor.policy import VisuomotorPolicy
-from assay.extensions.learn.visuomotor.settings import Settings
-from assay.policies.learned.schedule import Schedule
+from assay.extensions.learn.visuomotor.settings import Head, NetworkSettings
 from assay.policies.registry import check_address, load_policy
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION, OpenPISession
 from assay.policies.remote.received import Received
 from assay.policies.remote.serve import servable
+from assay.support.training import Schedule
 from assay.tasks import Instruction
 
 NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
@@ -33,11 +32,11 @@ def _received() -> Received:
 @pytest.fixture(scope="module")
 def file(demonstrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch", reason=NEEDS)
-    from assay.extensions.learn.visuomotor.checkpoint import trained
+    from assay.extensions.learn.visuomotor.training import train_to_file
 
     out = tmp_path_factory.mktemp("trained") / "policy.safetensors"
-    settings = Settings(head=Head.FLOW, pixels=32, chunk=12, width=16)
-    trained(read(demonstrated, 32), out, settings, Schedule(steps=2, batch=8))
+    settings = NetworkSettings(head=Head.FLOW, pixels=32, chunk=12, width=16)
+    train_to_file(read(demonstrated, 32), out, settings, Schedule(steps=2, batch=8))
     return out
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from assay.errors import AssayError
 from assay.extensions.eqa.question import UnreadableError
-from assay.policies.remote.pictures import Orientation, turned
+from assay.support.images import Orientation, orient
 from assay.support.video import stills
 
 _PLANAR = ("yuv420p", "yuv422p", "yuv444p", "nv12")
@@ -41,7 +41,7 @@ class VideoCamera:
         try:
             for frame, picture in stills(self.path, frames, start=self.start, fps=self.fps):
                 pixels = _grey(picture) if grey else picture.to_ndarray(format="rgb24")
-                images[frame] = turned(pixels, self.orientation)
+                images[frame] = orient(pixels, self.orientation)
         except AssayError as error:
             raise UnreadableError(str(error)) from error
         return [images[frame] for frame in frames]

@@ -15,9 +15,9 @@ from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, 
 from assay.extensions.eqa.question import QuestionError
 from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
 from assay.extensions.eqa.sources.schema import LEROBOT, Feature, find_schema
-from assay.policies.remote.pictures import Orientation
+from assay.support.images import Orientation
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.lerobot import BROKEN, LerobotFolder, Row
-from assay.tasks.formats.release import ReleaseError
 
 
 class LerobotSource:

@@ -10,7 +10,7 @@ import numpy as np
 from assay.sim.appearance import dress, resize
 from assay.sim.packs.primitives.shapes import numbers
 from assay.sim.variants import CategoryVariant
-from assay.tasks.staging import Finish
+from assay.tasks.scene import Finish
 
 _BRIGHTNESS = np.array([0.2126, 0.7152, 0.0722])
 """Of pure red, green and blue light (Rec. 709)."""
