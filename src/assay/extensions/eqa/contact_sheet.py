@@ -28,9 +28,9 @@ def _draw(folder: Path, question: Question, answers: bool) -> Image.Image:
     titles = ["before", "after"][: len(question.pictures)] + list(LETTERS[: len(question.option_pictures)])
     images = []
     for name in (*question.pictures, *question.option_pictures):
-        with Image.open(folder / name) as image:
-            size = (image.width * IMAGE_HEIGHT // image.height, IMAGE_HEIGHT)
-            images.append(image.convert("RGB").resize(size))
+        with Image.open(folder / name) as file:
+            size = (file.width * IMAGE_HEIGHT // file.height, IMAGE_HEIGHT)
+            images.append(file.convert("RGB").resize(size))
     lines = textwrap.wrap(question.text, LINE_LENGTH)
     lines += [f"{letter}   {option}" for letter, option in zip(LETTERS, question.options, strict=False)]
     width = max(MIN_WIDTH, MARGIN + sum(image.width + MARGIN for image in images))

@@ -116,8 +116,8 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
     accuracies = []
     for (dataset, kind), hits, tries in zip(cells, hit.T, tried.T, strict=True):
         total, asked = float(tries.sum()), tries > 0
-        interval = share_interval(hits[asked], tries[asked], total)
-        accuracies.append(Accuracy(dataset, str(kind), int(total), float(hits.sum() / total), interval))
+        wilson = share_interval(hits[asked], tries[asked], total)
+        accuracies.append(Accuracy(dataset, str(kind), int(total), float(hits.sum() / total), wilson))
     shares = np.array([accuracy.share for accuracy in accuracies])
     counts = EpisodeCounts(hit, tried, np.array([cells[place][0] for place in tried.argmax(axis=1)]))
     kinds = {kind for _, kind in cells}
@@ -136,12 +136,11 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
             sides = float(one.mean(shares)), float(other.mean(shares))
             gap = sides[1] - sides[0]
             error = counts.error(other.weights(len(cells)) - one.weights(len(cells)))
-            if error is None:
-                interval = None
-            elif error == 0:  # each side all right, or all wrong
+            interval: Interval | None = None
+            if error == 0:  # each side all right, or all wrong
                 sizes = float(_episodes(one, tried)), float(_episodes(other, tried))
                 interval = newcombe(sides, sizes, 0.0).interval
-            else:
+            elif error is not None:
                 method = "student, over episodes within data sets"
                 interval = Interval(max(-1.0, gap - error), min(1.0, gap + error), method)
             asymmetry[name] = Mean(gap, interval)

@@ -136,15 +136,19 @@ def read_sheet(
             if name in models:
                 raise QuestionError(f"{file}: answers of {name} are given twice")
             models[name] = _match_answers(rows, index)
-    for person in [] if annotations is None else annotations.annotators():
-        rows = pl.DataFrame(
-            [
-                {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
-                for question, answer in annotations.answers(person).items()
-                if answer.letter
-            ],
-            schema=answers.SCHEMA,
-        ).with_columns(pl.col("reason", "text", "endpoint", "parameters", "at").fill_null(""))
+    people = (
+        {}
+        if annotations is None
+        else {person: annotations.answers(person) for person in annotations.annotators()}
+    )
+    for person, given in people.items():
+        content = [
+            {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
+            for question, answer in given.items()
+            if answer.letter
+        ]
+        rows = pl.DataFrame(content, schema=answers.SCHEMA)
+        rows = rows.with_columns(pl.col("reason", "text", "endpoint", "parameters", "at").fill_null(""))
         models[f"{HUMAN}{person}"] = _match_answers(rows, index)
     scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
     silent = {name: model.unanswered for name, model in models.items() if name not in scored}

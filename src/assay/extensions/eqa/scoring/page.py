@@ -295,8 +295,8 @@ def _view_tables(score: Score) -> Iterator[Table]:
         for view, standing in model.views.items()
     )
     if rows:
-        columns = (Column("model"), Column("view"), Column("n", "count"))
-        columns += tuple(Column(f"{part}, %") for part in PARTS)
+        means = (Column(f"{part}, %") for part in PARTS)
+        columns = (Column("model"), Column("view"), Column("n", "count"), *means)
         yield Table("views", "Accuracy by view", columns, rows, f"Hierarchical means; {_BRACKETS}.")
     contrasts = _per_model(score, lambda model: model.view_contrasts)
     yield from _results_table("view-contrasts", "Two views of the same items", contrasts, _PAIRED)
@@ -395,7 +395,7 @@ def _results_table(
 ) -> Iterator[Table]:
     """A table of results with key columns before the declared ones; none without rows."""
     if rows:
-        declared = declared_columns(type(rows[0][1]))
+        declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
         values = tuple((*key, *(getattr(result, field) for field in declared)) for key, result in rows)
         yield Table(name, title, (*map(Column, keys), *declared.values()), values, note)
 

@@ -43,11 +43,13 @@ SECTIONS = (
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, ModelFacts]) -> PaperReport:
     """The paper's tables and figures, as far as the answers allow."""
     results = PaperResults(score, questions, facts)
-    exhibits = TABLES | FIGURES
-    sections = tuple(
-        PaperSection(title, about, tuple(exhibit(label, *exhibits[label], results) for label in labels))
-        for title, about, labels in SECTIONS
-    )
+    sections = []
+    for title, about, labels in SECTIONS:
+        exhibits = []
+        for label in labels:
+            heading, make = TABLES[label] if label in TABLES else FIGURES[label]
+            exhibits.append(exhibit(label, heading, make, results))
+        sections.append(PaperSection(title, about, tuple(exhibits)))
     models = tuple((name, f"{model.standing.questions:,} answers") for name, model in score.models.items())
     made_from = f"answers to {plural(score.questions, 'question')}"
-    return PaperReport(Paper(PAPER, ABOUT, lambda runs: ()), models, sections, made_from=made_from)
+    return PaperReport(Paper(PAPER, ABOUT, lambda runs: ()), models, tuple(sections), made_from=made_from)
