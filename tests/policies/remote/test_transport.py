@@ -13,16 +13,25 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection
 
-from assay.policies.remote.address import parse
-from assay.policies.remote.errors import LostError, RemoteError, ReplyError, StalledError, UnreachableError
-from assay.policies.remote.wire import LARGEST_REPLY, Wire
+from assay.policies.remote.address import parse_address
+from assay.policies.remote.transport import (
+    MAX_REPLY_BYTES,
+    LostError,
+    RemoteError,
+    ReplyError,
+    StalledError,
+    Transport,
+    UnreachableError,
+    WebsocketChannel,
+)
 
 Stub = Callable[[Callable[[ServerConnection], None]], str]
 Tcp = Callable[[Callable[[socket.socket], None]], str]
 
 
-def wire_to(place: str, timeout: float = 0.4, connect: float = 0.3) -> Wire:
-    return Wire(parse(f"openpi://{place}?timeout={timeout}&connect={connect}", "openpi"))
+def wire_to(place: str, timeout: float = 0.4, connect: float = 0.3) -> Transport:
+    address = parse_address(f"openpi://{place}?timeout={timeout}&connect={connect}", "openpi")
+    return Transport(address, WebsocketChannel)
 
 
 def echo(connection: ServerConnection) -> None:
@@ -113,7 +122,7 @@ def say_nothing(client: socket.socket) -> None:
     [
         (refuse, "answers HTTP 404"),
         (overload, "answers HTTP 503; tried for 0.3 s"),
-        (mumble, "is no websocket server"),
+        (mumble, "is not a websocket server"),
         (say_nothing, "does not answer; tried for 0.3 s"),
         (hang_up, "tried for 0.3 s"),  # before or after our question: there are many ways to fail
     ],
@@ -245,7 +254,7 @@ def test_the_reason_for_a_close_is_passed_on(stub: Stub):
 def test_a_huge_reply_is_refused_before_it_is_read(stub: Stub):
     def huge(connection: ServerConnection) -> None:
         connection.recv()
-        connection.send(bytes(LARGEST_REPLY + 1))
+        connection.send(bytes(MAX_REPLY_BYTES + 1))
 
     wire = wire_to(stub(huge), timeout=5)
     wire.open()
@@ -268,7 +277,7 @@ def test_an_answer_to_no_question_is_not_taken_for_the_next(stub: Stub):
     assert wire.ask(b"hello") == b"first"
     sent.wait(5)
     time.sleep(0.05)
-    with pytest.raises(ReplyError, match="when nothing had been asked"):
+    with pytest.raises(ReplyError, match="that was not requested"):
         wire.ask(b"hello again")
 
 

@@ -13,8 +13,10 @@ from websockets.sync.server import ServerConnection
 from assay import tasks
 from assay.episodes import EpisodeSpec, Instruction
 from assay.errors import PolicyError
-from assay.policies.remote import ServerError, codec, load_remote
-from assay.policies.remote.relay import Relay, relayed
+from assay.policies.remote import codec
+from assay.policies.remote.batching import Relay, open_relay
+from assay.policies.remote.client import load_client
+from assay.policies.remote.transport import ServerError
 from assay.sim import Observation
 
 from .test_other_servers import zmq_server  # noqa: F401 - a fixture
@@ -30,7 +32,7 @@ def counting(seen: list[int]) -> Callable[[ServerConnection], None]:
     def handle(connection: ServerConnection) -> None:
         connection.send(codec.encode_openpi({"model": "counting"}))
         while True:
-            examples = codec.decode(connection.recv(), largest=2**26)["payload"]["examples"]  # type: ignore[arg-type]
+            examples = codec.decode(connection.recv(), max_bytes=2**26)["payload"]["examples"]  # type: ignore[arg-type]
             seen.append(len(examples))
             if any(each["lang"] == "unbearable" for each in examples):
                 connection.send(codec.encode_openpi({"ok": False, "error": {"message": "not that one"}}))
@@ -43,7 +45,7 @@ def counting(seen: list[int]) -> Callable[[ServerConnection], None]:
 
 def played(address: str, words: str, observation: Observation) -> float | str:
     """The first number of the first action for an instruction; or what went wrong."""
-    policy = load_remote(address)
+    policy = load_client(address)
     try:
         policy.reset(Instruction(words), SPEC)
         return float(policy.act(observation)[0, 0])
@@ -57,9 +59,9 @@ def all_played(
     address: str, observation: Observation, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[float | str], list[int]]:
     """What each of several clients gets, and how many requests were sent as one."""
-    monkeypatch.setattr("assay.policies.remote.relay.WINDOW", 0.5)  # nobody is too late
-    policy = load_remote(address)
-    policy.convention.pictures(observation)  # drawn in this thread, as GL wants it
+    monkeypatch.setattr("assay.policies.remote.batching.BATCH_WINDOW_S", 0.5)  # nobody is too late
+    policy = load_client(address)
+    policy.convention.images(observation)  # drawn in this thread, as GL wants it
     relay = Relay(policy, len(words))
     with relay as socket, ThreadPoolExecutor(len(words)) as pool:
         own = f"{address}&relay={socket}"
@@ -115,25 +117,25 @@ def test_gr00ts_arrays_are_joined_at_their_first_side(
 
 def test_a_server_that_is_not_there_is_named_as_without_a_relay():
     with (
-        relayed("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
+        open_relay("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
         pytest.raises(PolicyError, match=r"^starvla://127.0.0.1:9: .*refused.*tried for 0.2 s"),
     ):
-        load_remote(address).reset(Instruction("go"), SPEC)
+        load_client(address).reset(Instruction("go"), SPEC)
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("openpi://a:1?batch=4", "takes one observation in a request; several: starvla://, gr00t://"),
+        ("openpi://a:1?batch=4", "takes one observation per request; valid for starvla:// and gr00t://"),
         ("starvla://a:1?batch=0", "batch=0: valid: 1 to 64"),
         ("starvla://a:1?batch=many", "batch=many: valid: 1 to 64"),
     ],
 )
 def test_a_batch_that_cannot_be_is_refused(address: str, said: str):
     with pytest.raises(PolicyError, match=said):
-        load_remote(address)
+        load_client(address)
 
 
 def test_an_address_without_a_batch_stays_as_it_is():
-    with relayed("openpi://a:1") as address:
+    with open_relay("openpi://a:1") as address:
         assert address == "openpi://a:1"
