@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from assay.extensions.eqa.asking.answers import State
-from assay.extensions.eqa.asking.models import Settings, model
-from assay.extensions.eqa.asking.prompts import Style
+from assay.extensions.eqa.asking.answers import AnswerState
+from assay.extensions.eqa.asking.models import ModelSettings, open_model
+from assay.extensions.eqa.asking.prompts import Prompting, Style
 from assay.extensions.eqa.asking.session import ask
 from assay.support.llm import Cache, LLMError
 
@@ -59,23 +59,20 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_model_on_this_machine_answers_and_is_not_asked_twice(
-    tiny: Path, folder, questions, tmp_path: Path
-):
+def test_a_local_model_answers_and_is_cached(tiny: Path, folder, questions, tmp_path: Path):
     cache = Cache(tmp_path / "said")
-    told = []
+    texts = []
     for _ in range(2):
-        answering = model(f"local:{tiny}", Settings(most_tokens=3), cache)
-        found = ask(questions[:3], folder, answering, Style.DIRECT)
-        assert all(each.state is not State.UNANSWERED for each in found.answers), found.answers
-        told.append([each.text for each in found.answers])
+        answering = open_model(f"local:{tiny}", ModelSettings(most_tokens=3), cache)
+        found = ask(questions[:3], folder, answering, Prompting.of(Style.DIRECT))
+        assert all(each.state is not AnswerState.UNANSWERED for each in found.answers), found.answers
+        texts.append([each.text for each in found.answers])
     cache.close()
-    assert told[0] == told[1] and answering.ledger.cached == 3 and answering.ledger.requests == 0
+    assert texts[0] == texts[1] and answering.ledger.cached == 3 and answering.ledger.requests == 0
 
 
-def test_a_model_that_is_not_there_is_one_line(tmp_path: Path):
+def test_a_missing_local_model_is_reported(tmp_path: Path):
     cache = Cache(tmp_path / "said")
-    with pytest.raises(LLMError, match="local:") as caught:
-        model(f"local:{tmp_path / 'none'}", Settings(), cache)
+    with pytest.raises(LLMError, match="local:"):
+        open_model(f"local:{tmp_path / 'none'}", ModelSettings(), cache)
     cache.close()
-    assert "\n" not in str(caught.value)

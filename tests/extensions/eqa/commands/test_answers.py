@@ -1,4 +1,4 @@
-"""From a dataset we recorded to a report, with a server that speaks OpenAI's protocol."""
+"""From a recorded data set to a report, with a server that speaks OpenAI's protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from assay.extensions.eqa.asking.answers import Answer, State, write
+from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import load
 from assay.support.llm import KEY_VARIABLE
 
@@ -37,7 +37,7 @@ def vision(folder: Path) -> Iterator[Vision]:
     server.close()
 
 
-def test_built_asked_killed_resumed_scored_and_reported(
+def test_build_ask_kill_resume_score_and_report(
     collected: Path, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(KEY_VARIABLE, KEY)
@@ -62,7 +62,7 @@ def test_built_asked_killed_resumed_scored_and_reported(
     said = assay(*command)
     vision.close()
     assert said.status == 0, said.err
-    assert f"{count} answered" in said.out and "answers kept from before" in said.out
+    assert f"{count} answered" in said.out and "cached replies" in said.out
     assert "about" in said.err and "cost" in said.err and "cost" in said.out
     assert len(vision.asked) - before <= count - before + 1, "what was under way, and nothing else, twice"
     assay("eqa", "ask", folder, "--model", "geometry", "--out", tmp_path / "geometry.jsonl")
@@ -80,7 +80,7 @@ def test_built_asked_killed_resumed_scored_and_reported(
     assert all(KEY.encode() not in path.read_bytes() for path in files) and KEY not in said.out + said.err
 
 
-def test_troubles_are_said_and_change_the_exit_status(
+def test_failures_are_reported_and_change_the_exit_status(
     assay: Run, folder: Path, vision: Vision, tmp_path: Path
 ):
     vision.faults = {
@@ -95,29 +95,29 @@ def test_troubles_are_said_and_change_the_exit_status(
     assert (
         "status 400: too large" in said.err and "1 x unparsed: a letter with something around it" in said.err
     )
-    assert "1 answers without a count of tokens" in said.err
+    assert "1 replies without a token count" in said.err
     said = assay("eqa", "score", folder, tmp_path / "a.jsonl")
     assert said.status == 0 and "1 question unanswered by the endpoint" in said.err
 
 
-def test_answers_replace_nothing_but_answers_of_the_same_model(assay: Run, folder: Path, tmp_path: Path):
+def test_answers_replace_only_answers_of_the_same_model(assay: Run, folder: Path, tmp_path: Path):
     ask = ("eqa", "ask", folder, "--model", "random", "--out")
     questions = (folder / "questions.jsonl").read_bytes()
     for own in ("questions.jsonl", "metadata.jsonl", "build.json"):
         said = assay(*ask, folder / own)
-        assert said.status == 2 and "belongs to the questions" in said.err
+        assert said.status == 2 and "part of the question set" in said.err
     assert (folder / "questions.jsonl").read_bytes() == questions
     (tmp_path / "notes").write_text("my notes")
     said = assay(*ask, tmp_path / "notes")
     assert said.status == 2 and "it is not replaced" in said.err
     assert assay(*ask, tmp_path / "a").status == 0 and assay(*ask, tmp_path / "a").status == 0
     said = assay("eqa", "ask", folder, "--model", "longest", "--out", tmp_path / "a")
-    assert said.status == 2 and "holds answers of random" in said.err
+    assert said.status == 2 and "contains answers of random" in said.err
     said = assay(*ask, tmp_path / "notes" / "a")
     assert said.status == 2 and "cannot be written" in said.err
 
 
-def test_a_judge_says_what_it_costs(assay: Run, folder: Path, vision: Vision, tmp_path: Path):
+def test_a_judge_reports_its_cost(assay: Run, folder: Path, vision: Vision, tmp_path: Path):
     assay("eqa", "ask", folder, "--model", "random", "--out", tmp_path / "a")
     judge: tuple = ("eqa", "judge", folder, tmp_path / "a", "--model", "openai:x", "--endpoint", vision.url)
     judge = (*judge, "--price-in", "2", "--per-kind", "1", "--annotations", tmp_path / "marks")
@@ -126,18 +126,20 @@ def test_a_judge_says_what_it_costs(assay: Run, folder: Path, vision: Vision, tm
     assert said.status == 0 and found and 2 <= int(found[1]) <= 6 and not vision.asked
     vision.faults[-1] = chat("<answer>temporal</answer>")
     said = assay(*judge, "--no-temperature", "--most-tokens", "99", "--per-minute", "1e6")
-    assert said.status == 0 and f"{found[1]} of {found[1]} wrong answers marked" in said.out
+    assert said.status == 0 and f"{found[1]} of {found[1]} wrong answers categorised" in said.out
     assert f"cost {int(found[1]) * 900 * 2e-6:.4f}" in said.out
     assert "temperature" not in vision.asked[0] and vision.asked[0]["max_completion_tokens"] == 99
 
 
-def test_a_model_that_never_answered_stays_in_the_table(assay: Run, folder: Path, tmp_path: Path):
+def test_a_model_without_answers_stays_in_the_table(assay: Run, folder: Path, tmp_path: Path):
     assay("eqa", "ask", folder, "--model", "random", "--out", tmp_path / "a")
-    silent = [Answer("mute", "direct", each.id, State.UNANSWERED, reason="down") for each in load(folder)]
+    silent = [
+        Answer("mute", "direct", each.id, AnswerState.UNANSWERED, reason="down") for each in load(folder)
+    ]
     write(silent, tmp_path / "b")
     said = assay("eqa", "score", folder, tmp_path / "a", tmp_path / "b", "--out", tmp_path / "report")
-    assert said.status == 0 and "mute (direct)" in said.out and "mute (direct): no answer counts" in said.err
-    assert "mute (direct): no answer counts" in (tmp_path / "report/index.html").read_text()
+    assert said.status == 0 and "mute (direct)" in said.out and "mute (direct): not scored" in said.err
+    assert "mute (direct): not scored" in (tmp_path / "report/index.html").read_text()
 
 
 def test_an_estimate_sends_nothing(assay: Run, folder: Path, vision: Vision, tmp_path: Path):
@@ -155,13 +157,13 @@ def test_an_estimate_sends_nothing(assay: Run, folder: Path, vision: Vision, tmp
         (("ask", "--model", "geometri", "--out", "a"), "did you mean 'geometry'?"),
         (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "valid: direct, steps"),
         (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be an address like"),
-        (("score",), "nobody answered any"),
+        (("score",), "has an answer"),
         (("score", "none.jsonl"), "there is no such file"),
         (("judge", "none.jsonl", "--model", "random"), "not the baseline 'random'"),
         (("annotate", "--kinds", "X"), "there is no kind 'X'"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_invalid_arguments_are_reported_in_one_line(
     assay: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments, words: str
 ):
     monkeypatch.chdir(tmp_path)

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.extensions.eqa.annotations import Annotations, Review
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import Question, load
-from assay.extensions.eqa.reviewing import as_csv, read_csv, reviewed, write_reviewed
+from assay.extensions.eqa.question import Question, QuestionError, load
+from assay.extensions.eqa.reviews import as_csv, read_csv, summarise_reviews, write_reviewed
 
 from .invented import small_set
 
@@ -40,19 +39,21 @@ def verdicts(questions: list[Question]) -> list[Review]:
     return [*ann, *bob]
 
 
-def test_a_question_is_dropped_if_any_reviewer_or_if_most_would(questions: list[Question]):
-    found = reviewed(questions, verdicts(questions))
+def test_questions_are_dropped_by_any_or_by_most_reviewers(questions: list[Question]):
+    found = summarise_reviews(questions, verdicts(questions))
     assert list(found.dropped) == [questions[0].id, questions[1].id] and found.unreviewed == 0
-    assert list(reviewed(questions, verdicts(questions), "most").dropped) == [questions[0].id]
+    assert list(summarise_reviews(questions, verdicts(questions), "most").dropped) == [questions[0].id]
     (both,) = found.agreement
     assert (both.items, both.observed, both.even_kappa) == (4, 0.75, 0.5)
     assert found.verdicts["ann"] == {"drop": 2, "keep": len(questions) - 2}
 
 
-def test_a_reviewed_set_has_a_version_of_its_own_and_says_what_was_dropped(
+def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
     folder: Path, questions: list[Question], tmp_path: Path
 ):
-    out = write_reviewed(folder, tmp_path / "kept", questions, reviewed(questions, verdicts(questions)))
+    out = write_reviewed(
+        folder, tmp_path / "kept", questions, summarise_reviews(questions, verdicts(questions))
+    )
     left = load(out)
     assert [each.id for each in left] == [each.id for each in questions[2:]]
     assert all((out / name).is_file() for each in left for name in (*each.pictures, *each.option_pictures))
@@ -64,26 +65,24 @@ def test_a_reviewed_set_has_a_version_of_its_own_and_says_what_was_dropped(
         "by": {"ann": "", "bob": "dark"},
     }
     again = write_reviewed(
-        out, tmp_path / "again", left, reviewed(left, [Review("eve", left[0].id, "drop", "")])
+        out, tmp_path / "again", left, summarise_reviews(left, [Review("eve", left[0].id, "drop", "")])
     )
     assert json.loads((again / "build.json").read_text())["review"]["version"] == 2
-    with pytest.raises(QuestionError, match="nobody has reviewed"):
-        write_reviewed(folder, tmp_path / "none", questions, reviewed(questions, []))
+    with pytest.raises(QuestionError, match="none of its questions has a review"):
+        write_reviewed(folder, tmp_path / "none", questions, summarise_reviews(questions, []))
 
 
 @pytest.mark.parametrize("told", ["{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'])
-def test_a_record_that_is_broken_is_one_line(
-    folder: Path, questions: list[Question], tmp_path: Path, told: str
-):
+def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question], tmp_path: Path, told: str):
     (tmp_path / "build.json").write_text(told)
     with pytest.raises(QuestionError, match=r"build\.json: cannot be read") as caught:
-        write_reviewed(tmp_path, tmp_path / "kept", questions, reviewed(questions, verdicts(questions)))
+        write_reviewed(
+            tmp_path, tmp_path / "kept", questions, summarise_reviews(questions, verdicts(questions))
+        )
     assert "\n" not in str(caught.value)
 
 
-def test_verdicts_go_to_a_csv_file_and_come_back(
-    folder, questions: list[Question], kept: Annotations, tmp_path: Path
-):
+def test_reviews_round_trip_through_csv(folder, questions: list[Question], kept: Annotations, tmp_path: Path):
     kept.review_all(verdicts(questions))
     file = tmp_path / "reviews.csv"
     file.write_text(as_csv(questions, kept.reviews()), encoding="utf-8")
@@ -111,7 +110,7 @@ def test_verdicts_go_to_a_csv_file_and_come_back(
         ("{id},ann,drop," + "x" * 200_000, "reviews.csv:3: not a CSV file: field larger than"),
     ],
 )
-def test_a_file_with_one_bad_line_changes_nothing(
+def test_a_csv_file_with_an_invalid_row_changes_nothing(
     questions: list[Question], kept: Annotations, tmp_path: Path, line: str, words: str
 ):
     file = tmp_path / "reviews.csv"
