@@ -77,13 +77,15 @@ class CategoryVariant:
 
 _TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("categories.yaml").read_text("utf-8"))
 
+
+
+def _variant(base: str, size: float = 1.0, **colours: list[float]) -> CategoryVariant:
+    rgb: dict[str, Any] = {name: tuple(values) for name, values in colours.items()}
+    return CategoryVariant(base, size=size, **rgb)
+
+
 VARIANTS: Mapping[str, CategoryVariant] = MappingProxyType(
-    {
-        category: CategoryVariant(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-        )
-        for category, row in _TABLE["variants"].items()
-    }
+    {category: _variant(**row) for category, row in _TABLE["variants"].items()}
 )
 """Every variant by its category."""
 

@@ -382,14 +382,14 @@ def test_arenas_have_liberos_workspaces_and_no_colliding_furniture(shared: Path)
         parts = [part for part in source.iterfind("./worldbody/*") if part.get("name") in {body, "floor"}]
         SubElement(root, "worldbody").extend(parts)
         for parent in list(root.iter()):
-            for geom in parent.findall("geom"):
-                geom.attrib.pop("material", None)
-                if geom.get("type") == "mesh":
-                    parent.remove(geom)
+            for element in parent.findall("geom"):
+                element.attrib.pop("material", None)
+                if element.get("type") == "mesh":
+                    parent.remove(element)
         theirs = compile_alone(root)
-        for geom in np.flatnonzero(ours.geom_contype | ours.geom_conaffinity):
-            owner = ours.body(ours.geom_bodyid[geom]).name
-            assert owner == body or ours.geom(geom).name == "floor", ours.geom(geom).name
+        for solid in np.flatnonzero(ours.geom_contype | ours.geom_conaffinity):
+            owner = ours.body(ours.geom_bodyid[solid]).name
+            assert owner == body or ours.geom(solid).name == "floor", ours.geom(solid).name
         for x, y in ((0.0, 0.0), (-0.3, 0.25), (0.15, -0.3)):
             (z, geom), (their_z, their_geom) = find_surface(ours, x, y), find_surface(theirs, x, y)
             assert z == pytest.approx(height, abs=1e-6) and z == pytest.approx(their_z, abs=1e-4)

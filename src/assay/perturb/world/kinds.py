@@ -113,7 +113,7 @@ def places_of(category: str) -> frozenset[str]:
 
 @cache
 def _places(pack: AssetPack, category: str) -> frozenset[str]:
-    root = pack.entity(category).root
+    root = pack.entity(category)
     return frozenset(str(site.get("name")) for site in root.iterfind("./worldbody/body/body//site"))
 
 

@@ -84,7 +84,7 @@ class LiberoPack(AssetPack):
         return files | {alias: files[name] for alias, name in _ALIASES.items() if name in files}
 
     @property
-    def variants(self) -> Mapping[str, CategoryVariant]:  # type: ignore[override]
+    def variants(self) -> Mapping[str, CategoryVariant]:
         """None: LIBERO's meshes have textures, which cannot be recoloured."""
         return {}
 
