@@ -78,7 +78,6 @@ class CategoryVariant:
 _TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("categories.yaml").read_text("utf-8"))
 
 
-
 def _variant(base: str, size: float = 1.0, **colours: list[float]) -> CategoryVariant:
     rgb: dict[str, Any] = {name: tuple(values) for name, values in colours.items()}
     return CategoryVariant(base, size=size, **rgb)
