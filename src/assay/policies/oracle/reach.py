@@ -8,7 +8,7 @@ from assay.policies.oracle.motion import FLIPPED, nearest_turn, turn
 from assay.policies.oracle.sight import Sight
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
-from assay.sim.torque import ARM
+from assay.sim.controller import ARM
 
 ROUNDS = 40
 """How many steps are made towards a pose."""
