@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from assay.report.asset_sheet import CELL, LARGER, asset_sheet
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 
 
-class FewThings(PrimitivesPack):
+class FewThings(AssetPack):
     """Two shapes, one of them in two colours, and a fixture."""
 
     @property

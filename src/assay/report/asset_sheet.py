@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from assay.sim.packs.base import AssetPack
+from assay.sim.categories import VARIANTS
+from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import portrait
-from assay.sim.variants import VARIANTS
 from assay.support.sheets import save_stacked
 from assay.tasks.scene import Colour, Entity, Finish, Pattern
 
