@@ -13,7 +13,7 @@ from assay.extensions.eqa.scoring.score import Score
 from assay.extensions.eqa.scoring.sheet import HUMAN
 from assay.measures.views.wording import between, listed, percent, plural, points
 from assay.report.page import PAGE
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.sections import Section
 
 FEWEST_OF_A_CELL = 10
@@ -31,7 +31,7 @@ class Page:
 
     def html(self) -> str:
         """The page."""
-        return rendered(
+        return render(
             "questions.html.jinja",
             title=self.title,
             version=__version__,
