@@ -23,7 +23,7 @@ from assay.report.scene_images import (
 )
 from assay.report.sheets import MARGIN
 from assay.sim.compile import CompiledScene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
@@ -60,7 +60,7 @@ def test_a_failed_rendering_leaves_no_file(tmp_path: Path, no_assets: Path):
     assert not file.exists()
 
 
-class FewThings(PrimitivesPack):
+class FewThings(AssetPack):
     """Two shapes, one of them in two colours, and a fixture."""
 
     @property

@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import Said
 
 from assay.errors import RunError
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.sources.opening import opened
+from assay.extensions.eqa.question import QuestionError
+from assay.extensions.eqa.sources import open_source
 from assay.perturb.words.distance.pride import DistanceError
 from assay.perturb.words.distance.table import score_table
 from assay.support.extras import DISTRIBUTION, EXTRAS, require
@@ -50,7 +50,7 @@ def test_records_say_what_they_need(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     (tmp_path / "a.tfrecord-00000-of-00001").touch()
     monkeypatch.setitem(sys.modules, "tfrecord", None)
     with pytest.raises(QuestionError, match=r"pip install 'assay-robotics\[eqa\]'$"):
-        opened(str(tmp_path))
+        open_source(str(tmp_path))
 
 
 def test_bleu_says_what_it_needs_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch):

@@ -12,11 +12,11 @@ from PIL import Image
 from assay import tasks
 from assay.report.sheets import SheetCell, save_sheet
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.categories import VARIANTS
 from assay.sim.controller import SCALE
 from assay.sim.observation import Observation
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import portrait
-from assay.sim.variants import VARIANTS
 from assay.tasks import Scene, Task, short_name
 from assay.tasks.scene import Colour, Entity, Finish, Pattern
 
