@@ -30,7 +30,7 @@ from assay.measures.views.style import (
 from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.measures.views.wording import between, listed, number, percent, plural, points
 from assay.report.page import PAGE
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.sections import Section
 
 MIN_CELL_QUESTIONS = 10
@@ -53,7 +53,7 @@ class ScorePage:
 
     def html(self) -> str:
         """The page as HTML."""
-        return rendered(
+        return render(
             "questions.html.jinja",
             title=self.title,
             version=__version__,
