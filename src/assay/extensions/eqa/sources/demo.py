@@ -18,7 +18,7 @@ from assay.extensions.eqa.sources.simulated import RULES, SceneCache, Watcher
 from assay.extensions.eqa.sources.tour import AXES, tour
 from assay.perturb.words.rewordings.goals import alternatives
 from assay.policies.oracle.policy import Oracle
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim.world import SceneEnv
 from assay.support.streams import stream
 from assay.tasks import Instruction, Task
@@ -91,7 +91,7 @@ class DemoSource:
             except (PlacementError, StateError) as error:
                 tally.add("episode: cannot be set up", f"{name}: {error}")
                 continue
-            for action in tour(Sight(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
+            for action in tour(SceneState(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
                 watcher(world.step(action))
             yield watcher.episode(name, "", f"{task_id} {seed}", world, self.compiled, PACK, {})
 

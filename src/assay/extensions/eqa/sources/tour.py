@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from assay.policies.oracle.motion import CLOSED, OPEN, Motion, grip, move
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 
 AXES = ("X", "Y", "Z")
 LEGS = 7
@@ -27,15 +27,15 @@ STEPS = 70
 """The most steps of a leg."""
 
 
-def tour(sight: Sight, axis: int, rng: np.random.Generator) -> Motion:
+def tour(scene: SceneState, axis: int, rng: np.random.Generator) -> Motion:
     """Every leg goes to the other side in two or three of: forward, left, up, the turn, the gripper."""
-    start, home = sight.hand()
+    start, home = scene.gripper_pose()
     for side in _sides(rng):
         place = start + MIDDLE + REACH * side[:3]
         turned = Rotation.from_rotvec(np.eye(3)[axis] * TURN[axis] * side[3], degrees=True).as_matrix()
         gripper = OPEN if side[4] > 0 else CLOSED
-        yield from move(sight, place, turned @ home, gripper, steps=STEPS)
-        yield from grip(sight, gripper, steps=6)
+        yield from move(scene, place, turned @ home, gripper, steps=STEPS)
+        yield from grip(scene, gripper, steps=6)
     return True
 
 
