@@ -17,6 +17,7 @@ from assay.runs.provenance import states_digest
 from assay.runs.sequential import Until, parse_until
 from assay.runs.shards import Part, Shard, divided
 from assay.runs.store import Retry
+from assay.support.extras import require
 from assay.support.plugins import PYTHON, Plugin, plugins_of
 
 MEASURED: Literal["measured"] = "measured"
@@ -80,6 +81,8 @@ class Options:
             raise RunError(f"while_waiting={self.while_waiting!r:.60}: valid: {', '.join(WAYS)}")
         if self.video not in (None, *get_args(Videos)):
             raise RunError(f"video={self.video!r:.60}: valid: {' or '.join(get_args(Videos))}")
+        if self.video is not None:
+            require("video", "videos of episodes need PyAV", RunError)
 
     @property
     def initial(self) -> Initial:

@@ -17,7 +17,7 @@ from assay.sim.categories import OPENING
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.footprints import resting_model
 from assay.sim.layout import HOME, HOME_FINGERS, LAYOUTS, layout_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.torque import ARM
