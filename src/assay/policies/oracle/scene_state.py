@@ -1,4 +1,4 @@
-"""What the oracle sees: the simulator's own state, by name."""
+"""The simulator's state as the oracle reads it: poses, boxes, contacts and joints by name."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
 from assay.tasks import Atom
 
-DOWNWARDS = 0.7
-"""Cosine from which a contact's normal counts as vertical."""
+VERTICAL_COSINE = 0.7
+"""Of the angle at which a contact normal counts as vertical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Box:
         return np.asarray(self.high - self.low)
 
 
-class Sight:
-    """Reads a world; never changes it."""
+class SceneState:
+    """Read-only view of a simulation."""
 
     def __init__(self, world: Simulation) -> None:
         self.world = world
@@ -62,7 +62,7 @@ class Sight:
             and self.model.geom_contype[geom] | self.model.geom_conaffinity[geom]
             and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
         )
-        """Colliding geoms that do not belong to the robot, planes left out."""
+        """Colliding geoms of everything but the robot and planes."""
 
     @property
     def data(self) -> mujoco.MjData:
@@ -73,16 +73,16 @@ class Sight:
         """The entity of that name, if there is one."""
         return self.world.compiled.entities.get(name)
 
-    def movables(self) -> list[EntityIndex]:
-        """The entities that can be moved."""
+    def movable_objects(self) -> list[EntityIndex]:
+        """The movable entities."""
         return [entity for entity in self.world.compiled.entities.values() if entity.movable]
 
     def region(self, name: str) -> RegionIndex | None:
         """The region of that name, if there is one."""
         return self.world.compiled.regions.get(name)
 
-    def hand(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of the grip site: x opens, z points out of the hand."""
+    def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of the grip site: the fingers open along x, z points out of the gripper."""
         return (
             self.data.site_xpos[self.site].copy(),
             self.data.site_xmat[self.site].reshape(3, 3).copy(),
@@ -93,20 +93,20 @@ class Sight:
         return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
 
     def speed(self, entity: EntityIndex) -> float:
-        """How fast an entity's middle moves, metres per second."""
+        """Speed of an entity's centre, metres per second."""
         return float(np.linalg.norm(self.data.cvel[entity.body][3:]))
 
     def box(self, entity: EntityIndex) -> Box:
-        """The box around an entity's colliding geoms."""
+        """Bounding box of an entity's colliding geoms."""
         return Box(*bounding_box(self.model, self.data, entity.geoms))
 
-    def turned_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """The box around an entity after a rotation (3, 3) about its origin, seen from there."""
-        pieces = self.turned_pieces(entity, rotation)
+    def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
+        """Bounding box of an entity after a rotation (3, 3) about its origin, relative to the origin."""
+        pieces = self.rotated_pieces(entity, rotation)
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
-    def turned_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """The same for each of its colliding geoms: low and high are (geoms, 3)."""
+    def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
+        """The same per colliding geom: low and high are (geoms, 3)."""
         ids = np.fromiter(entity.geoms, dtype=np.intp)
         now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
         centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
@@ -114,16 +114,16 @@ class Sight:
         middle = (centre - self.data.xpos[entity.body]) @ rotation.T
         return Box(middle - half, middle + half)
 
-    def up(self, entity: EntityIndex) -> np.ndarray:
-        """Where the axis of an entity points, (3,), that points up when it stands as it usually does."""
+    def up_direction(self, entity: EntityIndex) -> np.ndarray:
+        """Direction (3,) of the axis that points up when the entity stands upright."""
         return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
-    def inside(self, region: RegionIndex) -> tuple[np.ndarray, np.ndarray]:
-        """The corners (3,) of the box in which an origin counts as being in a region, as the predicates have it."""
+    def region_bounds(self, region: RegionIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (3,) of the box in which an origin counts as inside a region, as the predicates define it."""
         return self.world.predicates.box_of(self.data, region)
 
     def region_box(self, region: RegionIndex) -> Box:
-        """The box around a region."""
+        """Bounding box of a region."""
         centre = self.data.site_xpos[region.site]
         half = np.abs(self.data.site_xmat[region.site].reshape(3, 3)) @ region.half
         return Box(centre - half, centre + half)
@@ -146,15 +146,15 @@ class Sight:
         return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
 
     def geom_box(self, geom: int) -> Box:
-        """The box around one geom."""
+        """Bounding box of one geom."""
         return Box(*bounding_box(self.model, self.data, (geom,)))
 
     def base(self) -> np.ndarray:
-        """Where the robot stands, (2,)."""
+        """Position of the robot's base, (2,)."""
         return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
 
     def opening(self) -> float:
-        """How far apart the fingers are, metres."""
+        """Distance between the fingers, metres."""
         return float(self.data.qpos[ARM] - self.data.qpos[ARM + 1])
 
     def wrist(self) -> float:
@@ -162,7 +162,7 @@ class Sight:
         return float(self.data.qpos[ARM - 1])
 
     def holds(self, atom: Atom) -> bool:
-        """Whether an atom is true now."""
+        """Whether an atom is true."""
         return self.world.holds(atom)
 
     def highest_between(self, start: np.ndarray, end: np.ndarray, carried: EntityIndex) -> float:
@@ -180,45 +180,45 @@ class Sight:
                 highest = max(highest, float(box.high[2]))
         return highest
 
-    def rests(self, entity: EntityIndex) -> bool:
+    def is_resting(self, entity: EntityIndex) -> bool:
         """Whether an entity touches anything but the robot."""
-        for one, other in self.data.contact.geom[: self.data.ncon]:
-            for mine, theirs in ((one, other), (other, one)):
+        for first, second in self.data.contact.geom[: self.data.ncon]:
+            for mine, theirs in ((first, second), (second, first)):
                 if mine in entity.geoms and theirs not in entity.geoms and theirs not in self.robot_geoms:
                     return True
         return False
 
-    def is_held_up(self, entity: EntityIndex) -> bool:
-        """Whether the robot comes down on anything but an entity."""
+    def gripper_is_blocked(self, entity: EntityIndex) -> bool:
+        """Whether the robot rests on anything but an entity."""
         contact = self.data.contact
         return any(
-            (one in self.robot_geoms) != (other in self.robot_geoms)
-            and one not in entity.geoms
-            and other not in entity.geoms
-            and abs(frame[2]) > DOWNWARDS
-            for (one, other), frame in zip(contact.geom, contact.frame, strict=True)
+            (first in self.robot_geoms) != (second in self.robot_geoms)
+            and first not in entity.geoms
+            and second not in entity.geoms
+            and abs(frame[2]) > VERTICAL_COSINE
+            for (first, second), frame in zip(contact.geom, contact.frame, strict=True)
         )
 
     def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Where an entity touches anything but the robot, and the normal there towards it, (3,) and (3,); means.
+        """Mean position (3,) of an entity's contacts with anything but the robot, and their mean normal (3,).
 
-        Its own middle and nothing if it touches nothing.
+        Without contacts its own centre and zero.
         """
         contact = self.data.contact
         points, normals = [], []
-        for (one, other), point, frame in zip(contact.geom, contact.pos, contact.frame, strict=True):
-            if (one in entity.geoms) != (other in entity.geoms) and not {one, other} & self.robot_geoms:
+        for (first, second), point, frame in zip(contact.geom, contact.pos, contact.frame, strict=True):
+            if (first in entity.geoms) != (second in entity.geoms) and not {first, second} & self.robot_geoms:
                 points.append(point)
-                normals.append(frame[:3] if other in entity.geoms else -frame[:3])
+                normals.append(frame[:3] if second in entity.geoms else -frame[:3])
         if not points:
             return self.box(entity).centre, np.zeros(3)
         return np.mean(points, axis=0), np.mean(normals, axis=0)
 
-    def touched(self, entity: EntityIndex) -> int:
-        """How many of the two fingers touch an entity."""
+    def fingers_touching(self, entity: EntityIndex) -> int:
+        """The number of fingers that touch an entity, 0 to 2."""
         fingers = set()
-        for one, other in self.data.contact.geom[: self.data.ncon]:
-            for mine, theirs in ((one, other), (other, one)):
+        for first, second in self.data.contact.geom[: self.data.ncon]:
+            for mine, theirs in ((first, second), (second, first)):
                 if mine in self._pads and theirs in entity.geoms:
                     fingers.add(self.model.geom(int(mine)).name[: len(GRIPPER) + len("finger1")])
         return len(fingers)
