@@ -19,7 +19,7 @@ from assay.errors import AssayError
 from assay.experiments import load_experiment
 from assay.extensions.interop.importing.results import ResultFile, import_results
 from assay.tasks import bddl
-from assay.tasks.audit import archived_task_files as in_archive
+from assay.tasks.audit import read_archive as in_archive
 from assay.tasks.files import from_json, load_file, to_json
 from assay.tasks.formats.init_files import read_states
 from fuzz.mutations import HOSTILE_TEXTS, Rng, corpus, pick, spoiled_bytes, spoiled_json, spoiled_text

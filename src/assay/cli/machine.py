@@ -169,14 +169,14 @@ def demo(
 
 
 def _contact_sheet(out: Path, assets: str) -> Path:
-    from assay.report.first_look import TASKS, contact_sheet
+    from assay.report.scene_images import FIRST_TASKS, save_first_look
 
     with progress_bar() as bar:
-        task = bar.add_task("tasks", total=len(TASKS))
-        sheet = contact_sheet(
+        task = bar.add_task("tasks", total=len(FIRST_TASKS))
+        sheet = save_first_look(
             out / "contact_sheet.png", assets, lambda name: bar.update(task, advance=1, description=name)
         )
-    say(f"{len(TASKS)} tasks drawn: {sheet}")
+    say(f"{len(FIRST_TASKS)} tasks drawn: {sheet}")
     return sheet
 
 
@@ -185,6 +185,10 @@ def ui(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8770,
 ) -> None:
     """Browse runs, watch episodes beside their controls and compare runs in a browser, until Ctrl-C."""
+    from assay.errors import AssayError
+    from assay.support.extras import require
+
+    require("ui", "the web app needs FastAPI and Uvicorn", AssayError)
     from assay.web.app import serve
 
     serve(folder, port, lambda address: say(f"{folder} is at {address} (Ctrl-C to stop)"))

@@ -17,8 +17,8 @@ from assay.runs.options import parse_seeds
 from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
-    from assay.policies.probe import Examination, Settled
-    from assay.policies.probe.fields import Options
+    from assay.policies.probe.examination import FieldVerdict, ProbeResult
+    from assay.policies.probe.server import Options
 
 app = typer.Typer(help="List the policies.", no_args_is_help=True)
 
@@ -27,13 +27,18 @@ app = typer.Typer(help="List the policies.", no_args_is_help=True)
 def list_policies() -> None:
     """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
     from assay.episodes import WORLDS, world_policies, world_servers
+    from assay.errors import AssayError
     from assay.support.plugins import imported
 
     columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "description and fields")
     table = table_of(*columns, box=SIMPLE)
     for name in WORLDS:
         for policy, address in world_policies(name).items():
-            maker = imported(address)
+            try:
+                maker = imported(address)
+            except AssayError as error:  # a package that is not installed
+                table.add_row(name, policy, str(error))
+                continue
             summary = (inspect.getdoc(maker) or "").partition("\n\n")[0].replace("\n", " ")
             table.add_row(name, policy, describe_fields(summary, maker))
         for scheme in world_servers(name):
@@ -75,17 +80,17 @@ def probe(
     agree with the demonstrator's. Then a few episodes are run.
     """
     from assay import tasks
-    from assay.policies.probe import Plan, examine
+    from assay.policies.probe.examination import ProbePlan, examine
 
     chosen = tuple(task.id for task in tasks.resolve(selection))
-    plan = Plan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
+    plan = ProbePlan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
     with progress_bar() as bar:
         progress = bar.add_task("", total=None)
         examination = examine(policy, plan, say=lambda what: bar.update(progress, description=what))
     if json_file is not None and write_json(_examination_json(examination), json_file):
         raise typer.Exit(0 if examination.understood else 1)
     table = table_of("what", "fits best", "score", "next best", "score", "evidence", "verdict")
-    for field in examination.settled:
+    for field in examination.verdicts:
         rival = "-" if field.rival is None else _short(field.rival)
         rivals = "-" if field.rival is None else f"{field.rival_score:.2f}"
         table.add_row(
@@ -98,17 +103,19 @@ def probe(
             field.verdict,
         )
     output.print(table)
-    for field in examination.settled:
+    for field in examination.verdicts:
         for options, reason in field.refused.items():
             say(f"refused: {options}: {reason}")
-    changed = examination.given_agreement != examination.agreement
-    before = f"; as the address was given: {examination.given_agreement:.2f}" if changed else ""
+    changed = examination.agreement_as_given != examination.agreement
+    before = f"; as the address was given: {examination.agreement_as_given:.2f}" if changed else ""
     say(
         f"agreement with the demonstrator: {examination.agreement:.2f}{before} (1 is the same, 0.5 is chance)"
     )
     if examination.solved is not None:
-        compared = examination.given_solved is not None and examination.given_solved is not examination.solved
-        before = "" if not compared else f"; as the address was given: {_of(examination.given_solved)}"
+        compared = (
+            examination.solved_as_given is not None and examination.solved_as_given is not examination.solved
+        )
+        before = "" if not compared else f"; as the address was given: {_of(examination.solved_as_given)}"
         say(f"episodes solved: {_of(examination.solved)}{before}")
     if not examination.understood:
         say(
@@ -120,17 +127,17 @@ def probe(
     say(f"use: {examination.address}")
 
 
-def _examination_json(examination: Examination) -> dict[str, object]:
+def _examination_json(examination: ProbeResult) -> dict[str, object]:
     """A JSON object."""
     return {
         "address": examination.address,
         "understood": examination.understood,
         "agreement": examination.agreement,
-        "agreement_as_given": examination.given_agreement,
+        "agreement_as_given": examination.agreement_as_given,
         "episodes": None
         if examination.solved is None
         else dict(zip(("solved", "of"), examination.solved, strict=True)),
-        "requests": examination.asked,
+        "requests": examination.requests,
         "fields": [
             {
                 "field": field.field,
@@ -143,18 +150,18 @@ def _examination_json(examination: Examination) -> dict[str, object]:
                 "refused": dict(field.refused),
                 "rounds": field.rounds,
             }
-            for field in examination.settled
+            for field in examination.verdicts
         ],
     }
 
 
 def _short(options: Options) -> str:
-    from assay.policies.probe import written
+    from assay.policies.probe.examination import format_options
 
-    return written(options)
+    return format_options(options)
 
 
-def _evidence(field: Settled) -> str:
+def _evidence(field: FieldVerdict) -> str:
     if field.rival is None:
         return "-"
     return (
@@ -184,9 +191,9 @@ def serve(
     """Serve a policy over a websocket until Ctrl-C. It sees only what the client sends."""
     import asyncio
 
-    from assay.policies.remote.serve import Server
+    from assay.policies.remote.serve import PolicyServer
 
-    server = Server(policy, protocol, replan=replan)
+    server = PolicyServer(policy, protocol, replan=replan)
 
     async def until_interrupted() -> None:
         task = asyncio.current_task()

@@ -34,7 +34,7 @@ provide(
         "libero/vla-eval": "assay.policies.remote.vla_eval:VlaEval",
         "libero/gr00t": "assay.policies.remote.gr00t:Gr00t",
         "libero/openvla-oft": "assay.policies.remote.openvla_oft:OpenVlaOft",
-        "libero/starvla": "assay.policies.remote.starvla:StarVla",
-        "libero/roboarena": "assay.policies.remote.roboarena:RoboArena",
+        "libero/starvla": "assay.policies.remote.openpi:StarVla",
+        "libero/roboarena": "assay.policies.remote.openpi:RoboArena",
     },
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
-from assay.policies.remote.relay import relayed
+from assay.policies.remote.batching import open_relay
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.support import processes
@@ -59,7 +59,7 @@ class LocalProcesses:
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        with relayed(self._config.policy) as address:
+        with open_relay(self._config.policy) as address:
             yield from self._execute(replace(self._config, policy=address), source, stopping)
 
     def _execute(self, config: WorkerConfig, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from assay.errors import AssayError, ExperimentError, RunError, TaskError
+from assay.support.extras import require
 
 MEASURED: Literal["measured"] = "measured"
 MAX_SEEDS = 100_000
@@ -82,6 +83,8 @@ class RunOptions:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if minimum is not None and value is not None and not (is_number and value >= minimum):
                 raise RunError(f"{option.name}={value!r:.60}: valid: {minimum} or more")
+        if self.video is not None:
+            require("video", "videos of episodes need PyAV", RunError)
         for name, valid in (("while_waiting", get_args(Waiting)), ("video", get_args(Videos))):
             if getattr(self, name) not in (None, *valid):
                 raise RunError(f"{name}={getattr(self, name)!r:.60}: valid: {', '.join(valid)}")

@@ -20,7 +20,7 @@ from assay.tasks.catalogue import (
     suites,
     trained_with,
 )
-from assay.tasks.catalogue.format import Entry
+from assay.tasks.catalogue.format import CatalogueEntry
 from assay.tasks.checks import check
 from assay.tasks.files import names_file, save, short_name, states_file
 from assay.tasks.scene import (
@@ -38,8 +38,8 @@ from assay.tasks.scene import (
 __all__ = [
     "Arena",
     "Atom",
+    "CatalogueEntry",
     "Entity",
-    "Entry",
     "Goal",
     "Instruction",
     "Predicate",

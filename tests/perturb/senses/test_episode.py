@@ -74,7 +74,7 @@ def test_tasks_draw_apart(seen: list[Observation]):
 @pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION], ids=["openpi", "vla-eval"])
 def test_servers_get_what_is_sensed(convention: Convention, seen: list[Observation], senses: Begun):
     changed = senses(Fog(5, cameras=("agentview",)), ProprioceptionNoise(0.05)).observe(seen[1])
-    sent, clean = convention.pictures(changed), convention.pictures(seen[1])
+    sent, clean = convention.images(changed), convention.images(seen[1])
     for camera, name in convention.cameras:
         expected = orient(changed.image(camera, convention.drawn), convention.orientation)
         assert np.array_equal(sent[name], letterbox(expected, convention.size, convention.size))

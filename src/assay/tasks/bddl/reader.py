@@ -25,7 +25,7 @@ from assay.tasks.bddl.sexpr import (
     fail,
     parse_group,
 )
-from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted, rectangle_flaw
+from assay.tasks.checks import Vocabulary, flaws, parse_atom, predicate, quote, rectangle_flaw
 from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 _PROBLEMS = {
@@ -53,7 +53,7 @@ def arena_and_style(problem: str) -> tuple[Arena, str]:
         match = pattern.fullmatch(problem)
         if match:
             return arena, match["style"] or ""
-    raise TaskError(f"unknown problem {quoted(problem)}; {did_you_mean(problem[:80], _PROBLEMS.values())}")
+    raise TaskError(f"unknown problem {quote(problem)}; {did_you_mean(problem[:80], _PROBLEMS.values())}")
 
 
 def problem_name(arena: Arena, style: str) -> str:
@@ -72,7 +72,7 @@ def region_from(group: Group) -> Region:
     name = as_word(group.items[0], "the name of a region").text.lower()
     attributes = _attributes(group, name)
     if ":target" not in attributes:
-        raise fail(f"region {quoted(name)} has no ':target'", group)
+        raise fail(f"region {quote(name)} has no ':target'", group)
     target = as_word(_value(attributes[":target"], "the name of a thing"), "the name of a thing").text.lower()
     rectangles: tuple[Rectangle, ...] = ()
     yaw: tuple[float, float] | None = None
@@ -89,15 +89,15 @@ def region_from(group: Group) -> Region:
 def _attributes(group: Group, name: str) -> dict[str, Group]:
     found: dict[str, Group] = {}
     for node in group.rest:
-        attribute = as_group(node, f"an attribute of region {quoted(name)} in parentheses")
+        attribute = as_group(node, f"an attribute of region {quote(name)} in parentheses")
         if attribute.head not in ATTRIBUTES:
             nearest = did_you_mean(attribute.head[:80], ATTRIBUTES)
             raise fail(
-                f"region {quoted(name)} has an unknown attribute {quoted(attribute.head)}; {nearest}",
+                f"region {quote(name)} has an unknown attribute {quote(attribute.head)}; {nearest}",
                 attribute,
             )
         if attribute.head in found:
-            raise fail(f"region {quoted(name)} has '{attribute.head}' twice", attribute)
+            raise fail(f"region {quote(name)} has '{attribute.head}' twice", attribute)
         found[attribute.head] = attribute
     return found
 
@@ -141,7 +141,7 @@ def _numbers(group: Group, count: int) -> list[float]:
         try:
             numbers.append(evaluate(text))
         except ValueError as error:
-            raise fail(f"{quoted(text)} {error}", group) from None
+            raise fail(f"{quote(text)} {error}", group) from None
     return numbers
 
 
@@ -258,14 +258,14 @@ class _Reader:
 
     def _sections(self) -> dict[str, Group]:
         if self._root.head != "define":
-            found = quoted(f"({self._root.head}")
+            found = quote(f"({self._root.head}")
             raise fail(f"a task file begins with '(define', not with {found}", self._root)
         sections: dict[str, Group] = {}
         for node in self._root.rest:
             group = as_group(node, "a section in parentheses")
             if group.head not in _SECTIONS:
                 nearest = did_you_mean(group.head[:80], _SECTIONS)
-                raise fail(f"unknown section {quoted(group.head)}; {nearest}", group)
+                raise fail(f"unknown section {quote(group.head)}; {nearest}", group)
             if group.head in sections:
                 raise fail(
                     f"section '{group.head}' was given on line {sections[group.head].line} already", group
@@ -281,7 +281,7 @@ class _Reader:
         if domain is not None:
             word = _only_word(domain, "the domain")
             if word.text.lower() != "robosuite":
-                raise fail(f"the domain is {quoted(word.text)}, not 'robosuite'", word)
+                raise fail(f"the domain is {quote(word.text)}, not 'robosuite'", word)
         word = _only_word(sections["problem"], "the name of a problem")
         try:
             arena, style = arena_and_style(word.text)
@@ -323,7 +323,7 @@ class _Reader:
             if category in categories:
                 self._warn(
                     word.line,
-                    f"category {quoted(category)} was listed on line {categories[category]} already; "
+                    f"category {quote(category)} was listed on line {categories[category]} already; "
                     "LIBERO keeps only the last list",
                 )
             categories[category] = word.line
@@ -333,7 +333,7 @@ class _Reader:
             waiting = []
             index += 2
         if waiting:
-            raise fail(f"{quoted(waiting[0].text)} has no category: write 'name - category'", waiting[0])
+            raise fail(f"{quote(waiting[0].text)} has no category: write 'name - category'", waiting[0])
         return entities
 
     def _without_workspace(self, group: Group, entities: list[Entity], arena: Arena) -> tuple[Entity, ...]:
@@ -342,7 +342,7 @@ class _Reader:
         places = [index for index, entity in enumerate(entities) if entity.name == workspace]
         if not places:
             foreign = {other.workspace for other in Arena} & {entity.name for entity in entities}
-            instead = f", only {quoted(min(foreign))}" if foreign else ""
+            instead = f", only {quote(min(foreign))}" if foreign else ""
             raise fail(
                 f"the workspace of this problem, '{workspace} - {category}', is not listed{instead}", group
             )
@@ -351,7 +351,7 @@ class _Reader:
             raise fail(f"the name '{workspace}' is taken: it is the workspace already", line)
         if entities[places[0]].category != category:
             raise fail(
-                f"the workspace '{workspace}' is a '{category}', not {quoted(entities[places[0]].category)}",
+                f"the workspace '{workspace}' is a '{category}', not {quote(entities[places[0]].category)}",
                 self._lines[("fixtures", places[0])],
             )
         kept = [index for index in range(len(entities)) if index != places[0]]
@@ -365,7 +365,7 @@ class _Reader:
             relation = as_group(node, "a relation in parentheses")
             found = _atom(relation)
             if not any(name in vocabulary for name in found.arguments):
-                stated = quoted(str(found), most=120)
+                stated = quote(str(found), limit=120)
                 self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
                 continue
             self._lines[("initial", len(kept))] = relation.line
@@ -402,7 +402,7 @@ class _Reader:
                 count = counts[entity.name]
                 if count != 1:
                     problem = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
-                    self._warn(self._lines[(section, index)], f"{quoted(entity.name)} {problem}")
+                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {problem}")
 
     def _warn(self, line: int, text: str) -> None:
         self._warnings.append(Note(line, text))
@@ -420,7 +420,7 @@ def _atom(group: Group) -> Atom:
     try:
         # Or, Not, ... take groups where a predicate takes names: name the culprit before looking further.
         predicate(first.text)
-        return atom([as_word(node, "names without parentheses").text for node in group.items])
+        return parse_atom([as_word(node, "names without parentheses").text for node in group.items])
     except BDDLError:
         raise
     except TaskError as error:

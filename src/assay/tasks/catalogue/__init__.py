@@ -11,8 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from assay.errors import TaskError, did_you_mean
-from assay.tasks.catalogue.format import Entry, Suite, parse_suite
-from assay.tasks.checks import quoted
+from assay.tasks.catalogue.format import CatalogueEntry, Suite, parse_suite
+from assay.tasks.checks import quote
 from assay.tasks.files import load_file, names_file, task_files
 from assay.tasks.scene import Task
 
@@ -55,20 +55,18 @@ def load(id: str) -> Task:
     return entry(id).task
 
 
-def entry(id: str) -> Entry:
+def entry(id: str) -> CatalogueEntry:
     """The task of that id and what LIBERO's files of it are called. Raises TaskError if there is none."""
     if names_file(id):
-        return Entry(load_file(id))
+        return CatalogueEntry(load_file(id))
     name, slash, number = id.strip().partition("/")
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
-        raise TaskError(
-            f"unknown task {quoted(id)}; write suite and number, such as 'libero_goal/0'{nearest}"
-        )
+        raise TaskError(f"unknown task {quote(id)}; write suite and number, such as 'libero_goal/0'{nearest}")
     entries = {str(index): found for index, found in enumerate(_suite(name).entries)}
     if number not in entries:
         last = len(entries) - 1
-        raise TaskError(f"unknown task {quoted(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
+        raise TaskError(f"unknown task {quote(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
     return entries[number]
 
 
@@ -110,7 +108,7 @@ def resolve(selection: str) -> tuple[Task, ...]:
         else:
             nearest = did_you_mean(part[:80], ("all", *_SUITES))
             raise TaskError(
-                f"unknown task or suite {quoted(part)}; {nearest} (nor is there a folder of that name)"
+                f"unknown task or suite {quote(part)}; {nearest} (nor is there a folder of that name)"
             )
         chosen.update((task.id, task) for task in found)
     if not chosen:
@@ -124,6 +122,6 @@ def resolve(selection: str) -> tuple[Task, ...]:
 @cache
 def _suite(name: str) -> Suite:
     if name not in _SUITES:
-        raise TaskError(f"unknown suite {quoted(name)}; {did_you_mean(name[:80], _SUITES)}")
+        raise TaskError(f"unknown suite {quote(name)}; {did_you_mean(name[:80], _SUITES)}")
     resource = files(__name__).joinpath(f"{name}.yaml")
     return parse_suite(resource.read_text(encoding="utf-8"), file=resource.name)

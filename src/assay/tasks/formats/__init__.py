@@ -19,7 +19,7 @@ from pathlib import Path
 
 from assay import tasks
 from assay.errors import AssayError, did_you_mean
-from assay.tasks.checks import quoted
+from assay.tasks.checks import quote
 
 MAX_BYTES = 100_000_000
 """A larger file is not what is looked for."""
@@ -71,7 +71,7 @@ def instruction(value: object, place: str) -> str:
     """An instruction from a file, with single spaces. Raises ReleaseError where it is none."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or not text.isprintable():
-        raise ReleaseError(f"{place}: an instruction must be a line of text, not {quoted(repr(value))}")
+        raise ReleaseError(f"{place}: an instruction must be a line of text, not {quote(repr(value))}")
     return text
 
 
@@ -84,7 +84,7 @@ def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
     )
     if name not in known:
         raise ReleaseError(
-            f"{place}: there is no task {quoted(name, most=120)}: {did_you_mean(name[:200], known)}"
+            f"{place}: there is no task {quote(name, limit=120)}: {did_you_mean(name[:200], known)}"
         )
     return known[name]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from assay.errors import PerturbationError
-from assay.tasks.checks import quoted
+from assay.tasks.checks import quote
 from assay.tasks.language.lexicon import PRONOUNS, Action, Verb, senses_by_verb, verb_named, verb_table
 from assay.tasks.language.phrases import POSTURES, PREPOSITION, RESTING, SIDE, any_of, is_plural, pronoun
 
@@ -140,12 +140,12 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
         if found is None:
-            raise PerturbationError(f"{quoted(clause)} does not say where to {name} it")
+            raise PerturbationError(f"{quote(clause)} does not say where to {name} it")
         elsewhere = "push" if "push" in puts else "put_at"
         sense = "push" if puts == ["push"] else _SENSES.get(found["relation"], elsewhere)
         return Step(sense, verb, found["thing"], found["preposition"], found["target"] or "")
     known = ", ".join(name for names in verb_table().plain.values() for name in names)
-    raise PerturbationError(f"{quoted(clause)} begins with no verb that it knows, such as {known}")
+    raise PerturbationError(f"{quote(clause)} begins with no verb that it knows, such as {known}")
 
 
 def _after_verb(clause: str, verb: Verb) -> str | None:

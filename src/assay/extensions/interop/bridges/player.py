@@ -1,4 +1,4 @@
-"""Plays episodes one after the other for a harness and records the finished ones."""
+"""Play episodes one after the other for a harness and record the finished ones."""
 
 from __future__ import annotations
 

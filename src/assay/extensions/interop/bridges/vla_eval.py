@@ -33,8 +33,8 @@ from vla_eval.specs import (
 from assay.episodes import horizon
 from assay.errors import PolicyError
 from assay.extensions.interop.bridges.player import HarnessPlayer
-from assay.policies.remote.convention import Convention
-from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, as_declared, controller_state
+from assay.policies.remote.convention import Convention, controller_state
+from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, adopt_parameters
 from assay.policies.simple import STILL
 from assay.runs.options import RunOptions, RunOptionsDict
 from assay.runs.plan import planned_tasks
@@ -85,7 +85,7 @@ class AssayBenchmark(StepBenchmark):
             "quat_no_antipodal": quat_no_antipodal,
             "absolute_action": absolute_action,
         }
-        self._convention: Convention = replace(as_declared(CONVENTION, wanted), wait=num_steps_wait)
+        self._convention: Convention = replace(adopt_parameters(CONVENTION, wanted), wait=num_steps_wait)
 
     def get_tasks(self) -> list[dict[str, Any]]:
         """One entry per condition and task."""
@@ -109,7 +109,7 @@ class AssayBenchmark(StepBenchmark):
         """Execute the action of a model server."""
         play = self._player.play
         try:
-            (executed, *_) = self._convention.executed(action.get("actions", action.get("action")))
+            (executed, *_) = self._convention.decode_actions(action.get("actions", action.get("action")))
         except ValueError as error:
             raise PolicyError(str(error)) from None
         play.step(executed, absolute=self._convention.absolute)
@@ -126,7 +126,7 @@ class AssayBenchmark(StepBenchmark):
         """The message to the model server."""
         convention = self._convention
         sent: dict[str, Any] = {
-            "images": convention.pictures(raw_obs),
+            "images": convention.images(raw_obs),
             convention.prompt: self._player.play.instruction.text,
         }
         if convention.state is not None:
@@ -153,7 +153,9 @@ class AssayBenchmark(StepBenchmark):
         if self._convention.absolute:
             held[:6] = controller_state(self._player.play.observation)[:6]
         if last_action is not None:
-            (last, *_) = self._convention.executed(last_action.get("actions", last_action.get("action")))
+            (last, *_) = self._convention.decode_actions(
+                last_action.get("actions", last_action.get("action"))
+            )
             held[6] = last[6]
         return {"actions": held}
 

@@ -37,7 +37,7 @@ from assay.perturb.words.rewordings.sentences import (
 )
 from assay.perturb.words.text import Mask, Say
 from assay.tasks import Atom, Goal, Instruction, Predicate, Scene, Task
-from assay.tasks.checks import atom, flaws
+from assay.tasks.checks import flaws, parse_atom
 
 
 @perturbation
@@ -99,7 +99,7 @@ def fields_of(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
 
 def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
     try:
-        goal = Goal(tuple(atom(each.split() or [""]) for each in atoms))
+        goal = Goal(tuple(parse_atom(each.split() or [""]) for each in atoms))
     except TaskError as error:
         raise PerturbationError(f"{kind}: {task.id}: {error}") from None
     for flaw in flaws(task.scene, goal, ()):
