@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from tests.extensions.eqa.conftest import bridge_episode, picture, record, walk
 
-from assay.extensions.eqa.episode import Episode, Tally
-from assay.extensions.eqa.sources import opened
+from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.sources import open_source
 from assay.extensions.learn.demonstrations import dataset
 from assay.support.video import VideoWriter
 from assay.tasks.formats.lerobot import LerobotFolder
@@ -92,7 +92,7 @@ def _respoil(rng: Rng, path: Path) -> None:
     pick(rng, new).write_parquet(path)
 
 
-def _looked_at(episodes: Iterator[Episode]) -> None:
+def _looked_at(episodes: Iterator[SourceEpisode]) -> None:
     for episode in episodes:
         for camera in episode.exocentric[:1]:
             camera.read([0])
@@ -124,7 +124,7 @@ class Rlds(Folders):
 
     def read(self, folder: Path) -> None:
         """As ``assay eqa build`` does."""
-        _looked_at(iter(opened(str(folder)).episodes(Tally())))
+        _looked_at(iter(open_source(str(folder)).episodes(Tally())))
 
 
 class Lerobot(Folders):
@@ -159,7 +159,7 @@ class Lerobot(Folders):
     def read(self, folder: Path) -> None:
         """As ``assay eqa build`` does, and as a folder."""
         list(LerobotFolder(folder).rows())
-        _looked_at(iter(opened(str(folder)).episodes(Tally())))
+        _looked_at(iter(open_source(str(folder)).episodes(Tally())))
 
 
 class Demonstrations(Lerobot):
@@ -167,7 +167,7 @@ class Demonstrations(Lerobot):
 
     def write(self, folder: Path) -> None:
         """What ``assay collect`` writes, of one short task."""
-        from fuzz.run_files import command
+        from fuzz.targets import command
 
         shutil.rmtree(folder)
         small = ("--tasks", "libero_goal/7", "--episodes", "1", "--size", "64")

@@ -8,7 +8,7 @@ from assay.plugin import register
 
 @register("question source", "example-questions")
 class ExampleSource(DemoSource):
-    """Whatever yields `assay.extensions.eqa.episode.Episode` values can be asked about."""
+    """Whatever yields `assay.extensions.eqa.episode.SourceEpisode` values can be asked about."""
 
     name = "example-questions"
 

@@ -21,7 +21,7 @@ from assay.measures.views.wording import between, p_value, percent, points, thin
 from assay.report.comparison import outcomes
 from assay.report.glossary import GLOSSARY
 from assay.report.page import build
-from assay.report.rendering import in_page
+from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
 from assay.runs.queries import reading
 from assay.web.library import Library, RunCache, run_address
@@ -95,7 +95,7 @@ _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,
     undefined=StrictUndefined,
-    finalize=in_page,
+    finalize=replace_controls,
     trim_blocks=True,
     lstrip_blocks=True,
 )
