@@ -15,8 +15,8 @@ def test_an_absent_system_package_is_named_where_it_cannot_be_installed(package:
     """With a path that has neither apt nor a browser, and a Python that cannot draw."""
     (tmp_path / "python").write_text('#!/bin/sh\ncase "$2" in *PACKAGES*) echo libegl1;; *) exit 1;; esac\n')
     (tmp_path / "id").write_text("#!/bin/sh\necho 0\n")
-    for command in tmp_path.iterdir():
-        command.chmod(0o755)
+    for program in tmp_path.iterdir():
+        program.chmod(0o755)
     command = ["/bin/sh", str(ROOT / "scripts" / "ensure-system.sh"), str(tmp_path), package]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
     assert done.stdout.rstrip().endswith({"gl": "libegl1", "chromium": "chromium"}[package])
