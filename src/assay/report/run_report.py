@@ -23,7 +23,7 @@ from assay.measures.profile import Profile, profile
 from assay.measures.views.wording import listed, plural
 from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
-from assay.runs.certificates.serve import META as REFUSED
+from assay.runs.certificates.certify import META as REFUSED
 from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
