@@ -14,7 +14,7 @@ from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment
 from assay.experiments.reference_times import limited
 from assay.policies.identity import identity, identity_of
-from assay.policies.registry import check_address, lacking
+from assay.policies.registry import check_address, missing_methods
 from assay.runs.batching import BatchingProcesses
 from assay.runs.certificates import (
     Cache,
@@ -274,7 +274,7 @@ def _checked(policy: str | Policy | Player, world: str) -> tuple[str, dict[str, 
         raise PolicyError(
             f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
         )
-    if without := lacking(policy):
+    if without := missing_methods(policy):
         raise PolicyError(f"{type(policy).__name__} is no policy: it has no {without}")
     kind = type(policy)
     return f"{OBJECT}{kind.__module__}.{kind.__qualname__}", {}, identity_of(policy)
