@@ -12,7 +12,7 @@ from assay.runs.seeds import parse_seeds
 from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
-    from assay.policies.probe.examination import FieldVerdict, ProbeResult
+    from assay.policies.probe.examination import FieldVerdict, ProbeReport
     from assay.policies.probe.server import Options
 
 EASY = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
@@ -80,7 +80,7 @@ def probe(
     say(f"use: {found.address}")
 
 
-def as_json(found: ProbeResult) -> dict[str, object]:
+def as_json(found: ProbeReport) -> dict[str, object]:
     """A JSON object."""
     return {
         "address": found.address,

@@ -310,7 +310,7 @@ def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
 
 
 def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
-    """The shortest horizontal offset (3,) out from under an overhang; zero if there is none."""
+    """The shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
     over = [scene.geom_box(geom) for geom in scene.solid_geoms if geom not in entity.geoms]
     over = [
