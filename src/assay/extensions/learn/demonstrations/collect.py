@@ -126,7 +126,7 @@ def _demonstrate(
     try:
         for seed in seeds:
             stored = folder.demonstrations
-            attempts = (*stored.episodes, *stored.left_out)
+            attempts: tuple[RecordedEpisode | FailedAttempt, ...] = (*stored.episodes, *stored.left_out)
             if not any((attempt.task, attempt.seed) == (task.id, seed) for attempt in attempts):
                 spec = wanted.recipe.spec(task.id, seed, wanted.pack, seeds[0])
                 try:
