@@ -42,7 +42,7 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
         world = Simulation(compile_scene(saved.scene, load_pack("primitives")))
         state = world.sample(0)
         world.reset(state)
-        assert not world.satisfied(saved.goal)
+        assert not world.is_satisfied(saved.goal)
         done = rollout(SceneEnv(world, saved, state), Oracle(), EpisodeSpec(saved.id, 0))
         world.close()
         assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)

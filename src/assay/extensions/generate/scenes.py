@@ -200,7 +200,7 @@ def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
     for seed in range(order.tries):
         state = world.sample(seed)
         world.reset(state)
-        if world.satisfied(task.goal):
+        if world.is_satisfied(task.goal):
             return DONE, 0
         spec = EpisodeSpec(task.id, seed, order.pack, steps=goal_horizon(task.goal))
         done = rollout(SceneEnv(world, task, state), Oracle(), spec)
