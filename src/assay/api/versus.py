@@ -92,10 +92,12 @@ def gate(
     ``each``: every condition is asked for, too. Raises MeasureError where no episode is shared.
     """
     from assay.measures.gate import gate as judged
-    from assay.report.comparison import outcomes
-    from assay.report.run_report import named
+    from assay.report.comparison import read_outcomes
+    from assay.report.run_report import name_runs
 
     paths = [one.path if isinstance(one, Run) else Path(one) for one in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: the run is its own baseline; needs two runs")
-    return judged({name: outcomes(path) for name, path in named(paths).items()}, margin=margin, each=each)
+    return judged(
+        {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
+    )

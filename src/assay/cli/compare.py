@@ -46,9 +46,8 @@ def compare(
     Episodes are the same if task, seed, assets and perturbations are. With --out: tables (LaTeX, CSV, Markdown) and
     the figure of who is more robust.
     """
-    from assay.report.comparison import compare_runs
-    from assay.report.run_report import named
-    from assay.report.verdicts import verdicts
+    from assay.report.comparison import compare_runs, verdicts
+    from assay.report.run_report import name_runs
     from assay.runs.display import print_damage
     from assay.runs.store import Store
 
@@ -57,7 +56,7 @@ def compare(
         raise RunError("compare: 1 run; needs two at least")
     if len(set(paths)) < len(paths):
         raise RunError("compare: the same run twice")
-    runs = named(paths, label or ())
+    runs = name_runs(paths, label or ())
     for path in paths:
         with Store.reading(path) as store:
             print_damage(store)
@@ -127,7 +126,7 @@ def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
 def _show_drops(pair: tuple[str, str], found: Sequence[Robustness]) -> None:
     """A row for each condition: both drops, their difference, and what is decided."""
     from assay.measures.views.wording import between, points
-    from assay.report.verdicts import in_a_word
+    from assay.report.comparison import describe_decision
 
     heads = ("A", "B", "B - A", "95 % interval", "B is")
     numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
@@ -140,6 +139,6 @@ def _show_drops(pair: tuple[str, str], found: Sequence[Robustness]) -> None:
                 points(each.second_value),
                 points(each.change),
                 between(each.interval, 100),
-                in_a_word(each),
+                describe_decision(each),
             )
     output.print(table)

@@ -14,7 +14,7 @@ from assay.support.console import output, say, styled, working
 
 if TYPE_CHECKING:
     from assay.measures.failure.nearness import NearFarRule
-    from assay.report.comparison import Group
+    from assay.report.comparison import ComparedGroup
     from assay.report.run_report import RunReport
 
 
@@ -61,7 +61,7 @@ def report(
     from assay.report.comparison import as_json, compare_suites
     from assay.report.for_papers import FOLDER, write_for_papers
     from assay.report.page import build
-    from assay.report.run_report import named
+    from assay.report.run_report import name_runs
     from assay.report.summary import banners
 
     paths = _runs(paths)
@@ -73,7 +73,7 @@ def report(
     if published:
         raise RunError("--published is for --paper NAME")
     how = print_of(figures, width, font, font_size, names, out)
-    runs = named(paths, label or ())
+    runs = name_runs(paths, label or ())
     found, left_out = _read(runs, near_far_rule(near_far))
     compared = compare_suites(runs, found)
     if target is not None:
@@ -116,13 +116,13 @@ def _runs(paths: list[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _summarise(found: list[RunReport], compared: list[Group]) -> None:
+def _summarise(found: list[RunReport], compared: list[ComparedGroup]) -> None:
     """What each run says, what those of one policy say together, and who is better, in the terminal."""
     from assay.report.comparison import Compared
     from assay.report.joint import joint_diagnoses
-    from assay.report.terminal import joint_summary, summary, untested_summary
+    from assay.report.summary import joint_summary, terminal_summary, untested_summary
 
-    parts = [summary(each, alone=len(found) == 1) for each in found]
+    parts = [terminal_summary(each, alone=len(found) == 1) for each in found]
     parts += [joint_summary(title, told) for title, told in joint_diagnoses(found).items()]
     if len(found) > 1:
         parts.append(untested_summary(found))
@@ -140,7 +140,7 @@ def _summarise(found: list[RunReport], compared: list[Group]) -> None:
 
 def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
     from assay.report.papers import write_paper
-    from assay.report.run_report import named
+    from assay.report.run_report import name_runs
 
     if name == "actioneqa":
         raise RunError(
@@ -149,7 +149,7 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
     if out is None or target is not None:
         raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
     with working("drawing"):
-        page = write_paper(name, named(paths), out, published=published)
+        page = write_paper(name, name_runs(paths), out, published=published)
     say(f"written to {page}")
 
 
