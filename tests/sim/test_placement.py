@@ -18,8 +18,7 @@ from assay.sim import placement
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME, LAYOUTS
 from assay.sim.packs.pack import AssetPack
-from assay.sim.placement import central_fixtures, sample
-from assay.sim.placement_scene import PlacementScene
+from assay.sim.placement import PlacementScene, central_fixtures, sample
 from assay.sim.simulation import Simulation
 from assay.sim.states import stored_states
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene, Task, bddl

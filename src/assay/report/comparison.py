@@ -25,7 +25,7 @@ from assay.measures.result import Missing, Result, attempt
 from assay.measures.views.table import Column, Kind, Table
 from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
-from assay.runs.about import lateness
+from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.stats.significance import SURE
 

@@ -26,7 +26,7 @@ from assay.report.rendering import render
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
 from assay.report.summary import Advice, advice, banners, key_numbers, sentences
-from assay.runs.about import in_utc
+from assay.runs.description import in_utc
 from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"

@@ -20,7 +20,7 @@ from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis, not_tested
-from assay.runs.commands import plan_command, run_command
+from assay.runs.options import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 
 MAX_LISTED = 3

@@ -31,9 +31,8 @@ from assay.sim.render import CAMERAS
 from assay.sim.replacement import Replacement
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
 from assay.sim.states import InitialState, stored_state
-from assay.sim.stopping import Stop
 from assay.sim.trace import Trace
-from assay.sim.triggers import watch
+from assay.sim.triggers import Stop, watch
 from assay.tasks import Scene, Task
 from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states

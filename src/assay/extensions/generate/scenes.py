@@ -19,8 +19,8 @@ from assay.extensions.generate.proposals import propose
 from assay.extensions.generate.sightline import hidden, hidden_regions
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
-from assay.sim.distinct import alike
 from assay.sim.packs.pack import AssetPack
+from assay.sim.portraits import alike
 from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.streams import stream

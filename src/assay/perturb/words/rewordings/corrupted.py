@@ -16,6 +16,7 @@ import numpy as np
 from assay.episodes import Change, perturbation
 from assay.errors import PerturbationError
 from assay.perturb.words.text import TextPerturbation
+from assay.support.extras import optional_import
 from assay.tasks import Scene
 from assay.tasks.language.lexicon import names_of, words
 
@@ -315,9 +316,10 @@ def _random_word(count: int, rng: np.random.Generator) -> str:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    from tokenizers import Tokenizer
-
     from assay.perturb.words.distance.models import TOKENIZER, minilm_files
+
+    with optional_import("words", "misspelt words need tokenizers", PerturbationError):
+        from tokenizers import Tokenizer
 
     found = Tokenizer.from_str(minilm_files()[TOKENIZER].decode())
     found.no_padding()
