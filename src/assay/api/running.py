@@ -182,7 +182,9 @@ def gate(
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: the run is its own baseline; needs two runs")
-    return judge({name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each)
+    return judge(
+        {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
+    )
 
 
 def search(
