@@ -32,8 +32,8 @@ from assay.extensions.generate.layout import SceneDraft, draw, draw_room
 from assay.extensions.generate.proposals import propose
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
-from assay.sim.distinct import alike
 from assay.sim.packs.pack import AssetPack
+from assay.sim.portraits import alike
 from assay.sim.visibility import MAIN, regions_seen_now, seen_now
 from assay.sim.world import SceneEnv
 from assay.support import processes
@@ -323,7 +323,7 @@ def _attempt(simulation: Simulation, task: Task, request: SceneRequest) -> tuple
     for seed in range(request.tries):
         state = simulation.sample(seed)
         simulation.reset(state)
-        if simulation.satisfied(task.goal):
+        if simulation.is_satisfied(task.goal):
             return DONE_AT_START, 0
         spec = EpisodeSpec(task.id, seed, request.pack, steps=goal_horizon(task.goal))
         done = rollout(SceneEnv(simulation, task, state), Oracle(), spec)

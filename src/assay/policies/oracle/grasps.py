@@ -18,7 +18,7 @@ from assay.policies.oracle.motion import DOWN, HALF_TURN, cross, easier_flip, fa
 from assay.policies.oracle.scene_state import SceneState
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
-from assay.sim.torque import ARM
+from assay.sim.controller import ARM
 from assay.support.jit import compiled
 
 MAX_GRASP_WIDTH_M = 0.074

@@ -59,7 +59,7 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
                 for motion in _steps(scene, goal, atom, failures):
                     if not (yield from motion):
                         break
-        if scene.world.satisfied(goal):
+        if scene.world.is_satisfied(goal):
             return True
     return False
 

@@ -9,9 +9,9 @@ import numpy as np
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.controller import ARM
 from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
-from assay.sim.torque import ARM
 from assay.tasks import Atom
 
 
