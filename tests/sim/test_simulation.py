@@ -13,7 +13,7 @@ import pytest
 from assay import tasks
 from assay.errors import ActionError, AssayError, StateError, TaskError
 from assay.sim.compile import CompiledScene, compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, SUBSTEPS, Simulation
 from assay.sim.states import InitialState, from_flat
 from assay.tasks import Atom, Goal, Predicate
@@ -63,9 +63,9 @@ def test_another_process_does_the_same(world: Simulation):
 import hashlib, numpy as np
 from assay import tasks
 from assay.sim.compile import compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation
-world = Simulation(compile_scene(tasks.load("libero_goal/0").scene, PrimitivesPack()))
+world = Simulation(compile_scene(tasks.load("libero_goal/0").scene, AssetPack()))
 world.reset(world.sample(3))
 for move in np.clip(np.random.default_rng(0).normal(0, 0.7, (15, 7)), -1, 1):
     world.step(move)
@@ -106,7 +106,7 @@ def test_an_episode_does_not_depend_on_one_that_was_left_early(
     assert rollout(world, state, actions(8)) == first
 
 
-def test_worlds_on_one_scene_do_not_disturb_each_other(primitives: PrimitivesPack, world_of: SimulationOf):
+def test_worlds_on_one_scene_do_not_disturb_each_other(primitives: AssetPack, world_of: SimulationOf):
     scene = compile_scene(tasks.load(TASK).scene, primitives)
     one, other = world_of(scene), world_of(scene)
     state, elsewhere = one.sample(0), one.sample(1)
@@ -117,7 +117,7 @@ def test_worlds_on_one_scene_do_not_disturb_each_other(primitives: PrimitivesPac
     assert place == pytest.approx(state.fixtures[0, :3], abs=1e-9)
 
 
-def test_sampling_during_an_episode_does_not_disturb_it(primitives: PrimitivesPack, world_of: SimulationOf):
+def test_sampling_during_an_episode_does_not_disturb_it(primitives: AssetPack, world_of: SimulationOf):
     world = world_of(compile_scene(tasks.load(TASK).scene, primitives))
     state = world.sample(0)
     world.reset(state)
@@ -147,7 +147,7 @@ def test_ten_steps_are_those_of_libero(
         assert seen.eef_position == pytest.approx(record["eef_pos"][step], abs=1e-8)
         assert np.roll(seen.eef_quaternion, -1) == pytest.approx(record["eef_quat_xyzw"][step], abs=1e-7)
         assert seen.gripper == pytest.approx(record["gripper_qpos"][step], abs=1e-8)
-        assert world.satisfied(task.goal) == bool(record["success"][step])
+        assert world.is_satisfied(task.goal) == bool(record["success"][step])
 
 
 # -- time
@@ -231,7 +231,7 @@ def test_only_what_is_put_changes(world: Simulation):
     world.step(np.array([0, 0, 0, 0, 0, 0, 1.0]))
     before, command = world.state(), world.controller.drive()
     world.step(np.ones(7))
-    world.put(before.vector)
+    world.overwrite(before.vector)
     assert np.array_equal(world.state().vector, before.vector) and world.steps == 2
     assert world.controller.drive().grip < command.grip, "the controller goes on"
 
@@ -406,7 +406,7 @@ def test_a_world_without_a_state_says_so(world: Simulation):
     for ask in (
         lambda: world.step(np.zeros(7)),
         lambda: world.holds(atom),
-        lambda: world.satisfied(Goal((atom,))),
+        lambda: world.is_satisfied(Goal((atom,))),
         lambda: world.pose("plate_1"),
     ):
         with pytest.raises(StateError, match="reset"):
@@ -418,7 +418,7 @@ def test_a_world_without_a_state_says_so(world: Simulation):
 def test_a_goal_that_can_never_hold_is_refused(world: Simulation):
     world.reset(world.sample(0))
     with pytest.raises(TaskError, match="cannot do"):
-        world.satisfied(Goal((Atom(Predicate.OPEN, ("plate_1",)),)))
+        world.is_satisfied(Goal((Atom(Predicate.OPEN, ("plate_1",)),)))
 
 
 def test_poses_are_those_of_the_simulation(world: Simulation):

@@ -25,11 +25,12 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
 from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.run_report import RunReport
 from assay.report.sentences import Diagnosis
 from assay.runs.certificates import Cache, cache_file
-from assay.runs.execute import Observer, Options, make_certificates
+from assay.runs.execute import Observer, make_certificates
+from assay.runs.options import RunOptions
 from assay.runs.worker import WorkerConfig
 from assay.support import processes
 
@@ -170,7 +171,7 @@ def run_demo(
     page = folder / PAGE
     figure = success_figure({each.policy: each.rates for each in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
-    written = rendered(
+    written = render(
         "demo.html.jinja",
         examined=examined,
         table=_table(examined, parts),
@@ -190,7 +191,7 @@ def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
         for part in parts:
             if part.design().certified:
                 config = WorkerConfig(world.traits.demonstrator)
-                make_certificates(part.plan(pack), cache, config, Options(workers=workers), Observer())
+                make_certificates(part.plan(pack), cache, config, RunOptions(workers=workers), Observer())
 
 
 _done: Any = None

@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.errors import AssayError, TaskError
 from assay.support.console import errors, output, say, styled, table_of, working
 
@@ -263,7 +263,7 @@ def _place(region: tasks.Region) -> str:
 
 def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
     """Draw the scene and say where the picture is; a failure is an error only if a picture was asked for."""
-    from assay.report.picture import task_picture
+    from assay.report.scene_images import save_task_image
     from assay.tasks import short_name
 
     where = wanted or Path("out")
@@ -271,7 +271,7 @@ def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
         raise TaskError(f"{where}: a picture is a .png file; name one, or a folder")
     file = where if where.suffix else where / f"{short_name(task.id)}.png"
     try:
-        written = task_picture(task, file)
+        written = save_task_image(task, file)
     except (AssayError, OSError) as error:
         if wanted is not None:
             raise

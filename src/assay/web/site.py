@@ -18,10 +18,10 @@ from assay import __version__
 from assay.measures import compare
 from assay.measures.compare import Comparison
 from assay.measures.views.wording import between, p_value, percent, points, thing
-from assay.report.comparison import outcomes
+from assay.report.comparison import read_outcomes
 from assay.report.glossary import GLOSSARY
 from assay.report.page import build
-from assay.report.rendering import in_page
+from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
 from assay.runs.queries import reading
 from assay.web.library import Library, RunCache, run_address
@@ -51,7 +51,7 @@ def _build_report(path: Path) -> RunPage:
 
 def compare_runs(first: Path, second: Path) -> Comparison:
     """Compare two runs as "A" and "B". Raises MeasureError if they share no spec."""
-    return compare({"A": outcomes(first), "B": outcomes(second)})
+    return compare({"A": read_outcomes(first), "B": read_outcomes(second)})
 
 
 def _divergence_steps(path: Path) -> dict[int, int | None]:
@@ -95,7 +95,7 @@ _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,
     undefined=StrictUndefined,
-    finalize=in_page,
+    finalize=replace_controls,
     trim_blocks=True,
     lstrip_blocks=True,
 )

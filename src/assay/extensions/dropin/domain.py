@@ -22,7 +22,7 @@ from assay.extensions.dropin.session import compile_task
 from assay.extensions.dropin.simulator import MjSim, ObjectState, Robot, SceneObject
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation
-from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, SEEN, SUBSTEPS, Simulation
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
 from assay.sim.states import from_flat
 from assay.tasks import Atom, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
@@ -148,9 +148,9 @@ class FreePlay:
         """Start from one of LIBERO's states, with or without fixtures."""
         return self.simulation.reset(from_flat(self.simulation.compiled, numbers))
 
-    def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
+    def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
         """One control step."""
-        return self.simulation.step(action, absolute=absolute, seen_at=seen_at)
+        return self.simulation.step(action, absolute=absolute, observe_at=observe_at)
 
     def observe(self) -> Observation:
         """Observe the current state."""
@@ -158,7 +158,7 @@ class FreePlay:
 
     def is_success(self) -> bool:
         """Whether the goal holds now."""
-        return self.simulation.satisfied(self.task.goal)
+        return self.simulation.is_satisfied(self.task.goal)
 
     def end(self, *, closed: bool = False) -> None:
         """Free the simulation."""
@@ -276,7 +276,9 @@ class Domain(Partial):
         self.timestep += 1
         read = self._clock.step()
         seen = self._play.step(
-            np.asarray(action), absolute=not self._is_relative, seen_at=SEEN + 1 if read is None else read
+            np.asarray(action),
+            absolute=not self._is_relative,
+            observe_at=OBSERVED_SUBSTEP + 1 if read is None else read,
         )
         self._follow_scene()  # an event may have changed it
         success = self._check_success()

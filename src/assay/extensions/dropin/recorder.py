@@ -75,7 +75,7 @@ class Recorder:
         self._close_episode()
         return self._begin(self._suite_task.find_episode(numbers))
 
-    def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
+    def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
         """One control step, with actions in the precision in which they are stored."""
         try:
             stored = np.asarray(action).astype(np.float32)

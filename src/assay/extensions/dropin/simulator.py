@@ -10,10 +10,9 @@ from assay.extensions.dropin.missing import Partial, raise_missing
 from assay.extensions.dropin.observations import flip_rows
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
-from assay.sim.controller import SCALE
+from assay.sim.controller import ARM, KD, KP, SCALE
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
-from assay.sim.torque import ARM, KD, KP
 from assay.tasks import Atom, Predicate
 
 _KINDS = ("body", "joint", "geom", "site", "light", "camera", "actuator", "sensor", "tendon", "mesh")
@@ -228,11 +227,13 @@ class MjSim:
 
     def set_state(self, value: MjSimState) -> None:
         """Set time, positions and velocities; call `forward` afterwards."""
-        self._simulation.put(np.concatenate([[value.time], value.qpos, value.qvel]))
+        self._simulation.overwrite(np.concatenate([[value.time], value.qpos, value.qvel]))
 
     def set_state_from_flattened(self, value: np.ndarray) -> None:
         """Set them from one vector; further values of a longer vector are ignored."""
-        self._simulation.put(np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size])
+        self._simulation.overwrite(
+            np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size]
+        )
 
     def forward(self) -> None:
         """Compute everything that depends on the state."""

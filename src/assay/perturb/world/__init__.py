@@ -11,12 +11,13 @@ spoken          what the words say about where things stand, which must stay tru
 """
 
 from assay.perturb.world.exchange import ExchangePlaces, has_partners
-from assay.perturb.world.kinds import SHAPES, Among, unseen
+from assay.perturb.world.kinds import Among, unseen
 from assay.perturb.world.layout import Confound, Distractors, Obstacle
 from assay.perturb.world.objects import Alter, Recolour, Remove, Replace, Resize
 from assay.perturb.world.position import Axis, Displace, DisplaceAlong, Jitter, MoveFixture, Relocate, Swap
 from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
 from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
+from assay.sim.packs.pack import SHAPES
 
 __all__ = [
     "SHAPES",

@@ -18,10 +18,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import nanoarrow  # type: ignore[import-untyped]
 import numpy as np
 import polars as pl
 
+from assay.support.extras import optional_import
 from assay.support.images import Orientation, orient
 from assay.support.video import FPS, Clip, VideoWriter, splice
 from assay.tasks.formats.lerobot import INFO
@@ -276,6 +276,8 @@ def _write_tasks(path: Path, instructions: Sequence[str]) -> None:
         for name, kind, numpy in (("task", "unicode", "object"), ("task_index", "int64", "int64"))
     ]
     pandas = {"index_columns": ["task"], "column_indexes": [], "columns": columns, "pandas_version": "2.0.0"}
+    with optional_import("video", "LeRobot data sets need nanoarrow"):
+        import nanoarrow  # type: ignore[import-untyped]
     schema = nanoarrow.c_schema(table.schema).modify(metadata={"pandas": json.dumps(pandas)})
     table.write_parquet(path, arrow_schema=schema)
 

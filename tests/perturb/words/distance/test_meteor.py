@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.perturb.words.distance.baselines import meteor, stem
+from assay.perturb.words.distance.baselines import meteor
+from assay.perturb.words.stems import stem
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from assay.extensions.learn.demonstrations.folder import DemonstrationFolder, op
 from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Observation, Simulation, compile_scene, load_pack
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.world import SceneEnv
 from assay.support.images import Orientation
 from assay.support.streams import stream

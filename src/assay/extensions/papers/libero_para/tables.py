@@ -325,7 +325,7 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
     if not wordings:
         raise MeasureError("needs paraphrases with both similarities")
     try:
-        require("bleu", "Table 10 needs sacrebleu")
+        require("words", "Table 10 needs sacrebleu")
         from assay.perturb.words.distance.baselines import baselines
 
         others = baselines([(worded.original, worded.text) for worded in wordings])

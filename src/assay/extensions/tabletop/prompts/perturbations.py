@@ -26,8 +26,8 @@ from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import SOLIDS
 from assay.extensions.tabletop.world.textures import DARK, GREY, TEXTURES
-from assay.perturb.words.distance.baselines import stem
 from assay.perturb.words.rewordings.corrupted import random_letters, random_tokens, sub_words
+from assay.perturb.words.stems import stem
 
 
 @dataclass(frozen=True, slots=True)

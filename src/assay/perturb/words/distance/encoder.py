@@ -17,12 +17,15 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-from tokenizers import Tokenizer
 
-from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS
+from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS, ModelError
+from assay.support.extras import optional_import
 from assay.support.jit import compiled
+
+with optional_import("words", "word embeddings need tokenizers and safetensors", ModelError):
+    from safetensors.numpy import load
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from tokenizers import Tokenizer
 
 Array = NDArray[np.float64]
 _PREFIX = re.compile(r"^(?:bert|roberta)\.")

@@ -14,15 +14,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-import spacy
 from numpy.typing import NDArray
-from spacy.matcher import Matcher
-from spacy.pipeline import AttributeRuler, Lemmatizer, TrainablePipe
-from thinc.api import NumpyOps
 
 from assay.perturb.words.distance.encoder import one_thread
 from assay.perturb.words.distance.models import PARSER, PARSER_VERSION, SETUP, ModelError, parser_folder
+from assay.support.extras import optional_import
 from assay.support.jit import compiled
+
+with optional_import("words", "parsing instructions needs spaCy", ModelError):
+    import spacy
+    from spacy.matcher import Matcher
+    from spacy.pipeline import AttributeRuler, Lemmatizer, TrainablePipe
+    from thinc.api import NumpyOps
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

@@ -80,7 +80,7 @@ def score_table(
     rows it had.
     """
     if baselines:
-        require("bleu", "BLEU needs sacrebleu", DistanceError)
+        require("words", "BLEU needs sacrebleu", DistanceError)
     before, after = _columns(frame.columns)
     pairs = list(zip(frame[before].fill_null(""), frame[after].fill_null(""), strict=True))
     found: list[Distance | DistanceError] = []
