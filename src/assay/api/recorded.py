@@ -38,12 +38,12 @@ def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
     Raises MeasureError if none match.
     """
     from assay.report.comparison import compare_runs
-    from assay.report.run_report import named
+    from assay.report.run_report import name_runs
 
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     if len(set(paths)) < max(2, len(paths)):
         raise RunError("compare: needs two runs or more, each once")
-    return compare_runs(named(paths), margin=margin)
+    return compare_runs(name_runs(paths), margin=margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +150,10 @@ class Run:
         from assay.report.for_papers import write_for_papers
         from assay.report.page import build
         from assay.report.papers import write_paper
-        from assay.report.run_report import RunReport, named
+        from assay.report.run_report import RunReport, name_runs
 
         paths = [self.path, *(run.path if isinstance(run, Run) else Path(run) for run in beside)]
-        runs = named(paths, labels)
+        runs = name_runs(paths, labels)
         if paper is not None:
             return write_paper(paper, runs, Path(folder), published=published)
         if published:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.measures.compare import Contrast, Robustness
     from assay.measures.failure.nearness import NearFarRule
     from assay.measures.views.printing import Print
-    from assay.report.comparison import Compared, Group
+    from assay.report.comparison import Compared, ComparedGroup
     from assay.report.run_report import RunReport
 
 
@@ -76,7 +76,7 @@ def report(
     from assay.report.comparison import as_json, compare_suites
     from assay.report.for_papers import FOLDER, write_for_papers
     from assay.report.page import build
-    from assay.report.run_report import named
+    from assay.report.run_report import name_runs
     from assay.report.summary import banners
 
     paths = _runs(paths)
@@ -88,7 +88,7 @@ def report(
     if published:
         raise RunError("--published is for --paper NAME")
     how = print_settings(figures, width, font, font_size, names, out)
-    runs = named(paths, label or ())
+    runs = name_runs(paths, label or ())
     reports, left_out = _read(runs, near_far_rule(near_far))
     compared = compare_suites(runs, reports)
     if target is not None:
@@ -134,13 +134,13 @@ def _runs(paths: list[Path]) -> list[Path]:
     return list(dict.fromkeys(runs))
 
 
-def _summarise(reports: list[RunReport], compared: list[Group]) -> None:
+def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
     """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
     from assay.report.comparison import Compared
     from assay.report.joint import joint_diagnoses
-    from assay.report.terminal import joint_summary, summary, untested_summary
+    from assay.report.summary import joint_summary, terminal_summary, untested_summary
 
-    parts = [summary(report, alone=len(reports) == 1) for report in reports]
+    parts = [terminal_summary(report, alone=len(reports) == 1) for report in reports]
     parts += [joint_summary(title, joint) for title, joint in joint_diagnoses(reports).items()]
     if len(reports) > 1:
         parts.append(untested_summary(reports))
@@ -158,7 +158,7 @@ def _summarise(reports: list[RunReport], compared: list[Group]) -> None:
 
 def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
     from assay.report.papers import write_paper
-    from assay.report.run_report import named
+    from assay.report.run_report import name_runs
 
     if name == "actioneqa":
         raise RunError(
@@ -167,7 +167,7 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
     if out is None or target is not None:
         raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
     with working("drawing"):
-        page = write_paper(name, named(paths), out, published=published)
+        page = write_paper(name, name_runs(paths), out, published=published)
     say(f"written to {page}")
 
 
@@ -216,16 +216,15 @@ def compare(
     Episodes match if task, seed, assets and perturbations are equal. With --out: tables (LaTeX, CSV, Markdown) and a
     figure of the losses.
     """
-    from assay.report.comparison import compare_runs
-    from assay.report.run_report import named
-    from assay.report.verdicts import verdicts
+    from assay.report.comparison import compare_runs, verdicts
+    from assay.report.run_report import name_runs
 
     how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
         raise RunError("compare: 1 run; needs two at least")
     if len(set(paths)) < len(paths):
         raise RunError("compare: the same run twice")
-    runs = named(paths, label or ())
+    runs = name_runs(paths, label or ())
     compared = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
         _write_comparison(compared, out, how)
@@ -292,7 +291,7 @@ def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> Non
 def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
     """Print one row per condition: both drops, their difference, and the verdict."""
     from assay.measures.views.wording import between, points
-    from assay.report.verdicts import in_a_word
+    from assay.report.comparison import describe_decision
 
     heads = ("A", "B", "B - A", "95 % interval", "B is")
     numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
@@ -305,6 +304,6 @@ def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
                 points(drop.second_value),
                 points(drop.change),
                 between(drop.interval, 100),
-                in_a_word(drop),
+                describe_decision(drop),
             )
     output.print(table)

@@ -12,7 +12,7 @@ from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
 from assay.policies.identity import identity, identity_of
-from assay.policies.registry import check_address, lacking
+from assay.policies.registry import check_address, missing_methods
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
@@ -134,7 +134,7 @@ class RunPlan:
             raise PolicyError(
                 f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
             )
-        elif missing := lacking(policy):
+        elif missing := missing_methods(policy):
             raise PolicyError(f"{type(policy).__name__} is not a policy: it has no {missing}")
         else:
             kind = type(policy)
