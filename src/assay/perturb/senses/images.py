@@ -15,7 +15,7 @@ from assay.episodes.fields import check_change, within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim import Observation
-from assay.sim.observation import Kind
+from assay.sim.observation import ImageKind
 from assay.sim.render import CAMERAS as VIEWS
 
 CAMERAS = (
@@ -67,7 +67,7 @@ class PictureSense(Sense):
         return not self.cameras or camera in self.cameras
 
     @abstractmethod
-    def perturb(self, image: np.ndarray, kind: Kind, chance: Chance) -> np.ndarray:
+    def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Return the perturbed image, or depth or segmentation by ``kind``; (height, width, ...)."""
 
     def begin(self, key: Key) -> Filter:
@@ -84,7 +84,7 @@ class _CameraFilter(Filter):
         self._first = self._first or observation
         return observation.through(self._look)
 
-    def _look(self, behind: Observation, kind: Kind, camera: str, height: int, width: int) -> np.ndarray:
+    def _look(self, behind: Observation, kind: ImageKind, camera: str, height: int, width: int) -> np.ndarray:
         if not self._sense.concerns(camera):
             return behind.picture(kind, camera, height, width)
         source = self._first or behind if isinstance(self._sense, _Insensitive) else behind
@@ -100,7 +100,7 @@ class Optical(PictureSense):
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Return the changed image, uint8, (height, width, 3)."""
 
-    def perturb(self, image: np.ndarray, kind: Kind, chance: Chance) -> np.ndarray:
+    def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Change colour images."""
         return self.alter(image, chance) if kind == "colour" else image
 
@@ -320,7 +320,7 @@ class Patch(PictureSense):
         """unless it covers every camera"""
         return not (self.opaque and self.everywhere)
 
-    def perturb(self, image: np.ndarray, kind: Kind, chance: Chance) -> np.ndarray:
+    def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Set the patch to 0."""
         parts = []
         for side, place, drawn in zip(
@@ -355,7 +355,7 @@ class DroppedCamera(_Insensitive):
 
     kind = "senses/dropped_camera"
 
-    def perturb(self, image: np.ndarray, kind: Kind, chance: Chance) -> np.ndarray:
+    def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Return zeros."""
         return np.zeros_like(image)
 
@@ -367,7 +367,7 @@ class FrozenCamera(_Insensitive):
 
     kind = "senses/frozen_camera"
 
-    def perturb(self, image: np.ndarray, kind: Kind, chance: Chance) -> np.ndarray:
+    def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Return the first image."""
         return image
 
@@ -381,7 +381,7 @@ class BlankPictures(_Insensitive):
     grey: float = within(0.0, 1.0, default=0.5)
     """From black (0) to white (1)."""
 
-    def perturb(self, image: np.ndarray, kind: Kind, chance: Chance) -> np.ndarray:
+    def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
         """Return one tone."""
         return np.full_like(image, round(255 * self.grey) if kind == "colour" else 0)
 
