@@ -23,7 +23,7 @@ from pathlib import Path
 
 import assay
 from assay.episodes import CONTROL, Outcome
-from assay.extensions.learn.visuomotor.checkpoint import load
+from assay.extensions.learn.visuomotor.training import load_network
 from assay.measures import Flaw, Verdict
 from assay.report.sentences import sentence
 from assay.support.stats.intervals import wilson
@@ -152,7 +152,7 @@ def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> It
     there = [name for name in names if (folder / f"{name}.safetensors").is_file()]
     yield "| network | options of `assay learn` | demonstrations | processor minutes |\n| --- | --- | ---: | ---: |"
     for name in there:
-        _, made = load(folder / f"{name}.safetensors")
+        _, made = load_network(folder / f"{name}.safetensors")
         count = sum(made.episodes.values())
         yield f"| {name} | `{NETWORKS[name].options}` | {count} | {made.processor_minutes:g} |"
     for each in experiments:
@@ -164,7 +164,7 @@ def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> It
 
 def _opened(path: Path) -> assay.Run | None:
     """The run in a file; None where no episode is recorded."""
-    run = assay.open(path) if path.is_file() else None
+    run = assay.load_run(path) if path.is_file() else None
     return None if run is None or run.frame().is_empty() else run
 
 

@@ -22,7 +22,7 @@ from assay import tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.perturbation import TOGETHER
 from assay.experiments import load_experiment
-from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
+from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
 from assay.runs.store import Store
 from assay.support.streams import stream
 
@@ -171,7 +171,7 @@ class Held(Store):
 
     def __init__(self, plan: Plan, frame: pl.DataFrame, hands: np.ndarray, lengths: np.ndarray) -> None:
         self._plan, self._frame, self._hands, self._lengths = plan, frame, hands, lengths
-        self.unread = set()
+        self._unreadable = set()
 
     @property
     def world(self) -> Traits:

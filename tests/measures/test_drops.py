@@ -8,7 +8,7 @@ from scipy import stats
 from assay.measures import MeasureError
 from assay.measures.success import drops
 from assay.measures.success.drops import pooled
-from assay.runs.sequential import anytime_p
+from assay.runs.schedulers.until import anytime_p
 from assay.support.stats.significance import least_p
 
 

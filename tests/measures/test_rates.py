@@ -4,7 +4,7 @@ import pytest
 
 from assay.measures import MeasureError, profile, success_rate
 from assay.measures.success import rates
-from assay.runs.sequential import interval, parse_until
+from assay.runs.schedulers.until import interval, parse_until
 
 
 def test_counts_rates_and_errors_are_told_by_group(run, made):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.demo import PARTS, PLANTED, Part, run_demo
-from assay.episodes import LIBERO, WORLDS
+from assay.api.demo import PARTS, PLANTED, Part, run_demo
+from assay.episodes import LIBERO, world_policies
 from assay.measures import Flaw
 from assay.report.sentences import CLAIMS
 from assay.runs.store import Store
@@ -36,7 +36,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
 
 def test_the_demo_has_every_experiment_that_it_should_and_policies_that_exist():
     assert [part.name for part in PARTS] == ["libero", "para", "pro", "corruption", "x"]
-    assert set(PLANTED) <= set(WORLDS[LIBERO].policies)
+    assert set(PLANTED) <= set(world_policies(LIBERO))
 
 
 def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Path):

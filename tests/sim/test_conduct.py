@@ -11,11 +11,11 @@ import pytest
 from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Stepwise, rollout
 from assay.episodes.conduct import PLACING, TURNING
 from assay.episodes.events import at_step
-from assay.perturb.words.say import Say
+from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Relight
 from assay.policies.registry import load_policy
-from assay.sim.aftermath import AFTER, aftermath
 from assay.sim.side_effects import jerk_of
+from assay.sim.trace import AFTER, aftermath
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate
 

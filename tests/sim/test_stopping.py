@@ -14,7 +14,7 @@ from assay.episodes.events import at_step
 from assay.episodes.stepwise import Stepwise
 from assay.perturb.events import Cancel
 from assay.perturb.world import Relight
-from assay.sim.stopping import STILL_STEPS, Stop
+from assay.sim.triggers import STILL_STEPS, Stop
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate
 

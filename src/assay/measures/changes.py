@@ -62,7 +62,7 @@ def all_happened(events: str) -> bool:
 
 def renamed(task: str, text: str) -> str:
     """The nouns of a task's instruction that a text does not have, word for word; joined with +."""
-    from assay.tasks.names import mentions
+    from assay.tasks.language.lexicon import mentions
 
     return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
 

@@ -11,22 +11,19 @@ from typing import Any
 from assay.episodes import EpisodeSpec
 from assay.errors import AssayError
 from assay.measures.expected import Tested, expected
-from assay.runs.execute import workers_of
-from assay.runs.planning import (
-    USUAL_SUCCESS,
+from assay.runs.estimates import (
+    DEFAULT_SUCCESS,
     Certificates,
-    Known,
+    EarlierRuns,
     Pace,
     alone,
     certificates,
-    earlier,
-    timed,
+    earlier_runs,
+    time_episodes,
 )
+from assay.runs.execute import workers_of
+from assay.runs.plan import RunPlan
 from assay.runs.store import Store
-from assay.runs.work import Work
-
-FEW = 300
-"""Episodes and certificates up to which nothing is timed where no earlier run tells how long they take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,66 +107,57 @@ class Forecast:
 
 
 def forecast(
-    work: Work,
+    plan: RunPlan,
     policy: str | None,
     *,
     path: Path | None = None,
     folders: Iterable[Path] = (),
     success: float | None = None,
     sample: int = 0,
-    few: int = 0,
 ) -> Forecast:
-    """Forecast a run of a policy. Earlier runs tell how long an episode takes and how often controls succeed.
-
-    Where none does, ``sample`` controls are timed: of the policy, or, with ``few``, of the demonstrator alone, which
-    takes less than any policy that looks at images, and only if there is more to do than that.
-    """
-    traits = work.design.played_in.traits
-    need = certificates(work)
-    known = (
-        Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders, work.options.steps)
-    )
-    worth = len(work.specs) + need.missing > few
-    pace, certifying, broke = known.pace, None, ""
-    if traits.demonstrator is not None and worth and need.missing:
-        certifying = earlier(traits.demonstrator, work.pack, folders, work.options.steps).pace
+    """Forecast a run of a policy, from its earlier runs in ``folders``, or else from ``sample`` timed controls."""
+    demonstrator = plan.experiment.played_in.traits.demonstrator
+    steps = plan.options.steps
+    needed = certificates(plan)
+    earlier = EarlierRuns(None, None, 0)
+    if policy is not None:
+        earlier = earlier_runs(policy, plan.pack, folders, steps)
+    pace, certifying, broke = earlier.pace, None, ""
+    if demonstrator is not None and needed.missing:
+        certifying = earlier_runs(demonstrator, plan.pack, folders, steps).pace
         if certifying is None and sample:
-            tried = timed(work, traits.demonstrator)
-            certifying = None if isinstance(tried, str) else tried
-    if pace is None and sample and worth:
-        who = traits.demonstrator if few else policy
-        pace = certifying if certifying is not None and who == traits.demonstrator else None
-        if pace is None and who is not None:
-            tried = timed(work, who, sample)
-            pace, broke = (None, tried) if isinstance(tried, str) else (tried, "")
-        pace = None if pace is None else replace(pace, at_least=who != policy)
+            timed = time_episodes(plan, demonstrator)
+            certifying = None if isinstance(timed, str) else timed
+    if pace is None and sample and policy is not None:
+        timed = certifying if certifying and policy == demonstrator else time_episodes(plan, policy, sample)
+        pace, broke = (None, timed) if isinstance(timed, str) else (timed, "")
     source = "given" if success is not None else "assumed"
-    if success is None and known.success is not None:
-        success, source = known.success, f"measured in {known.controls} controls of earlier runs"
-    to_test = expected(work.specs)
+    if success is None and earlier.success is not None:
+        success, source = earlier.success, f"measured in {earlier.controls} controls of earlier runs"
+    to_test = expected(plan.specs)
     return Forecast(
-        episodes=len(work.specs),
-        done=0 if path is None else _done(path, work.specs),
-        seeds=len({spec.seed for spec in work.specs}),
-        certificates=need,
-        workers=workers_of(work.options),
+        episodes=len(plan.specs),
+        done=0 if path is None else _done(path, plan.specs),
+        seeds=len({spec.seed for spec in plan.specs}),
+        certificates=needed,
+        workers=workers_of(plan.options),
         pace=pace,
         broke=broke,
         certificate_pace=certifying,
-        success=USUAL_SUCCESS if success is None else success,
+        success=DEFAULT_SUCCESS if success is None else success,
         success_source=source,
         tested=to_test.changes,
         unexpected=to_test.unexpected,
     )
 
 
-def changes_alone(work: Work) -> tuple[Work, tuple[str, ...]] | None:
-    """The part of a plan that makes one change at a time, and its conditions; None where that is all of it."""
-    chosen = alone(work.specs)
+def changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
+    """The part of a plan with one change at a time, and its conditions; None if that is all of it."""
+    chosen = alone(plan.specs)
     if not chosen:
         return None
-    kept = {*chosen, "control"}
-    return replace(work, specs=[spec for spec in work.specs if spec.condition in kept]), chosen
+    conditions = {*chosen, "control"}
+    return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen
 
 
 def _done(path: Path, specs: Iterable[EpisodeSpec]) -> int:

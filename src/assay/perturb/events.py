@@ -17,8 +17,8 @@ from assay.episodes import Change, Effect, MidEpisodeChange, perturbation
 from assay.episodes.fields import within
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.categories import OPENING
-from assay.sim.fingers import Fingers
-from assay.sim.stopping import Stop
+from assay.sim.robot_contacts import Fingers
+from assay.sim.triggers import Stop
 from assay.tasks import Goal, Instruction
 
 if TYPE_CHECKING:

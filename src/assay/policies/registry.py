@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from assay.episodes import LIBERO, WORLDS, Policy
+from assay.episodes import LIBERO, Policy, world_policies, world_servers
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.support.addresses import arguments
-from assay.support.plugins import PYTHON, from_python, imported, provided
+from assay.support.plugins import PYTHON, from_python, imported
 
 LEROBOT = "lerobot:"
 """How the address of a policy of LeRobot's begins; its folder follows."""
@@ -90,17 +90,17 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
     """What makes the policy of an address, and the fields that are set."""
-    place = WORLDS[world]
     if "://" in address:
         scheme = address.partition("://")[0]
-        if not place.servers:
+        servers = world_servers(world)
+        if not servers:
             raise PolicyError(
                 f"'{scheme}://': no server can act in the world '{world}'; valid: {_valid(world)}"
             )
-        if scheme not in place.servers:
-            nearest = did_you_mean(scheme, place.servers)
+        if scheme not in servers:
+            nearest = did_you_mean(scheme, servers)
             raise PolicyError(f"there is no kind of policy server '{scheme}': {nearest}")
-        return imported(place.servers[scheme]), ""
+        return imported(servers[scheme]), ""
     name, _, query = address.partition("?")
     if name.startswith(LEROBOT):
         path = f"path={quote(name.removeprefix(LEROBOT), safe='/')}"
@@ -117,19 +117,8 @@ def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
     return imported(policies[name]), query
 
 
-def world_policies(world: str) -> Mapping[str, str]:
-    """Name -> address of the policies of a world: its own and those that extensions and plugins provide."""
-    prefix = f"{world}/"
-    extra = {
-        name.removeprefix(prefix): place
-        for name, place in provided("policy").items()
-        if name.startswith(prefix)
-    }
-    return {**WORLDS[world].policies, **extra}
-
-
 def _others(world: str) -> str:
-    servers = (f"{scheme}://host:port" for scheme in WORLDS[world].servers)
+    servers = (f"{scheme}://host:port" for scheme in world_servers(world))
     folders = (f"{LEROBOT}PATH",) if LEROBOT.rstrip(":") in world_policies(world) else ()
     return ", ".join((f"{PYTHON}pkg.module:Class", *folders, *servers))
 

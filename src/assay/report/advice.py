@@ -14,7 +14,7 @@ from assay.measures.success.rates import CONTROLS, has_perturbed_episodes
 from assay.measures.views.wording import natural, percent, plural
 from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport
-from assay.runs.commands import plan_command, run_command
+from assay.runs.options import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 
 FLOOR = 0.2

@@ -16,7 +16,7 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
 from assay.report.verdicts import in_a_word, verdicts
-from assay.runs.about import lateness
+from assay.runs.description import lateness
 from assay.runs.store import Store
 
 

@@ -12,7 +12,7 @@ from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import Drop, drops
 from assay.measures.views.table import Column, Table, Value
-from assay.runs.about import lateness
+from assay.runs.description import lateness
 from assay.runs.store import Store
 
 ALL = "all"

@@ -23,8 +23,8 @@ from assay.measures.profile import Profile, profile
 from assay.measures.views.wording import listed, plural
 from assay.report.sampled_paths import TaskPaths, sample_paths
 from assay.report.sentences import Diagnosis, sentence
-from assay.runs.about import lateness
 from assay.runs.certificates.serve import META as REFUSED
+from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 
@@ -117,7 +117,7 @@ class RunReport:
             profile=examined.shown(found),
             diagnosis=examined.findings,
             paths=paths,
-            damage="; ".join([*([damage] if damage else []), *store.damaged()]),
+            damage="; ".join([*([damage] if damage else []), *store.damage]),
             problems=tuple(problems),
             tracebacks=tuple(store.tracebacks().values()),
             file=str(store.path),

@@ -18,8 +18,7 @@ from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import plural
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.tasks.census import Asked, Census, census
-from assay.tasks.labels import COLUMN, read
+from assay.tasks.labels import COLUMN, Asked, Census, census, read
 
 MOST = 14
 """Categories of objects, and of containers, that a figure shows; the rest is drawn together."""

@@ -12,7 +12,7 @@ from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, told
 from assay.measures.words.paraphrase import ACTIONS, OBJECTS, paraphrases
-from assay.perturb.words.grid.stats import GridStats, ThingName, Wording, grid_stats, thing_names
+from assay.perturb.words.grid.table import GridStats, ThingName, Wording, grid_stats, thing_names
 from assay.report.figures.heat_map import distance_map
 from assay.report.papers.base import PaperRun, of_each
 

@@ -10,13 +10,12 @@ from xml.etree.ElementTree import Element, SubElement
 import mujoco
 import numpy as np
 
-from assay.sim.appearance import dress, resize
+from assay.sim.appearance import dress, paint, resize
 from assay.sim.categories import Pose, resting_pose
 from assay.sim.compile import bounding_box
 from assay.sim.compose import part_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
-from assay.sim.pattern_pictures import paint
 from assay.sim.texture_coordinates import wrap
 from assay.tasks.scene import Entity
 

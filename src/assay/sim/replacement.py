@@ -15,7 +15,7 @@ import numpy as np
 from assay.errors import PerturbationError
 from assay.sim.compile import EntityIndex, live_fixtures
 from assay.sim.controller import Drive
-from assay.sim.fingers import Fingers
+from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
 

@@ -11,13 +11,12 @@ import numpy as np
 from assay.errors import ActionError, StateError
 from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, ROBOT
-from assay.sim.controller import Controller
+from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation
 from assay.sim.placement import sample
 from assay.sim.predicates import Predicates
 from assay.sim.render import Renderer, Snapshot
 from assay.sim.states import InitialState, checked
-from assay.sim.torque import ARM
 from assay.tasks.scene import Atom, Goal
 
 CONTROL_HZ = 20

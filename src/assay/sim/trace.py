@@ -5,19 +5,23 @@ And where the things that the task is about stood at the start, how far each ato
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
+
 import mujoco
 import numpy as np
 
 from assay.episodes import Intervals
 from assay.episodes.conduct import Aftermath, SideEffects
 from assay.episodes.episode import Position
-from assay.sim.aftermath import aftermath
+from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation
 from assay.sim.robot_contacts import RobotContacts
 from assay.sim.side_effects import EffectWatch
-from assay.sim.simulation import Simulation
+from assay.sim.simulation import SUBSTEPS, Simulation
 from assay.sim.stages import MOVED, TURNED, StageWatch
 from assay.tasks import Task
+from assay.tasks.scene import Goal
 
 
 class Trace:
@@ -182,3 +186,42 @@ def _intervals(column: np.ndarray) -> Intervals:
     """The runs of True in a column (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], column, [False]]).astype(int)))
     return tuple((int(first), int(last)) for first, last in edges.reshape(-1, 2))
+
+
+AFTER = 30
+"""The most control steps that are simulated on: a second and a half, of which the hand needs 0.4 s to open."""
+FEWEST = 4
+"""Control steps in which a thing that is let go has begun to fall."""
+STILL = 0.01
+"""Metres or radians per second below which things are at rest."""
+_OPENS = -1.0
+
+
+def aftermath(
+    simulation: Simulation,
+    goal: Goal,
+    watch: Callable[[mujoco.MjData, int], None] = lambda data, step: None,
+) -> Aftermath | None:
+    """What becomes of a goal that holds now; None where the simulation breaks.
+
+    It ends when the hand is open and everything is at rest, or after `AFTER` control steps. ``watch`` is shown the data
+    after each of them, and its number from 1.
+    """
+    model = simulation.model
+    data = copy.copy(simulation.data)
+    controller = Controller(model, data, simulation.compiled.home)
+    controller.resume(simulation.controller.drive())
+    controller.hold()
+    rest, step = False, 0
+    while step < AFTER and not rest:
+        for _ in range(SUBSTEPS):
+            mujoco.mj_step1(model, data)
+            controller.look()
+            controller.command(_OPENS)
+            mujoco.mj_step2(model, data)
+        step += 1
+        if data.warning.number.any() or not np.isfinite(data.qpos).all():
+            return None
+        watch(data, step)
+        rest = step >= FEWEST and controller.is_open and bool((np.abs(data.qvel[ARM:]) < STILL).all())
+    return Aftermath(step, simulation.predicates.satisfied(goal, data), rest)

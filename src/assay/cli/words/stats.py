@@ -10,12 +10,12 @@ import rich.box
 import typer
 from rich.table import Column
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.errors import PerturbationError
 from assay.support.console import output, say, table_of
 
 if TYPE_CHECKING:
-    from assay.perturb.words.grid.stats import CellStats, GridStats
+    from assay.perturb.words.grid.table import CellStats, GridStats
 
 _DISTANCES = {"pd": "mean PD", "keyword_distance": "mean 1 - S_K", "structural_distance": "mean 1 - S_T"}
 
@@ -36,7 +36,7 @@ def stats(
 
     Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata has them.
     """
-    from assay.perturb.words.grid.stats import grid_stats, read_wordings, thing_names
+    from assay.perturb.words.grid.table import grid_stats, read_wordings, thing_names
 
     found = grid_stats(read_wordings(table))
     if not found.paraphrases:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column
 
-from assay.cli.execution import Assets, Processes
-from assay.cli.pictures import check_picture
+from assay.cli.options import Assets, Processes, check_picture
 from assay.errors import RenderingError, TaskError, did_you_mean
 from assay.support.console import output, progress_bar, say, table_of
 
@@ -85,7 +84,7 @@ def sheet(
     assets: Assets = None,
 ) -> None:
     """Draw scenes as the main camera and the hand see them, with what is asked for in each."""
-    from assay.report.scene_sheet import save_scene_sheet
+    from assay.report.scene_images import save_scene_sheet
     from assay.tasks import resolve
 
     check_picture(out, "--out")

@@ -15,7 +15,7 @@ from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
 from assay.measures.time.timing import FACTORS, REFERENCE, possible, with_references
 from assay.support.stats.intervals import Interval
-from assay.tasks.names import thing_of
+from assay.tasks.language.lexicon import thing_of
 
 
 @dataclass(frozen=True, slots=True)

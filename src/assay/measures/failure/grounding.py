@@ -19,7 +19,7 @@ from assay.measures.frames import atoms, judged
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.support.stats.intervals import Interval
-from assay.tasks.names import thing_of
+from assay.tasks.language.lexicon import thing_of
 
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"

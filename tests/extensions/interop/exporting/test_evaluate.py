@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay.errors import RunError
+from assay.runs.estimates import Pace
+from assay.runs.schedulers import budget as module
+
+
+class Still:
+    """A policy that does nothing."""
+
+    def reset(self, instruction, spec) -> None:
+        pass
+
+    def act(self, observation) -> np.ndarray:
+        return np.zeros((4, 7), np.float32)
+
+
+GIVEN = {"tasks": "libero_goal/7,libero_goal/0", "conditions": "semantic", "steps": 1, "certified": False}
+
+
+def test_given_seeds_nothing_hangs_on_time_and_the_episodes_are_those_of_a_run(tmp_path: Path):
+    given = GIVEN | {"tasks": "libero_goal/7"}
+    found = assay.evaluate(Still(), "pro", budget=None, seeds=2, **given)
+    assert found.seeds == 2 and found.tasks == ("libero_goal/7",) and found.left_out == ()
+    assert found.rates["control"].episodes == 2 and found.drop.pairs == 2 and found.drop.change == 0.0
+    metrics = found.metrics("eval/")
+    assert metrics["eval/rate/control"] == 0.0 and metrics["eval/high/control"] == found.rates["control"].high
+    whole = assay.run("pro", Still(), seeds=2, **given)
+    assert found.run.frame()["key"].to_list() == whole.frame()["key"].to_list()
+    assert "1 task, 2 seeds" in str(found) and "drop" in str(found)
+
+
+def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module._Clock, "mean", lambda self, kind: 3.0)
+    monkeypatch.setattr(module, "time_episodes", lambda work, policy, count: Pace(3.0, "said"))
+    monkeypatch.setattr(module, "monotonic", lambda: 0.0)  # what is done takes no time, what is planned does
+    found = assay.evaluate(Still(), "pro", budget="30s", **GIVEN)
+    assert (found.seeds, found.left_out) == (3, ("47 of 50 seeds",))
+    fewer = assay.evaluate(Still(), "pro", budget="8s", **GIVEN)
+    assert (fewer.seeds, fewer.tasks) == (2, ("libero_goal/7",))
+    assert fewer.left_out == ("1 of 2 tasks: libero_goal/0", "48 of 50 seeds")
+    with pytest.raises(
+        RunError, match=r"budget 5s: one seed of one task of pro takes about 6 s \(2 episodes\)"
+    ):
+        assay.evaluate(Still(), "pro", budget="5s", **GIVEN)
+
+
+def test_an_evaluation_never_goes_on_with_the_file_of_another(tmp_path: Path):
+    (tmp_path / "run.assay").touch()
+    with pytest.raises(RunError, match="every evaluation needs its own file"):
+        assay.evaluate(Still(), "pro", out=tmp_path / "run.assay", **GIVEN)
+    with pytest.raises(RunError, match="budget 'soon': valid: a time such as"):
+        assay.evaluate(Still(), "pro", budget="soon", **GIVEN)
