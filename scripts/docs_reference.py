@@ -75,8 +75,8 @@ def options_page() -> str:
         [
             "# Run options",
             "",
-            "Shared by `assay run`, `plan`, `duel`, `search`, `audit`, `certify`, `try` and `libero` (as `--name`), and by the "
-            "Python API (as keywords). Each command accepts the subset that applies to it.",
+            "Shared by `assay run`, `plan`, `duel`, `search`, `audit`, `certify`, `try` and `libero` (as `--name`), and by "
+            "the Python API (as keywords). Each command accepts the subset that applies to it.",
             "",
             "| option | meaning |",
             "| --- | --- |",
@@ -101,7 +101,8 @@ def perturbations_page() -> str:
     """All perturbations, as ``assay experiments perturbations --markdown`` prints them."""
     from assay.perturb.catalogue import catalogue, markdown
 
-    return f"# Perturbations\n\nAs `assay experiments perturbations --markdown` prints them.\n\n{markdown(catalogue())}\n"
+    heading = "# Perturbations\n\nAs `assay experiments perturbations --markdown` prints them."
+    return f"{heading}\n\n{markdown(catalogue())}\n"
 
 
 def json_page() -> str:

@@ -38,7 +38,7 @@ def progress_table(found: Sequence[Progress], report: RunReport) -> Table | None
     if staged:
         note += (
             "Progress: how far the goal's atoms came, by stages, on average; 100 % for a success "
-            "(docs/progress.md says what each stage is). "
+            "(docs/concepts.md defines the stages). "
         )
     if several:
         note += (

@@ -1,7 +1,7 @@
 """How far each atom of a goal has come: reached, touched, grasped, lifted, carried, placed, released.
 
 A stage is taken down when it is first seen; nothing undoes it. What each means is said by the constants here, and by
-docs/progress.md.
+docs/concepts.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from assay.errors import did_you_mean
 
-DOCS = "docs/dropin.md"
+DOCS = "docs/libero.md"
 
 
 class MissingError(AttributeError):
