@@ -15,7 +15,7 @@ from assay.errors import RunError
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
 from assay.measures.views.printing import COLUMN, Print, read_names, readable
 from assay.measures.views.style import WIDTH, Drawing
-from assay.report.main_table import main_table
+from assay.report.for_papers import main_table
 from assay.support.stats.intervals import Interval
 
 Run = Callable[..., Any]

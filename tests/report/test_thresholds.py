@@ -6,7 +6,7 @@ from pathlib import Path
 from assay.measures.world.thresholds import AtMagnitude, Threshold, Thresholds, WorstCase
 from assay.report.figures.thresholds import figure_of_thresholds
 from assay.report.run_report import RunReport
-from assay.report.terminal import summary
+from assay.report.summary import terminal_summary
 from assay.report.thresholds import in_words, table_of_cases, table_of_thresholds
 
 POINTS = (AtMagnitude(0.1, 6, 6), AtMagnitude(0.2, 1, 5))
@@ -82,7 +82,7 @@ def test_the_terminal_says_where_success_is_lost_and_what_breaks_it_together(tmp
     ]
     about = {"experiment": "search", "search": {"level": 0.5, "confidence": 0.95, "pairs": pairs}}
     run = write(tmp_path / "run.assay", episodes, **about)
-    text = "\n".join(line for line, _ in summary(RunReport.read(run)))
+    text = "\n".join(line for line, _ in terminal_summary(RunReport.read(run)))
     assert "- Success is lost along distance at: 0.1 to 0.2 m in libero_goal/1; each holds with 95 %." in text
     assert (
         "- Where success is lost along distance is not settled: unknown (the budget is used up) in libero_goal/2."

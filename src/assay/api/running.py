@@ -176,13 +176,15 @@ def gate(
     ``each``: every condition has to pass as well. Raises MeasureError if no episode is shared.
     """
     from assay.measures.gate import gate as judge
-    from assay.report.comparison import outcomes
-    from assay.report.run_report import named
+    from assay.report.comparison import read_outcomes
+    from assay.report.run_report import name_runs
 
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: the run is its own baseline; needs two runs")
-    return judge({name: outcomes(path) for name, path in named(paths).items()}, margin=margin, each=each)
+    return judge(
+        {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
+    )
 
 
 def search(

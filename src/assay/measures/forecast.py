@@ -15,13 +15,12 @@ from assay.runs.estimates import (
     DEFAULT_SUCCESS,
     Certificates,
     EarlierRuns,
-    Pace,
+    EpisodePace,
     alone,
     certificates,
     earlier_runs,
     time_episodes,
 )
-from assay.runs.execute import workers_of
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
 
@@ -37,11 +36,11 @@ class Forecast:
     seeds: int
     certificates: Certificates
     workers: int
-    pace: Pace | None
+    pace: EpisodePace | None
     """Of an episode; None where nobody knows."""
     broke: str
     """Why all episodes broke that were to be timed; empty where none did."""
-    certificate_pace: Pace | None
+    certificate_pace: EpisodePace | None
     success: float
     """Of the controls, measured or reckoned with."""
     success_source: str
@@ -140,7 +139,7 @@ def forecast(
         done=0 if path is None else _done(path, plan.specs),
         seeds=len({spec.seed for spec in plan.specs}),
         certificates=needed,
-        workers=workers_of(plan.options),
+        workers=plan.options.worker_count,
         pace=pace,
         broke=broke,
         certificate_pace=certifying,

@@ -18,7 +18,8 @@ from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods, told
 from assay.measures.words.paraphrase import ACTIONS, NONE, OBJECTS, paraphrases, reworded, wording
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
-from assay.report.papers.base import PaperRun, Part, by_run, model_table, of_each
+from assay.report import wording_statistics
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.report.wording_statistics import stats_of, wordings_of
 from assay.support.extras import require
 from assay.support.stats.distributions import pearson
@@ -424,3 +425,28 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
         "For the originals with the most paraphrases: the paraphrase with the median PD among added adverbs, other "
         "names, and other names in a question or hint. Success: mean over models.",
     )
+
+
+EXHIBITS = (
+    ExhibitPlan("Table 2", "Success with the original instructions and with paraphrases", success_table),
+    ExhibitPlan("Table 3", "Success and PRIDE", pride_table),
+    ExhibitPlan("Summary by seed", "As in the release's analysis", seeds_table),
+    ExhibitPlan("Summary by scope", "As in the release's analysis", scopes_table),
+    ExhibitPlan("Table 11", "Cost of the evaluation", cost_table),
+    ExhibitPlan("Table 10", "PD beside general-purpose distances", distances_table),
+)
+
+
+def _of_wordings(show: Callable[..., Part], *args: str) -> Callable[[Sequence[PaperRun]], Part]:
+    return lambda runs: show(stats_of(runs), *args)
+
+
+PARAPHRASES = (
+    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(wording_statistics.counts_table)),
+    ExhibitPlan("Table 9", "Paraphrases of each original", _of_wordings(wording_statistics.originals_table)),
+    ExhibitPlan("Figure 12", "Object names", _of_wordings(wording_statistics.names_table)),
+    *(
+        ExhibitPlan(label, title, _of_wordings(wording_statistics.distance_grid, which))
+        for which, (label, title) in wording_statistics.DISTANCES.items()
+    ),
+)

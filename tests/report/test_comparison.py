@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robustness
-from assay.report.comparison import robustness_table
+from assay.report.comparison import additional_seeds, describe_decision, robustness_table, verdicts
 from assay.report.figures.comparison import robustness_figure
-from assay.report.verdicts import in_a_word, seeds_more, verdicts
 from assay.support.stats.intervals import Interval
 
 INTERVAL = Interval(0.05, 0.25, "x")
@@ -64,33 +63,38 @@ def compared(*robust: Robustness) -> Comparison:
     return Comparison({"OpenVLA": 40, "pi0": 40}, 40, (SUCCESS,), (), (), robust, parts)
 
 
-def test_a_verdict_names_who_and_by_how_much():
+def test_a_verdict_names_the_runs_and_the_difference():
     success, drop, kept = verdicts(compared(DROP, KEPT))
     assert success.startswith(
         "pi0 succeeds more often than OpenVLA: pi0 80.0 %, OpenVLA 60.0 %; difference +15.0 points"
     )
     assert drop.startswith(
-        "pi0 loses less to the changes than OpenVLA: success changes by \N{MINUS SIGN}5.0 points for pi0"
+        "pi0 has a smaller drop than OpenVLA: success changes by \N{MINUS SIGN}5.0 points for pi0"
     )
     assert "(95 % interval 5.0 to 25.0, p = 0.010)" in drop
-    assert kept.startswith("pi0 keeps fewer of its successes than OpenVLA: pi0 keeps 80.0 %, OpenVLA 90.0 %")
+    assert kept.startswith(
+        "pi0 retains fewer of its successes than OpenVLA: pi0 retains 80.0 %, OpenVLA 90.0 %"
+    )
 
 
-def test_what_is_alike_and_what_is_undecided_is_said():
+def test_equivalent_and_undecided_pairs_have_a_verdict():
     (_, alike) = verdicts(compared(replace(DROP, decision=Decision.EQUIVALENT)))
-    assert alike.startswith("OpenVLA and pi0 lose equally much to the changes, to within 5 points")
+    assert alike.startswith("OpenVLA and pi0 have equal drops, to within 5 points")
     (_, open_) = verdicts(compared(replace(DROP, decision=Decision.UNDECIDED, starts_needed=50)))
-    assert "undecided whether OpenVLA or pi0 loses more" in open_ and "too few" not in open_
-    assert open_.endswith("; 8 more seeds for each task would decide a difference like this.")
+    assert "Undecided whether OpenVLA or pi0 has the larger drop" in open_ and "too few" not in open_
+    assert open_.endswith("; 8 more seeds per task would decide a difference of this size.")
 
 
-def test_too_few_starts_say_how_many_seeds_more():
+def test_too_few_starts_say_how_many_additional_seeds():
     few = replace(DROP, decision=Decision.UNDECIDED, least_p=0.125, starts=4, starts_needed=22)
-    assert "4 starts are too few for any difference to be certain; 5 more seeds" in verdicts(compared(few))[1]
-    assert in_a_word(few) == "too few starts: 5 more seeds" and seeds_more(few) == 5
-    assert in_a_word(replace(few, starts_needed=None)) == "too few starts"
-    assert in_a_word(replace(DROP, decision=Decision.UNDECIDED)) == "undecided"
-    assert in_a_word(DROP) == "better"
+    assert (
+        "4 starts are too few for any difference to be significant; 5 more seeds"
+        in verdicts(compared(few))[1]
+    )
+    assert describe_decision(few) == "too few starts: 5 more seeds" and additional_seeds(few) == 5
+    assert describe_decision(replace(few, starts_needed=None)) == "too few starts"
+    assert describe_decision(replace(DROP, decision=Decision.UNDECIDED)) == "undecided"
+    assert describe_decision(DROP) == "better"
 
 
 def test_the_table_has_drops_in_points_and_what_is_kept_in_per_cent():
@@ -112,8 +116,8 @@ def test_a_real_comparison_has_verdicts(tmp_path: Any, made: Any, write: Any, as
         return write(tmp_path / f"{name}.assay", episodes, label=name.upper())
 
     said = assay("compare", run("a", 2), run("b", 19), "--out", tmp_path / "out")
-    assert said.status == 0 and "B loses less to the changes than A" in said.out
-    assert "B keeps more of its successes than A" in said.out
+    assert said.status == 0 and "B has a smaller drop than A" in said.out
+    assert "B retains more of its successes than A" in said.out
     wide = assay("compare", tmp_path / "a.assay", tmp_path / "b.assay", "--margin", "99", "--json", "-")
     assert json.loads(wide.out)["robustness"][0]["margin"] == 0.99
     files = {file.name for file in (tmp_path / "out").iterdir()}
