@@ -25,7 +25,7 @@ import assay
 from assay.episodes import CONTROL, Outcome
 from assay.extensions.learn.visuomotor.checkpoint import load
 from assay.measures import Flaw, Verdict
-from assay.report.sentences import sentence
+from assay.measures.sentences import format_finding
 from assay.support.stats.intervals import wilson
 
 TASKS = "libero_goal/1,libero_goal/5,libero_goal/7,libero_goal/8"

@@ -5,8 +5,7 @@ import pytest
 
 from assay.episodes.episode import Trajectory
 from assay.measures import MeasureError, Paths, failures
-from assay.measures.memory.dtw import distances
-from assay.measures.memory.paths import POINTS
+from assay.measures.memory.paths import POINTS, distances
 
 
 def slow_dtw(one: np.ndarray, other: np.ndarray) -> float:

@@ -10,11 +10,11 @@ import pytest
 
 from assay.measures import Claim, Flaw, Verdict
 from assay.measures.findings import Fall, Unnoticed
-from assay.measures.views.wording import told
+from assay.measures.sentences import Diagnosis
+from assay.measures.views.wording import task_instruction
 from assay.report.advice import advice
 from assay.report.page import build
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
 from assay.report.summary import key_numbers, sentences
 from assay.report.terminal import summary
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.measures import Flaw, Profile, diagnose, profile
+from assay.measures.sentences import format_finding
 from assay.measures.views.wording import between, number, points
-from assay.report.sentences import sentence
 from assay.report.summary import key_numbers, sentences
 from assay.runs.store import Store
 from assay.support.stats.intervals import Interval
@@ -78,7 +78,7 @@ def test_names_are_those_of_the_diagnosis(found: Profile):
     )
     assert text in " ".join(sentences(found))
     (finding,) = (each for each in diagnose(found) if each.flaw is Flaw.UNKNOWN_NAMES)
-    assert f"{gap.kept} of {gap.kept_count} with every name kept" in sentence(finding).text
+    assert f"{gap.kept} of {gap.kept_count} with every name kept" in format_finding(finding).text
 
 
 def test_flattery_is_told_only_if_it_is_sure(found: Profile):

@@ -3,14 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.measures.world.thresholds import AtMagnitude, Threshold, Thresholds, WorstCase
-from assay.report.figures.thresholds import figure_of_thresholds
+from assay.measures.world.thresholds import AtMagnitude, AxisThreshold, Thresholds, WorstCase
+from assay.measures.world.thresholds import thresholds_figure
 from assay.report.run_report import RunReport
 from assay.report.terminal import summary
-from assay.report.thresholds import in_words, table_of_cases, table_of_thresholds
+from assay.report.thresholds import in_words
+from assay.measures.world.thresholds import cases_table, thresholds_table
 
 POINTS = (AtMagnitude(0.1, 6, 6), AtMagnitude(0.2, 1, 5))
-FOUND = Threshold(
+FOUND = AxisThreshold(
     "libero_goal/1", "distance", "m", (0.1, 0.2, 0.3), 0.1, 0.2, 0.2, True, POINTS, 7, 6, 11, "settled"
 )
 
@@ -25,7 +26,7 @@ def test_where_success_is_lost_is_said_in_words():
 
 def test_the_table_has_the_interval_the_controls_and_why_it_ended():
     several = Thresholds(0.5, 0.95, (FOUND, replace(FOUND, ended="controls")), ("size: x is fixed",))
-    table = table_of_thresholds(several)
+    table = thresholds_table(several)
     assert table.shown[0] == ["libero_goal/1", "distance", "0.1 to 0.2 m", "0.2", "6/7", "11", ""]
     assert (
         "nothing to lose" in table.shown[1][-1]
@@ -36,16 +37,16 @@ def test_the_table_has_the_interval_the_controls_and_why_it_ended():
 
 
 def test_the_figure_shades_where_the_threshold_may_be():
-    known = figure_of_thresholds(Thresholds(0.5, 0.95, (FOUND,), ()))
-    unknown = figure_of_thresholds(Thresholds(0.5, 0.95, (replace(FOUND, fits=False),), ()))
+    known = thresholds_figure(Thresholds(0.5, 0.95, (FOUND,), ()))
+    unknown = thresholds_figure(Thresholds(0.5, 0.95, (replace(FOUND, fits=False),), ()))
     assert "0.1 to 0.2 m" in known.svg and "95 % at all times" in known.caption
     assert known.svg.count("#D55E00".lower()) > unknown.svg.count("#D55E00".lower())
 
 
 def test_cases_are_told_with_their_videos_and_none_make_no_table():
     case = WorstCase("libero_goal/1", "search/distance=0.1+delay=4", 8, 8, True, "abc")
-    assert table_of_cases(()) is None
-    table = table_of_cases([case], {"abc": "videos/x.mp4"})
+    assert cases_table(()) is None
+    table = cases_table([case], {"abc": "videos/x.mp4"})
     assert table.shown == [["libero_goal/1", "distance=0.1+delay=4", "8/8", "yes", "videos/x.mp4"]]
 
 

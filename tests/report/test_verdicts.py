@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robustness
+from assay.measures.compare import Aspect, Comparison, RunContrast, Decision, Robustness, robustness_figure
 from assay.report.comparison import robustness_table
-from assay.report.figures.comparison import robustness_figure
 from assay.report.verdicts import in_a_word, seeds_more, verdicts
 from assay.support.stats.intervals import Interval
 
@@ -32,7 +31,7 @@ ALIKE: dict[str, Any] = {
     "margin": 0.05,
     "starts_needed": None,
 }
-SUCCESS = Contrast(
+SUCCESS = RunContrast(
     **ALIKE,
     count=40,
     both=20,

@@ -18,7 +18,7 @@ from assay.support.console import number_of
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
-    from assay.measures.summary import Cost, Share, Summary
+    from assay.measures.summary import Cost, ConditionRate, Summary
 
 
 def run(
@@ -156,7 +156,7 @@ def evaluate(
 class Evaluated:
     """What a short evaluation found."""
 
-    rates: Mapping[str, Share]
+    rates: Mapping[str, ConditionRate]
     """Success with its interval, by condition; ``control`` has nothing changed."""
     drop: Cost | None
     """What all changes cost together, in pairs with the controls; None where nothing was changed."""

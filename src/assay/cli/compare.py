@@ -17,7 +17,7 @@ from assay.errors import RunError
 from assay.support.console import number_of, output, say, styled, table_of
 
 if TYPE_CHECKING:
-    from assay.measures.compare import Contrast, Robustness
+    from assay.measures.compare import RunContrast, Robustness
     from assay.measures.views.printing import Print
     from assay.report.comparison import Compared
 
@@ -89,9 +89,9 @@ def compare(
 
 def _write(compared: Compared, folder: Path, how: Print) -> None:
     """The comparison's tables, and its figure where something was changed."""
+    from assay.measures.compare import robustness_figure
     from assay.measures.result import MeasureError
     from assay.report.comparison import comparison_tables
-    from assay.report.figures.comparison import robustness_figure
     from assay.report.for_papers import write_printed
 
     try:
@@ -103,7 +103,7 @@ def _write(compared: Compared, folder: Path, how: Print) -> None:
     say(f"written to {folder}", aside=True)
 
 
-def _show(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
+def _show(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
     """A row for each condition, narrow enough for a terminal, or a pipe."""
     from assay.measures.views.wording import between, number, p_value, points
 

@@ -13,7 +13,7 @@ from assay.errors import AssayError, RunError
 from assay.support.console import output, say, styled, working
 
 if TYPE_CHECKING:
-    from assay.measures.failure.nearness import NearFarRule
+    from assay.measures.failure.near_far import NearFarRule
     from assay.report.comparison import Group
     from assay.report.run_report import RunReport
 
@@ -57,7 +57,7 @@ def report(
 
     With --paper: the tables and figures of a published paper, each under the paper's own number.
     """
-    from assay.measures.failure.nearness import near_far_rule
+    from assay.measures.failure.near_far import near_far_rule
     from assay.report.comparison import as_json, compare_suites
     from assay.report.for_papers import FOLDER, write_for_papers
     from assay.report.page import build

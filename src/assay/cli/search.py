@@ -89,7 +89,7 @@ def search(
     """
     from assay import api
     from assay.cli.asking import DuelDisplay
-    from assay.report.thresholds import table_of_cases, table_of_thresholds
+    from assay.measures.world.thresholds import cases_table, thresholds_table
     from assay.runs.certificates import counted, recall
     from assay.runs.display import print_errors, print_refused
     from assay.runs.store import Store
@@ -127,8 +127,8 @@ def search(
         written = write(found, report, videos)
         say(f"written to {report}", aside=True)
     if target is None or not write_json(found.as_json() | {"videos": written}, target):
-        _print(table_of_thresholds(found.thresholds))
-        if (cases := table_of_cases(found.cases, written)) is not None:
+        _print(thresholds_table(found.thresholds))
+        if (cases := cases_table(found.cases, written)) is not None:
             _print(cases)
         for note in found.notes:
             say(note)

@@ -31,7 +31,7 @@ def tell(
     found: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
 ) -> None:
     """Write what was asked for, and print the verdict, the table and how it was come by."""
-    from assay.report.judgement import HEADS, in_words, junit, markdown, rows
+    from assay.measures.gate import HEADS, verdict_sentences, junit, markdown, table_rows
 
     texts = {junit_file: junit(found, name), markdown_file: markdown(found)}
     for file, text in texts.items():
@@ -40,12 +40,12 @@ def tell(
             say(f"written to {file}", aside=True)
     if target is not None and write_json(found.as_json(), target):
         return
-    verdict, *notes = in_words(found)
+    verdict, *notes = verdict_sentences(found)
     output.print(styled(verdict, "bold"), soft_wrap=True, highlight=False)
     condition, *numbers = HEADS
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
     table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in rows(found):
+    for row in table_rows(found):
         table.add_row(*row)
     output.print(table)
     for note in notes:

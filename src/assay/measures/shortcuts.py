@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import judged, plausible
+from assay.measures.frames import valid_rows, plausible
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import Rate, rates
 from assay.runs.audit import Probe
@@ -242,7 +242,7 @@ def states(stored: pl.DataFrame, sampled: pl.DataFrame) -> States:
 
     Raises MeasureError where they share no task with an episode that counts on both sides.
     """
-    sides = [judged(frame.filter(pl.col("condition") == CONTROL)) for frame in (stored, sampled)]
+    sides = [valid_rows(frame.filter(pl.col("condition") == CONTROL)) for frame in (stored, sampled)]
     shared = [name for name in sides[0]["task"].unique(maintain_order=True) if name in set(sides[1]["task"])]
     if not shared:
         raise MeasureError("audit: no task has episodes from stored and from sampled states")

@@ -19,7 +19,7 @@ NOT_EXPECTED = "success is not expected"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ConditionRate:
     """How often the episodes of a condition succeeded."""
 
     condition: str
@@ -63,7 +63,7 @@ class Cost:
 class Summary:
     """What a dashboard, a training loop or a model card shows of a run."""
 
-    rates: Mapping[str, Share]
+    rates: Mapping[str, ConditionRate]
     """By condition, in the plan's order; those without an episode that counts are left out."""
     drop: Cost | None
     """Over changes after which success is expected; None where nothing was changed, or no control fits."""
@@ -72,7 +72,7 @@ class Summary:
     errors: int
 
     @property
-    def control(self) -> Share | None:
+    def control(self) -> ConditionRate | None:
         """Success with nothing changed."""
         return self.rates.get(CONTROL)
 
@@ -115,7 +115,7 @@ def summary_of(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | N
     for each in rates(frame, stopped=stopped) if len(frame) else ():
         if each.rate is not None and each.interval is not None:
             name = str(each.group["condition"])
-            shares[name] = Share(
+            shares[name] = ConditionRate(
                 name,
                 each.successes,
                 each.count,

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.measures.ability import ability
-from assay.measures.failure.starts import STARTS
+from assay.measures.evidence_text import describe_ability
+from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.success.rates import CONTROLS, has_perturbed_episodes
 from assay.measures.views.wording import natural, percent, plural
-from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport
 from assay.runs.commands import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
@@ -117,7 +116,7 @@ def _weak(report: RunReport) -> Iterator[Advice]:
     )
     if not has_perturbed_episodes(report.profile) or not (found.never or (unable and share < 0.5)):
         return
-    which = f"; {able}" if (able := able_tasks(found)) else ""
+    which = f"; {able}" if (able := describe_ability(found)) else ""
     text = (
         f"Only starts whose control succeeds can show what a change costs: {found.telling:,} of {found.starts:,} "
         f"here{which}."

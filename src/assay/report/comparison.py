@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from assay.errors import RunError
-from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, Contrast, Robustness, compare
+from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, RunContrast, Robustness, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural
@@ -181,7 +181,7 @@ def robustness_table(name: str, aspect: Aspect, found: Sequence[Robustness]) -> 
     )
 
 
-def _contrasts(name: str, title: str, found: Sequence[Contrast], note: str) -> Table:
+def _contrasts(name: str, title: str, found: Sequence[RunContrast], note: str) -> Table:
     conditions = any(each.condition is not None for each in found)
     return Table(
         name,

@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from assay.measures.compare import robustness_figure
 from assay.measures.result import MeasureError, Missing
 from assay.measures.views.printing import Print
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Table
-from assay.report.figures.comparison import robustness_figure
 from assay.report.main_table import main_table
 from assay.report.page import Report
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from assay import __version__
 from assay.measures.result import Missing
+from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import CONDITIONS, TASKS
 from assay.measures.time.efficiency import EFFICIENCY
 from assay.measures.views.style import Drawing
@@ -20,7 +21,6 @@ from assay.report.joint import joint_diagnoses
 from assay.report.rendering import rendered
 from assay.report.run_report import RunReport
 from assay.report.sections import Section, sections, together
-from assay.report.sentences import Diagnosis
 from assay.report.summary import banners, key_numbers, sentences
 from assay.runs.about import in_utc
 from assay.runs.provenance import ALL, all_conditions

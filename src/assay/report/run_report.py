@@ -16,13 +16,14 @@ import polars as pl
 from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import examine
-from assay.measures.failure.nearness import FAILURES, OURS, NearFarRule
+from assay.measures.failure.failures import FAILURES
+from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.profile import Profile, profile
+from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
-from assay.report.sampled_paths import TaskPaths, sample_paths
-from assay.report.sentences import Diagnosis, sentence
+from assay.measures.failure.path_figures import TaskPaths, sample_paths
 from assay.runs.about import lateness
 from assay.runs.certificates.serve import META as REFUSED
 from assay.runs.store import Store
@@ -172,7 +173,7 @@ class RunReport:
             "damage": self.damage,
             "problems": self.problems,
             "diagnosis": [
-                {**finding.as_json(), "sentence": sentence(finding).text} for finding in self.diagnosis
+                {**finding.as_json(), "sentence": format_finding(finding).text} for finding in self.diagnosis
             ],
             **self.profile.as_json(),
         }

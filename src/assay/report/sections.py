@@ -12,7 +12,7 @@ from assay.measures.result import MeasureError
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Table
-from assay.report.figures.success import overview_figure
+from assay.measures.success.rates import overview_figure
 from assay.report.run_report import RunReport
 
 ABOUT = MappingProxyType(

@@ -13,7 +13,7 @@ from matplotlib.path import Path
 from assay.extensions.papers.libero_x.tables import level_rows
 from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
-from assay.measures.success.labels import label_families
+from assay.measures.success.task_labels import label_families
 from assay.measures.views.style import FAINT, INK, SERIES, WIDTH, Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import plural

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from assay.measures.sentences import Diagnosis, not_tested
 from assay.report.advice import advice
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis, not_tested
 from assay.report.summary import banners, key_numbers, sentences
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robustness
+from assay.measures.compare import Aspect, Comparison, RunContrast, Decision, Robustness
 from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.support.stats.significance import SURE
 
-Decided = Contrast | Robustness
+Decided = RunContrast | Robustness
 
 _SUCCESS = {
     Decision.BETTER: "{second} succeeds more often than {first}",
@@ -43,7 +43,7 @@ def verdicts(found: Comparison, first: str | None = None, second: str | None = N
     return said
 
 
-def _success(each: Contrast) -> str:
+def _success(each: RunContrast) -> str:
     values = f"{each.second} {percent(each.second_rate)}, {each.first} {percent(each.first_rate)}"
     return f"{_claim(_SUCCESS, each)}: {values}; {_numbers(each)}{_more(each)}."
 

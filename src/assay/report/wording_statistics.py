@@ -10,8 +10,9 @@ import polars as pl
 from assay.measures.result import MeasureError
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import plural, told
-from assay.measures.words.paraphrase import ACTIONS, OBJECTS, paraphrases
+from assay.measures.views.wording import plural, task_instruction
+from assay.measures.views.heat_map import ACTIONS, OBJECTS
+from assay.measures.words.paraphrase import paraphrases
 from assay.perturb.words.grid.stats import GridStats, ThingName, Wording, grid_stats, thing_names
 from assay.report.figures.heat_map import distance_map
 from assay.report.papers.base import PaperRun, of_each
@@ -118,7 +119,7 @@ def wordings_of(run: PaperRun) -> Counter[Wording]:
     table = told_with_seed.group_by(columns, maintain_order=True).agg(pl.col("len").max())
     if not len(table):
         raise MeasureError("there is no paraphrase")
-    originals = {task: told(task) or task for task in table["task"].unique()}
+    originals = {task: task_instruction(task) or task for task in table["task"].unique()}
     return Counter(
         {
             Wording(originals[task], thing, action, text.strip(), s_k, s_t): count

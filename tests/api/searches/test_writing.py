@@ -5,9 +5,9 @@ from dataclasses import replace
 import polars as pl
 
 from assay.api.searches.writing import _example
-from assay.measures.world.thresholds import AtMagnitude, Threshold
+from assay.measures.world.thresholds import AtMagnitude, AxisThreshold
 
-FOUND = Threshold(
+FOUND = AxisThreshold(
     "t", "delay", "steps", (1, 2, 3), 1, None, 2, True, (AtMagnitude(1, 0, 1),), 5, 5, 4, "budget"
 )
 

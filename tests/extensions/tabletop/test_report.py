@@ -11,10 +11,10 @@ import pytest
 
 from assay.measures import Flaw
 from assay.measures.result import Missing
+from assay.measures.flaws import CLAIMS
 from assay.report.comparison import compare_suites
 from assay.report.page import Report, build
 from assay.report.run_report import RunReport
-from assay.report.sentences import CLAIMS
 
 CONDITIONS = {
     "control": None,

@@ -9,9 +9,9 @@ import polars as pl
 from assay.api.searches.run import Searched
 from assay.episodes import Outcome, world_of
 from assay.experiments.search import AXIS, MAGNITUDE
-from assay.measures.world.thresholds import Threshold
-from assay.report.figures.thresholds import figure_of_thresholds
-from assay.report.thresholds import table_of_cases, table_of_thresholds
+from assay.measures.world.thresholds import AxisThreshold
+from assay.measures.world.thresholds import thresholds_figure
+from assay.measures.world.thresholds import cases_table, thresholds_table
 from assay.runs.episode_video import video_file
 from assay.runs.replay import write_video
 from assay.runs.store import Store
@@ -23,7 +23,7 @@ def write(found: Searched, folder: Path, videos: int) -> dict[str, str]:
     """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
     folder.mkdir(parents=True, exist_ok=True)
     made = _videos(found, folder / VIDEOS, videos)
-    for table in (table_of_thresholds(found.thresholds), table_of_cases(found.cases, made)):
+    for table in (thresholds_table(found.thresholds), cases_table(found.cases, made)):
         if table is not None:
             for suffix, text in (
                 ("csv", table.as_csv()),
@@ -32,7 +32,7 @@ def write(found: Searched, folder: Path, videos: int) -> dict[str, str]:
             ):
                 (folder / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")
     if found.thresholds.found:
-        drawing = figure_of_thresholds(found.thresholds)
+        drawing = thresholds_figure(found.thresholds)
         (folder / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
     return made
 
@@ -60,7 +60,7 @@ def _videos(found: Searched, folder: Path, most: int) -> dict[str, str]:
     return made
 
 
-def _example(frame: pl.DataFrame, each: Threshold) -> str:
+def _example(frame: pl.DataFrame, each: AxisThreshold) -> str:
     """A failure at the smallest magnitude at which there is one, not below what is known to be kept; empty if none."""
     if not each.points:  # where no change was played, episodes have no axis
         return ""

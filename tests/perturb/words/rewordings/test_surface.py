@@ -8,7 +8,7 @@ from assay import tasks
 from assay.episodes import apply_perturbations
 from assay.errors import PerturbationError
 from assay.experiments.registry import load_experiment
-from assay.measures.changes import renamed
+from assay.measures.frames import find_renamed
 from assay.perturb.words.rewordings.surface import Form, Surface
 from assay.tasks import Instruction
 
@@ -31,7 +31,7 @@ def test_the_experiment_writes_the_same_words_in_seven_ways() -> None:
         "please": "please put the bowl on the stove",
     }
     assert {(spec.labels["change"], spec.labels["plausible"]) for spec in plan} == {("surface", True)}
-    assert all(renamed(TASK.id, text) == "" for text in told.values()), "every name is still there"
+    assert all(find_renamed(TASK.id, text) == "" for text in told.values()), "every name is still there"
 
 
 def test_what_is_written_so_already_is_refused() -> None:

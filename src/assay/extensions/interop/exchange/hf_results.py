@@ -20,7 +20,7 @@ import yaml
 
 from assay import __version__
 from assay.errors import RunError
-from assay.measures.summary import NOT_EXPECTED, Share, summarise
+from assay.measures.summary import NOT_EXPECTED, ConditionRate, summarise
 from assay.runs.store import Store
 from assay.support.files import replacing
 
@@ -53,7 +53,7 @@ def write(store: Store, file: Path, dataset: str) -> int:
     return len(told)
 
 
-def _notes(share: Share, meta: dict[str, object]) -> str:
+def _notes(share: ConditionRate, meta: dict[str, object]) -> str:
     errors = f", {share.errors} errors left out" if share.errors else ""
     apart = (
         ""

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import judged
+from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import Result
-from assay.measures.words.paraphrase import ACTIONS, NONE, OBJECTS, paraphrases, wording
+from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
+from assay.measures.words.paraphrase import paraphrases, wording_columns
 
 Key = tuple[str, str]
 """An object type and an action type."""
@@ -51,7 +52,7 @@ class ParaCell(Result):
 
 def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
     """The cells that have episodes, row by row; the original where there are controls."""
-    worded = judged(paraphrases(frame))
+    worded = valid_rows(paraphrases(frame))
     usual = frame.filter((pl.col("condition") == CONTROL) & (pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64), object=pl.lit(NONE), action=pl.lit(NONE)
     )
@@ -131,5 +132,5 @@ def _distances(worded: pl.DataFrame) -> dict[Key, float | None]:
     """Mean PD of the wordings of each cell, each wording once."""
     if "pd" not in worded.columns:
         return {}
-    each = worded.unique(wording(worded)).group_by("object", "action").agg(pl.col("pd").mean())
+    each = worded.unique(wording_columns(worded)).group_by("object", "action").agg(pl.col("pd").mean())
     return {(thing, action): pd for thing, action, pd in each.iter_rows()}

@@ -11,28 +11,21 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from assay.measures.failure.nearness import (
-    PAPER,
-    QUANTILES,
-    WIDEST,
-    Failures,
-    NearFar,
-    TaskFailures,
-    failures,
-)
+from assay.measures.failure.near_far import PAPER, QUANTILES, WIDEST, NearFarFailures, NearFar, TaskFailures, failures
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
 from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, percent_axis
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import natural, number, plural, told
-from assay.measures.words.paraphrase import ACTIONS, OBJECTS, reworded
-from assay.report.figures.paths import LOOKS, NAMES
+from assay.measures.views.wording import natural, number, plural, task_instruction
+from assay.measures.views.heat_map import ACTIONS, OBJECTS
+from assay.measures.words.paraphrase import all_paraphrases
+from assay.measures.failure.path_figures import LOOKS, NAMES
 from assay.report.papers.base import PaperRun, Part, of_each
 
 NEAR_FAR = Measure(
     "para_failures",
     "Near and far failures by LIBERO-Para's rule.",
-    lambda run: failures(reworded(run.frame), run.paths, PAPER),
+    lambda run: failures(all_paraphrases(run.frame), run.paths, PAPER),
 )
 ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "success": (GREEN, lambda each: each.success_rate()),
@@ -130,7 +123,7 @@ def paths_figure(run: PaperRun) -> Drawing:
         figure.legend(loc="outside lower center", ncols=2)
 
     near = task.near[WIDEST]
-    words = told(task.task)
+    words = task_instruction(task.task)
     caption = (
         f"{task.task}{f' ({words})' if words else ''}: {plural(task.successes, 'success', 'successes')}, "
         f"{near:,} near and {task.failures - near:,} far failures (threshold "
@@ -222,7 +215,7 @@ def _types(name: str, title: str, caption: str, sides: tuple[Mapping[str, np.nda
     return Drawing(name, title, caption, (WIDTH, 3.2), paint)
 
 
-def _failures(run: PaperRun) -> Failures:
+def _failures(run: PaperRun) -> NearFarFailures:
     if not len(run.data.paths.ids):
         raise MeasureError("needs trajectories, and the run has none")
     return run.data.result(NEAR_FAR)
@@ -232,7 +225,7 @@ def _shares(group: NearFar) -> np.ndarray:
     return np.array([share(group) for _, share in ENDINGS.values()])
 
 
-def _paths(run: PaperRun, found: Failures, task: TaskFailures, which: pl.Expr, most: int) -> np.ndarray:
+def _paths(run: PaperRun, found: NearFarFailures, task: TaskFailures, which: pl.Expr, most: int) -> np.ndarray:
     """Some of a task's trajectories, evenly over its episodes: (paths, 50, 3)."""
     mine = found.episodes.filter((pl.col("task") == task.task) & (pl.col("goal") == task.goal)).sort("id")
     won, ids = mine.filter("success")["id"].to_numpy(), mine.filter(which)["id"].to_numpy()

@@ -36,7 +36,8 @@ from assay.measures.views.style import (
     share_limits,
 )
 from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
-from assay.measures.words.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP
+from assay.measures.views.heat_map import ACTIONS, NONE
+from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP
 from assay.measures.words.pride import SWEEP
 from assay.report.figures.heat_map import success_map
 from assay.report.papers.base import PaperRun, Part, of_each

@@ -9,11 +9,12 @@ import polars as pl
 
 from assay.errors import AssayError
 from assay.extensions.papers.libero_para.cells import CELLS, average, success_of
-from assay.measures.frames import judged
+from assay.measures.frames import valid_rows
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Column, Table, Value
-from assay.measures.views.wording import told
-from assay.measures.words.paraphrase import NONE, paraphrases
+from assay.measures.views.wording import task_instruction
+from assay.measures.views.heat_map import NONE
+from assay.measures.words.paraphrase import paraphrases
 from assay.report.papers.base import PaperRun, Part, of_each
 from assay.report.wording_statistics import stats_of, wordings_of
 from assay.support.extras import require
@@ -100,10 +101,10 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
 
 def _scored(run: PaperRun) -> pl.DataFrame:
     """One row for each wording: object, action, original, text, success and the distances."""
-    rows = judged(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
+    rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
     won = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
     success = {
-        (told(task) or task, thing, action, text): share
+        (task_instruction(task) or task, thing, action, text): share
         for task, thing, action, text, share in won.iter_rows()
     }
     wordings = [each for each in wordings_of(run) if each.s_k is not None and each.s_t is not None]

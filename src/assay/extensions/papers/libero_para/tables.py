@@ -17,19 +17,20 @@ from assay.extensions.papers.libero_para.cells import (
     scope_means,
     success_of,
 )
-from assay.measures.frames import judged
+from assay.measures.frames import valid_rows
 from assay.measures.result import MeasureError, Missing
 from assay.measures.success.rates import CONTROLS, Rate, success_rate
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods
-from assay.measures.words.paraphrase import OBJECTS, paraphrases, reworded
+from assay.measures.views.heat_map import OBJECTS
+from assay.measures.words.paraphrase import paraphrases, all_paraphrases
 from assay.measures.words.pride import OVERESTIMATION
 from assay.report.papers.base import PaperRun, Part, of_each
 
 
 def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Table 2: success in the controls and with paraphrases, and the drop between them."""
-    worded, missing = of_each(runs, lambda run: success_rate(reworded(run.data.frame)))
+    worded, missing = of_each(runs, lambda run: success_rate(all_paraphrases(run.data.frame)))
     usual: dict[str, Rate | Missing] = {run.name: run.data.attempt(CONTROLS) for run in runs}
     rows: list[tuple[Value, ...]] = []
     for name, rate in worded.items():
@@ -122,7 +123,7 @@ def seeds_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Success with paraphrases by seed, and its standard deviation."""
 
     def by_seed(run: PaperRun) -> dict[int, float]:
-        rows = judged(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
+        rows = valid_rows(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
         return dict(rows.iter_rows())
 
     found, missing = of_each(runs, by_seed)

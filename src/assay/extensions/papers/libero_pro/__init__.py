@@ -12,7 +12,7 @@ from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.views.style import Drawing
 from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
 from assay.report.figures.curves import corruption_figure, displacement_figure, dissimilarity_figure
-from assay.report.figures.memory import memorisation_figure
+from assay.measures.memory.memorisation import memorisation_figure
 from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each
 
 T = TypeVar("T")

@@ -15,16 +15,17 @@ from matplotlib.ticker import FuncFormatter
 from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT
 from assay.extensions.papers.libero_x.tables import heading, level_rows
 from assay.measures.result import MeasureError
-from assay.measures.success.labels import label_families, label_rates
 from assay.measures.success.rates import Rate
+from assay.measures.success.task_labels import label_families, label_rates
 from assay.measures.time.timing import Limit, limits_by, within_limit
 from assay.measures.views.style import HALF, SHADES, WIDTH, Drawing, aside, points_axis, series
 from assay.measures.views.wording import plural
-from assay.measures.world.curves import Curve, curve
-from assay.report.figures.curves import levels_figure, limits_axes
-from assay.report.figures.success import radar, spokes_of
+from assay.measures.world.curves import SuccessCurve, curve
+from assay.report.figures.curves import levels_figure
+from assay.measures.time.timing import limits_axes
+from assay.measures.success.task_labels import radar, spokes_of
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.tables import REFERENCE
+from assay.measures.time.timing import REFERENCE_NOTE
 
 CELL = 0.015
 """Of the heat map of paths, metres."""
@@ -113,7 +114,7 @@ def _in_time(frame: pl.DataFrame) -> pl.DataFrame:
     return within_limit(frame, DEFAULT_LIMIT)
 
 
-def _decline(runs: Mapping[str, Curve]) -> Drawing:
+def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
     names = {
         (before.at, after.at): f"{_level(before.at)} to {_level(after.at)}"
         for each in runs.values()

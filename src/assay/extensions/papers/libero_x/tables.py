@@ -9,11 +9,11 @@ import polars as pl
 from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT, Row, Shares, published
 from assay.measures.frames import require
 from assay.measures.result import MeasureError
-from assay.measures.success.labels import label_families, with_each_label
-from assay.measures.time.timing import Limit, limits_by, timed
+from assay.measures.success.task_labels import label_families, with_each_label
+from assay.measures.time.timing import Limit, limits_by, add_references
 from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.tables import REFERENCE, limit_name
+from assay.measures.time.timing import REFERENCE_NOTE, limit_name
 from assay.tasks.labels import COLUMN, CONFOUNDING, UNSEEN, label_order
 
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
@@ -30,7 +30,7 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
     Raises MeasureError where there is none.
     """
     require(run.data.plausible, "level")
-    rows = timed(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
+    rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
     rows = rows.filter(pl.col("level").is_in(levels)) if levels else rows
     if not len(rows):
         raise MeasureError(f"no episode is of level {' or '.join(map(str, levels))}")

@@ -25,10 +25,10 @@ from assay.measures.views.style import (
 )
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, thing
-from assay.report.figures.curves import limit_places
+from assay.measures.time.timing import limit_places
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.tables import REFERENCE as REFERENCE_TIME
-from assay.report.tables import limit_name
+from assay.measures.time.timing import REFERENCE_NOTE as REFERENCE_TIME
+from assay.measures.time.timing import limit_name
 
 EPISODES = 4
 """Timelines of a run that are drawn."""

@@ -20,23 +20,13 @@ from assay.extensions.tabletop.measures.instruction_use import (
     Retried,
 )
 from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
-from assay.measures.evidence import (
-    HARMLESS,
-    Among,
-    Evidence,
-    FlawTest,
-    Untested,
-    drop_evidence,
-    loss,
-    one_sided_p,
-    p_above_tolerated,
-)
-from assay.measures.findings import Claim, Finding
+from assay.measures.evidence_text import format_counts, format_difference, format_share, format_unperturbed
+from assay.measures.findings import HARMLESS, Profiles, Claim, Evidence, Finding, FlawTest, Untested, loss, one_sided_p, p_above_tolerated
+from assay.measures.success.drops import drop_evidence
 from assay.measures.flaws import Flaw
 from assay.measures.result import Missing
 from assay.measures.success.rates import CONTROLS, Rate
 from assay.measures.views.wording import describe_change, percent
-from assay.report.evidence_words import counted, difference_said, share_said, unperturbed_said
 from assay.support.stats.intervals import Interval
 
 ABLE = 0.1
@@ -69,7 +59,7 @@ LOST = MappingProxyType(
 _ASKED = (*UNTOLD, *LOST, Flaw.RETRIES, Flaw.NOVELTY)
 
 
-def prompt_tests(among: Among) -> Iterator[FlawTest | Untested]:
+def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
     """Everything that runs on tables can test, and what they cannot."""
     able = []
     for run, profile in among:

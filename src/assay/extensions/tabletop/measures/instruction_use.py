@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import MeanScore, TaskScore, mean_of
-from assay.measures.frames import START, controls, judged, pairs, sums
+from assay.measures.frames import START, controls, valid_rows, pairs, sums
 from assay.measures.result import MeasureError, Result
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import (
@@ -121,7 +121,7 @@ class Novelty(Result):
 
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
     """How much of its success is kept under each condition; those without a successful control left out."""
-    both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
+    both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     found = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
         told = [
@@ -153,7 +153,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
     """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
-    usual = controls(judged(rows)).filter(~pl.col("kind").is_in(SWEEPS))
+    usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
         raise MeasureError("no more than the fewest actions were allowed")
@@ -166,7 +166,7 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
     """Whether words or pictures are missed more."""
-    both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
+    both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     one, other = (
         both.filter(pl.col("condition") == name)
         .group_by(START, maintain_order=True)

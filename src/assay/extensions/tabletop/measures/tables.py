@@ -12,10 +12,10 @@ from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
 from assay.measures.flaws import Flaw
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
+from assay.measures.sentences import format_finding
 from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, points
 from assay.report.run_report import RunReport
-from assay.report.sentences import sentence
 
 QUESTIONS = MappingProxyType(
     {
@@ -140,7 +140,7 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
 
 def reading_table(found: Tabletop, report: RunReport) -> Table:
     """What the run says, question by question."""
-    said = {finding.flaw: sentence(finding).text for finding in report.diagnosis}
+    said = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
     return Table(
         "table-reading",
         "How to read it",

@@ -27,7 +27,7 @@ from assay.extensions.tabletop.measures.scores import (
     table_rows,
     task_scores,
 )
-from assay.measures.frames import judged
+from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import Missing, Result, attempt
 from assay.measures.success.rates import SUCCESS
@@ -54,7 +54,7 @@ class Tabletop(Result):
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
     """Measure a run on tables, ``ignoring`` columns that go with a start. Raises MeasureError where all of it broke."""
     rows = table_rows(frame)
-    judged(rows)
+    valid_rows(rows)
     tasks = task_scores(rows, ignoring)
     return Tabletop(
         tasks=tasks,
