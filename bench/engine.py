@@ -17,7 +17,7 @@ import numpy as np
 from assay import tasks
 from assay.errors import AssetError, RenderingError
 from assay.sim.compile import compile_scene
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import libero_pack, load_pack
 from assay.sim.simulation import SUBSTEPS, Simulation
 from bench.figure import Figure

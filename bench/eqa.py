@@ -11,21 +11,21 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.extensions.eqa.build import written
-from assay.extensions.eqa.episode import Episode, Tally
-from assay.extensions.eqa.pairs import Prepared, prepare
-from assay.extensions.eqa.quality import flaw
-from assay.extensions.eqa.question import Kind
+from assay.extensions.eqa.build import write_questions
+from assay.extensions.eqa.drafts import plan_drafts
+from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.pairs import PreparedEpisode, image_flaw, prepare_episode
+from assay.extensions.eqa.question import QuestionKind
+from assay.extensions.eqa.sources.cameras import VideoCamera
 from assay.extensions.eqa.sources.schema import NEAR
-from assay.extensions.eqa.sources.video import VideoCamera
-from assay.extensions.eqa.views import View
+from assay.extensions.eqa.views import CameraView
 from assay.support.video import VideoWriter
 from bench.figure import Figure
 
 SIZE = 256
 EPISODES, FRAMES = 8, 250
 TOTAL = 8_795
-PER_KIND = -(-TOTAL // len(Kind)) + 30
+PER_KIND = -(-TOTAL // len(QuestionKind)) + 30
 """A few more: some are left out because two options look the same."""
 FILMED = 700
 """Episodes that the questions come from."""
@@ -48,9 +48,9 @@ def _reading(folder: Path) -> Figure:
         cameras.append(VideoCamera(path, 0.0, 20.0))
 
     def judged(camera: VideoCamera) -> int:
-        return sum(flaw(picture, NEAR) == "" for picture in camera.read(range(FRAMES), grey=True))
+        return sum(image_flaw(picture, NEAR) == "" for picture in camera.read(range(FRAMES), grey=True))
 
-    flaw(
+    image_flaw(
         cameras[0].read([0], grey=True)[0], NEAR
     )  # compiled, or read from the disk, once in a program's life
     start = time.perf_counter()
@@ -66,7 +66,8 @@ def _building(folder: Path) -> Figure:
     source = _Filmed()
     ready = list(source.ready())
     start = time.perf_counter()
-    made = written(folder, source, ready, dict.fromkeys(Kind, PER_KIND), [View.parse("exo")])
+    drafts = plan_drafts(ready, source.rules, dict.fromkeys(QuestionKind, PER_KIND), 0, source.name)
+    made = write_questions(folder, source, ready, drafts, [CameraView.parse("exo")], tally=Tally())
     seconds = time.perf_counter() - start
     count = sum(len(each) for each in made.values())
     assert count >= TOTAL, {kind: len(each) for kind, each in made.items()}
@@ -76,17 +77,19 @@ def _building(folder: Path) -> Figure:
 class _Filmed:
     name, rules, threads, total = "bench", NEAR, THREADS, FILMED
 
-    def episodes(self, tally: Tally) -> Iterator[Episode]:
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         for number in range(FILMED):
             states = _walk(number, 40)
             camera = _Drawn(states)
-            yield Episode(str(number), f"task {number % 9}", states, (camera,), scene=f"scene {number // 9}")
+            yield SourceEpisode(
+                str(number), f"task {number % 9}", states, (camera,), scene=f"scene {number // 9}"
+            )
 
-    def ready(self) -> Iterator[Prepared]:
+    def ready(self) -> Iterator[PreparedEpisode]:
         for number, episode in enumerate(self.episodes(Tally())):
             seen = (_Noise(number),)
-            small = Episode(episode.id, episode.instruction, episode.states, seen, scene=episode.scene)
-            result, _ = prepare(small, NEAR, View.parse("exo"))
+            small = SourceEpisode(episode.id, episode.instruction, episode.states, seen, scene=episode.scene)
+            result, _ = prepare_episode(small, NEAR, CameraView.parse("exo"))
             assert result is not None
             yield replace(result, episode=episode)
 
@@ -103,7 +106,7 @@ class _Drawn:
 
 
 class _Noise:
-    """Small pictures without a flaw, others for each episode: preparing is not what is measured."""
+    """Small pictures without a image_flaw, others for each episode: preparing is not what is measured."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

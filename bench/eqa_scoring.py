@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.extensions.eqa.asking.answers import Answer, State, write
-from assay.extensions.eqa.question import LETTERS, Kind, Question
+from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
+from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
 from bench.figure import Figure
 
 QUESTIONS, MODELS, EPISODES = 8_824, 34, 2_629
@@ -20,12 +20,12 @@ _SCORE = """
 import json, sys, time
 from pathlib import Path
 from assay.extensions.eqa.question import load
-from assay.extensions.eqa.scoring.score import score
-from assay.extensions.eqa.scoring.sheet import sheet
+from assay.extensions.eqa.scoring.score import score_sheet
+from assay.extensions.eqa.scoring.answer_sheet import read_sheet
 
 start = time.perf_counter()
 folder = Path(sys.argv[1])
-found = score(sheet(load(folder), sorted(folder.glob("*.answers"))))
+found = score_sheet(read_sheet(load(folder), sorted(folder.glob("*.answers"))))
 json.dumps(found.as_json())
 assert len(found.models) == int(sys.argv[2]) and len(found.comparisons) == 561
 print(time.perf_counter() - start)
@@ -45,7 +45,14 @@ def measure() -> list[Figure]:
                 right, [question.answer for question in questions], rng.choice(list(LETTERS), QUESTIONS)
             )
             given = [
-                Answer(f"model {model}", "direct", question.id, State.ANSWERED, str(letter), text=str(letter))
+                Answer(
+                    f"model {model}",
+                    "direct",
+                    question.id,
+                    AnswerState.ANSWERED,
+                    str(letter),
+                    text=str(letter),
+                )
                 for question, letter in zip(questions, letters, strict=True)
             ]
             write(given, folder / f"{model:02}.answers")
@@ -57,7 +64,7 @@ def measure() -> list[Figure]:
 
 
 def _question(number: int) -> Question:
-    kind, episode = list(Kind)[number % 6], number % EPISODES
+    kind, episode = list(QuestionKind)[number % 6], number % EPISODES
     high, rng = kind.value.startswith("H"), np.random.default_rng(number)
     actions = rng.uniform(-0.4, 0.4, (1 if kind.predicts else 4, 7)).round(4) * [1, 1, 1, 90, 90, 90, 2]
     names = [f"episode {episode} frame {frame}" for frame in range(5 if kind.predicts else 2)]
@@ -74,7 +81,7 @@ def _question(number: int) -> Question:
         answer=LETTERS[int(rng.integers(4))],
         moments=names,
         states=[],
-        actions=[] if high else np.sign(actions).tolist() if kind is Kind.M_AI else actions.tolist(),
+        actions=[] if high else np.sign(actions).tolist() if kind is QuestionKind.M_AI else actions.tolist(),
         achieved=[],
         thresholds=[0.1, 0.1, 0.1, 18.0, 18.0, 18.0, 0.2],
         turning="wrapped",

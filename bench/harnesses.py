@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
-from assay.extensions.interop.bridges.player import Player
+from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.policies.simple import STILL
 from assay.runs.planned import PlannedTask
 from bench.figure import Figure
@@ -44,7 +44,7 @@ def _overheads() -> dict[str, tuple[float, float]]:
     import assay.extensions.interop.bridges.gym  # noqa: F401, it registers
     from assay.extensions.interop.bridges.lerobot import NEW_ROLLOUT, PlannedEnvironment
 
-    play = Player().begin(SPEC)
+    play = HarnessPlayer().begin(SPEC)
 
     def bare() -> None:
         observation = play.step(STILL)

@@ -21,16 +21,13 @@ import torch
 from torch import Tensor
 
 from assay.episodes import EpisodeSpec, Outcome, rollout
-from assay.extensions.learn.visuomotor.checkpoint import trained
-from assay.extensions.learn.visuomotor.choices import Head, Input
-from assay.extensions.learn.visuomotor.frames import Frames, read
-from assay.extensions.learn.visuomotor.heads import BINS, Bins
-from assay.extensions.learn.visuomotor.network import Network
+from assay.extensions.learn.visuomotor.frames import FrameArrays, read
+from assay.extensions.learn.visuomotor.network import BINS, BinsHead, Network
 from assay.extensions.learn.visuomotor.policy import EXECUTED, VisuomotorPolicy
-from assay.extensions.learn.visuomotor.settings import Settings
-from assay.extensions.learn.visuomotor.training import Examples
+from assay.extensions.learn.visuomotor.settings import Head, Input, NetworkSettings
+from assay.extensions.learn.visuomotor.training import TrainingExamples, train_to_file
 from assay.policies.control import control
-from assay.policies.learned.schedule import Schedule
+from assay.support.training import Schedule
 from bench.networks import SEEN_STARTS, STEPS, TASKS, said
 
 FAST = 0.9
@@ -66,7 +63,7 @@ class Way:
 
     def of(self, head: Any) -> None:
         """Have a head give its actions in this way."""
-        if not isinstance(head, Bins) or self.taken is None:
+        if not isinstance(head, BinsHead) or self.taken is None:
             return
         middles, taken = ((torch.arange(BINS) + 0.5) / BINS * 2 - 1) * head.reach, self.taken
         head.actions = lambda features, _: taken(head._logits(features).softmax(dim=-1), middles)  # type: ignore[method-assign]
@@ -85,7 +82,7 @@ WAYS = (
 )
 
 
-def rows(frames: Frames, steps: int, acting: int) -> Iterator[str]:
+def rows(frames: FrameArrays, steps: int, acting: int) -> Iterator[str]:
     """The table."""
     columns = ["off the demonstrator's translation", "as large", "at full speed"]
     columns += ["succeeds", "stands still"] if acting else []
@@ -96,9 +93,9 @@ def rows(frames: Frames, steps: int, acting: int) -> Iterator[str]:
     with TemporaryDirectory() as folder:
         for head in Head:
             file = Path(folder) / f"{head}.safetensors"
-            settings = Settings(head=head, without=(Input.IMAGES,))
-            trained(frames, file, settings, Schedule(steps=steps, rate=1e-3))
-            examples = Examples(frames, [[text] for text in frames.instructions], settings)
+            settings = NetworkSettings(head=head, without=(Input.IMAGES,))
+            train_to_file(frames, file, settings, Schedule(steps=steps, rate=1e-3))
+            examples = TrainingExamples(frames, [[text] for text in frames.instructions], settings)
             for way in WAYS:
                 if way.head is head:
                     policy = VisuomotorPolicy(str(file), execute=way.executed, noise=way.noise)
@@ -108,12 +105,12 @@ def rows(frames: Frames, steps: int, acting: int) -> Iterator[str]:
                     yield f"| {way.name} | {' | '.join(_given(policy._network, examples, way.noise))} |{acted}"
 
 
-def _given(network: Network, examples: Examples, noise: float) -> tuple[str, str, str]:
+def _given(network: Network, examples: TrainingExamples, noise: float) -> tuple[str, str, str]:
     """How far what is given on frames held out is from the demonstrator's, how large, how often at full speed."""
     wanted, counts = examples.chunks(examples.held_out)
     there = counts > 0
     with torch.inference_mode():
-        actions = network(examples.seen(examples.held_out), noise * torch.randn_like(wanted))
+        actions = network(examples.inputs(examples.held_out), noise * torch.randn_like(wanted))
     mine, right = (each[..., :3].clamp(-1, 1)[there] for each in (actions, wanted))
     return (
         f"{float((mine - right).abs().mean()):.3f}",

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.extensions.learn.visuomotor.frames import read
-from assay.policies.remote.pictures import Orientation
+from assay.support.images import Orientation
 from assay.support.streams import stream
 from bench.figure import Figure
 from bench.lerobot_open import NotMeasuredError, environment, last_line

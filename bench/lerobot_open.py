@@ -20,10 +20,10 @@ import numpy as np
 from assay import tasks
 from assay.errors import RenderingError
 from assay.extensions.learn.demonstrations import collect, dataset
-from assay.extensions.learn.demonstrations.demonstration import Episode
-from assay.extensions.learn.demonstrations.features import ACTION, CAMERAS, STATE, state
-from assay.policies.remote.pictures import Orientation, turned
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.support.images import Orientation, orient
+from assay.tasks.formats.lerobot_features import ACTION, CAMERAS, STATE, robot_state
+from assay.tasks.formats.lerobot_writer import RecordedEpisode
 from bench.figure import Figure
 
 LEROBOT_PYTHON = "ASSAY_LEROBOT_PYTHON"
@@ -60,7 +60,7 @@ def _compare(python: Path) -> dict[str, Any]:
         place = Path(scratch)
         collect(place / "collected", [tasks.load(name) for name in TASKS], EPISODES, size=SIZE)
         there = dataset.read(place / "collected")
-        dataset.write(place / "set", there, most_frames=MOST_FRAMES)
+        dataset.write(place / "set", there, max_frames=MOST_FRAMES)
         frames, expected = 0, []
         for episode in there.episodes:
             expected += list(_expected(episode, frames))
@@ -90,7 +90,7 @@ def _compare(python: Path) -> dict[str, Any]:
     return found
 
 
-def _expected(episode: Episode, start: int) -> Iterator[dict[str, object]]:
+def _expected(episode: RecordedEpisode, start: int) -> Iterator[dict[str, object]]:
     """What the first, middle and last frame hold, simulated and drawn anew from the actions."""
     task = tasks.load(episode.task)
     world = Simulation(compile_scene(task.scene, load_pack("primitives")))
@@ -102,9 +102,9 @@ def _expected(episode: Episode, start: int) -> Iterator[dict[str, object]]:
                 "index": start + number,
                 "task": task.instruction.text,
                 ACTION: action,
-                STATE: state(observation),
+                STATE: robot_state(observation),
                 **{
-                    key: turned(observation.image(camera, SIZE), Orientation.ROTATED)
+                    key: orient(observation.image(camera, SIZE), Orientation.ROTATED)
                     for key, camera in CAMERAS.items()
                 },
             }

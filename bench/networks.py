@@ -23,7 +23,7 @@ from pathlib import Path
 
 import assay
 from assay.episodes import CONTROL, Outcome
-from assay.extensions.learn.visuomotor.checkpoint import load
+from assay.extensions.learn.visuomotor.training import load_network
 from assay.measures import Flaw, Verdict
 from assay.measures.sentences import format_finding
 from assay.support.stats.intervals import wilson
@@ -152,7 +152,7 @@ def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> It
     there = [name for name in names if (folder / f"{name}.safetensors").is_file()]
     yield "| network | options of `assay learn` | demonstrations | processor minutes |\n| --- | --- | ---: | ---: |"
     for name in there:
-        _, made = load(folder / f"{name}.safetensors")
+        _, made = load_network(folder / f"{name}.safetensors")
         count = sum(made.episodes.values())
         yield f"| {name} | `{NETWORKS[name].options}` | {count} | {made.processor_minutes:g} |"
     for each in experiments:
@@ -207,7 +207,7 @@ def _diagnoses(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
         verdict = (
             f"**wrong**: {', '.join(sorted(wrong))}" if wrong else "named" if flaws & training.made else ""
         )
-        yield f"| {name} | {training.truth} | {' '.join(sentence(each).text for each in found)} | {verdict} |"
+        yield f"| {name} | {training.truth} | {' '.join(format_finding(each).text for each in found)} | {verdict} |"
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.extensions.interop.importing.results import Source, import_results
+from assay.extensions.interop.importing.results import ResultFile, import_results
 from assay.runs.store import Store
 from bench.figure import Figure
 
@@ -84,6 +84,6 @@ def _made(python: str, script: str, folder: Path) -> None:
 
 def _imported(source: Path) -> tuple[pl.DataFrame, dict[int, int]]:
     """The episodes, and how many steps the path of each has."""
-    (done,) = import_results([Source(source)], source / "run.assay", policy="it")
+    (done,) = import_results([ResultFile(source)], source / "run.assay", policy="it")
     with Store.reading(done.out) as store:
         return store.frame(), {number: len(path.end_effector) for number, path in store.trajectories()}

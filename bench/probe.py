@@ -8,13 +8,11 @@ from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
 from assay.errors import RenderingError
-from assay.policies.probe import Examination, Plan, examine
-from assay.policies.probe.fields import options_of
-from assay.policies.probe.moments import DemonstratedStep, moments
-from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
+from assay.policies.probe.examination import ProbePlan, ProbeResult, examine
+from assay.policies.probe.server import DemonstratedStep, demonstrated_steps, options_of
+from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
-from assay.policies.remote.pictures import Orientation
-from assay.policies.remote.rotations import Rotation
+from assay.support.images import Orientation
 from bench.figure import Figure
 from bench.trained import Frame, Trained, frames, handed_over
 
@@ -22,7 +20,7 @@ TASKS = ("libero_goal/7", "libero_goal/8")
 TRAINED_ON, PROBED_WITH = range(100, 105), (0, 1, 2, 3)
 """Seeds: no initial state of the probe's was trained on."""
 STATES = (
-    *((Layout.HAND, rotation) for rotation in Rotation),
+    *((Layout.END_EFFECTOR, rotation) for rotation in Rotation),
     (Layout.FINGERS_FIRST, Rotation.XYZW),
     (Layout.JOINTS, Rotation.ROBOSUITE),
 )
@@ -34,7 +32,7 @@ class Trial:
     """One server, and what was found."""
 
     secret: Convention
-    examination: Examination
+    examination: ProbeResult
     seconds: float
     """Of the processor."""
 
@@ -60,19 +58,21 @@ def expected(secret: Convention) -> dict[str, str]:
     return {name: value for name, value in options_of(secret).items() if usual[name] != value}
 
 
-def tried(secret: Convention, trained_on: list[Frame], shown: list[DemonstratedStep], plan: Plan) -> Trial:
+def tried(
+    secret: Convention, trained_on: list[Frame], shown: list[DemonstratedStep], plan: ProbePlan
+) -> Trial:
     """Train a policy by a convention, serve it, and examine the server."""
     with handed_over(Trained(secret, trained_on)) as address:
         start = time.process_time()
-        found = examine(address, plan, shown=shown)
+        found = examine(address, plan, steps=shown)
         return Trial(secret, found, time.process_time() - start)
 
 
 def measure() -> list[Figure]:
-    plan = Plan(TASKS, PROBED_WITH, "primitives", episodes=0)
+    plan = ProbePlan(TASKS, PROBED_WITH, "primitives", episodes=0)
     try:
         trained_on = frames(TASKS, TRAINED_ON, every=3)
-        shown = moments(plan.tasks, plan.seeds, plan.pack, plan.moments)
+        shown = demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
         trials = []
         for secret in secrets():
             trials.append(tried(secret, trained_on, shown, plan))
@@ -80,13 +80,13 @@ def measure() -> list[Figure]:
             print(
                 f"{urlencode(expected(secret)) or '(as openpi)':62} "
                 f"{'right' if last.right else last.examination.address}, "
-                f"{last.examination.asked} requests, {last.seconds:.0f} s of the processor",
+                f"{last.examination.requests} requests, {last.seconds:.0f} s of the processor",
                 flush=True,
             )
     except RenderingError as error:
         return [Figure("convention found", None, "%", 95.0, note=str(error))]
     right = sum(trial.right for trial in trials)
-    asked = sum(trial.examination.asked for trial in trials) / len(trials)
+    asked = sum(trial.examination.requests for trial in trials) / len(trials)
     return [
         Figure(
             f"convention found right, {len(trials)} servers",

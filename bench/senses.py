@@ -7,8 +7,7 @@ import time
 
 from assay import tasks
 from assay.errors import RenderingError
-from assay.perturb.senses import Senses
-from assay.perturb.senses.catalogue import pictures_at
+from assay.perturb.senses import Senses, pictures_at
 from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.registry import load_pack

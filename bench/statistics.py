@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from assay.extensions.eqa.scoring.accuracy import _Known
+from assay.extensions.eqa.scoring.accuracy import EpisodeCounts
 from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.success.rates import rates
@@ -292,7 +292,7 @@ def _data_sets() -> list[Figure]:
         cells, held = np.eye(2)[which], []
         for _ in range(600):
             chance = np.clip(np.array([0.7, 0.5])[which] + 0.15 * rng.normal(size=len(which)), 0, 1)
-            known = _Known(rng.binomial(5, chance)[:, None] * cells, 5 * cells, which)
+            known = EpisodeCounts(rng.binomial(5, chance)[:, None] * cells, 5 * cells, which)
             share = float((known.hit.sum(axis=0) / known.tried.sum(axis=0)).mean())
             error = known.error(np.full(2, 0.5))
             assert error is not None

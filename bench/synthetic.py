@@ -22,7 +22,7 @@ from assay import tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.perturbation import TOGETHER
 from assay.experiments import load_experiment
-from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
+from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
 from assay.runs.store import Store
 from assay.support.streams import stream
 

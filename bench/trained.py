@@ -16,8 +16,11 @@ from websockets.sync.server import ServerConnection, serve
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
-from assay.policies.remote import OpenPI, codec
+from assay.policies.remote import codec
+from assay.policies.remote.address import Address
 from assay.policies.remote.convention import Convention
+from assay.policies.remote.openpi import OpenPI
+from assay.policies.remote.transport import Channel
 from assay.sim import Observation
 
 CHUNK = 10
@@ -67,9 +70,9 @@ class Trained:
     def __init__(self, convention: Convention, shown: Sequence[Frame]) -> None:
         self.convention = convention
         self._tasks = np.array([frame.instruction for frame in shown])
-        self._actions = np.array([convention.replied(frame.actions) for frame in shown])
+        self._actions = np.array([convention.encode_actions(frame.actions) for frame in shown])
         states = np.array([convention.state_vector(frame.observation) for frame in shown])
-        pictures = np.array([_grains(convention.pictures(frame.observation).values()) for frame in shown])
+        pictures = np.array([_grains(convention.images(frame.observation).values()) for frame in shown])
         self._size = states.shape[1]
         self._parts = tuple(_Standard(part) for part in (pictures, states))
         self._known = self._features(pictures, states)
@@ -111,36 +114,30 @@ def _grains(pictures: Any) -> np.ndarray:
     return np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in small])
 
 
-class _Direct:
-    """In place of a websocket: the same bytes, handed over in this process."""
-
-    is_open = True
-
-    def __init__(self, policy: Trained) -> None:
-        self._policy = policy
-
-    def open(self, turn: int = 0) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def receive(self) -> bytes:
-        return codec.encode_openpi({})
-
-    def ask(self, message: bytes) -> bytes:
-        return codec.encode_openpi({"actions": self._policy.infer(codec.decode(message, largest=2**25))})
-
-
 @contextlib.contextmanager
 def handed_over(policy: Trained) -> Iterator[str]:
     """A policy at an address, without a socket: many thousands of requests are quick."""
-    usual = OpenPI.carrier
-    OpenPI.carrier = lambda self: _Direct(policy)  # type: ignore[method-assign]
+
+    class Direct(Channel):
+        def __init__(self, address: Address, url: str, seconds: float) -> None:
+            self._reply = codec.encode_openpi({})
+
+        def send(self, message: bytes, seconds: float) -> None:
+            request = codec.decode(message, max_bytes=2**25)
+            self._reply = codec.encode_openpi({"actions": policy.infer(request)})
+
+        def receive(self, seconds: float) -> bytes:
+            return self._reply
+
+        def abort(self) -> None:
+            pass
+
+    default = OpenPI.channel
+    OpenPI.channel = Direct
     try:
         yield "openpi://this-process:8000"
     finally:
-        OpenPI.carrier = usual  # type: ignore[method-assign]
+        OpenPI.channel = default
 
 
 @contextlib.contextmanager
@@ -152,7 +149,7 @@ def served(policy: Trained) -> Iterator[str]:
             connection.send(codec.encode_openpi({}))
             for message in connection:
                 assert isinstance(message, bytes)
-                request = codec.decode(message, largest=2**25)
+                request = codec.decode(message, max_bytes=2**25)
                 try:
                     connection.send(codec.encode_openpi({"actions": policy.infer(request)}))
                 except ValueError as error:  # as openpi's server does: a text, and the connection ends

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from tests.extensions.eqa.conftest import bridge_episode, picture, record, walk
 
-from assay.extensions.eqa.episode import Episode, Tally
-from assay.extensions.eqa.sources import opened
+from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.sources import open_source
 from assay.extensions.learn.demonstrations import dataset
 from assay.support.video import VideoWriter
 from assay.tasks.formats.lerobot import LerobotFolder
@@ -92,7 +92,7 @@ def _respoil(rng: Rng, path: Path) -> None:
     pick(rng, new).write_parquet(path)
 
 
-def _looked_at(episodes: Iterator[Episode]) -> None:
+def _looked_at(episodes: Iterator[SourceEpisode]) -> None:
     for episode in episodes:
         for camera in episode.exocentric[:1]:
             camera.read([0])
@@ -124,7 +124,7 @@ class Rlds(Folders):
 
     def read(self, folder: Path) -> None:
         """As ``assay eqa build`` does."""
-        _looked_at(iter(opened(str(folder)).episodes(Tally())))
+        _looked_at(iter(open_source(str(folder)).episodes(Tally())))
 
 
 class Lerobot(Folders):
@@ -159,7 +159,7 @@ class Lerobot(Folders):
     def read(self, folder: Path) -> None:
         """As ``assay eqa build`` does, and as a folder."""
         list(LerobotFolder(folder).rows())
-        _looked_at(iter(opened(str(folder)).episodes(Tally())))
+        _looked_at(iter(open_source(str(folder)).episodes(Tally())))
 
 
 class Demonstrations(Lerobot):
@@ -185,18 +185,18 @@ class Checkpoints(Folders):
         """One that nobody trained."""
         import torch
 
-        from assay.extensions.learn.visuomotor.checkpoint import Description
         from assay.extensions.learn.visuomotor.network import Network
-        from assay.extensions.learn.visuomotor.settings import Settings
-        from assay.policies.learned import checkpoint
+        from assay.extensions.learn.visuomotor.settings import NetworkSettings
+        from assay.extensions.learn.visuomotor.training import TrainingRecord
+        from assay.support.training import save_checkpoint
 
-        settings = Settings(pixels=32, chunk=2, width=16)
+        settings = NetworkSettings(pixels=32, chunk=2, width=16)
         network = Network(settings)
-        told = Description(
+        record = TrainingRecord(
             settings=settings, size=64, data="x", episodes={"a": 1}, frames=2, paraphrases=0, seed=0, steps=1, batch=1,
             processor_minutes=0.1, parameters=1, held_out={}, torch=torch.__version__,
         )  # fmt: skip
-        checkpoint.save(folder / "network.safetensors", network, told)
+        save_checkpoint(folder / "network.safetensors", network, record)
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
         """Bytes, most often of the header."""
@@ -215,9 +215,9 @@ class Checkpoints(Folders):
 
     def read(self, folder: Path) -> None:
         """As a run does."""
-        from assay.extensions.learn.visuomotor.checkpoint import load
+        from assay.extensions.learn.visuomotor.training import load_network
 
-        load(folder / "network.safetensors")
+        load_network(folder / "network.safetensors")
 
 
 TARGETS: dict[str, type[Folders]] = {"rlds": Rlds, "lerobot": Lerobot, "demonstrations": Demonstrations}

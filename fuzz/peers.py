@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.policies.remote import codec, load_remote
+from assay.policies.remote import codec
+from assay.policies.remote.client import load_client
 from assay.sim.world import LIBERO_WORLD
 from assay.support.llm import Client, Endpoint, Ledger, client
 from assay.support.llm.cache import Cache
@@ -217,7 +218,7 @@ class Servers:
         """One server, one episode."""
         scheme = pick(rng, self.schemes)
         self._peer.serve = self.behaviour(rng, scheme)
-        policy = load_remote(
+        policy = load_client(
             f"{scheme}://127.0.0.1:{self._peer.port}?timeout={PATIENCE}&connect={PATIENCE}&wait=0"
         )
         try:
@@ -267,7 +268,7 @@ class Websockets(Servers):
                 asked = received(connection)
                 seq: object = 1
                 if scheme == "vla-eval":
-                    said = codec.decode(asked, largest=2**24)
+                    said = codec.decode(asked, max_bytes=2**24)
                     seq = said.get("seq")
                     if said.get("type") == "hello" and act != 2:
                         hello = {"type": "hello", "payload": {"protocol_version": 1}, "seq": seq}
@@ -370,7 +371,7 @@ class Zmq(Servers):
         ended = threading.Event()
         thread = threading.Thread(target=self._answer, args=(server, rng, ended), daemon=True)
         thread.start()
-        policy = load_remote(f"gr00t://127.0.0.1:{port}?timeout={PATIENCE}&connect={PATIENCE}&wait=0")
+        policy = load_client(f"gr00t://127.0.0.1:{port}?timeout={PATIENCE}&connect={PATIENCE}&wait=0")
         try:
             with in_time(6 * PATIENCE):
                 policy.reset(Instruction("turn on the stove"), EpisodeSpec("libero_goal/7", 0))

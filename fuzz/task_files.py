@@ -17,9 +17,9 @@ import numpy as np
 from assay import tasks
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.extensions.interop.importing.results import Source, import_results
+from assay.extensions.interop.importing.results import ResultFile, import_results
 from assay.tasks import bddl
-from assay.tasks.archives import task_files as in_archive
+from assay.tasks.audit import read_archive as in_archive
 from assay.tasks.files import from_json, load_file, to_json
 from assay.tasks.formats.init_files import read_states
 from fuzz.mutations import HOSTILE_TEXTS, Rng, corpus, pick, spoiled_bytes, spoiled_json, spoiled_text
@@ -198,7 +198,7 @@ class ResultTables(Texts):
         """Import."""
         out = self._folder / "imported.assay"
         out.unlink(missing_ok=True)
-        list(import_results([Source(path)], out, policy="somebody"))
+        list(import_results([ResultFile(path)], out, policy="somebody"))
 
 
 class Wordings(Texts):
@@ -251,7 +251,7 @@ class Results(Texts):
         """Import."""
         out = self._folder / "imported.assay"
         out.unlink(missing_ok=True)
-        list(import_results([Source(path)], out, policy="somebody"))
+        list(import_results([ResultFile(path)], out, policy="somebody"))
 
 
 class Names(Texts):

@@ -30,7 +30,7 @@ from assay.sim import gl
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation
 from assay.support import console
 from assay.support.files import CACHE_VARIABLE
@@ -124,9 +124,9 @@ def reference(shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def primitives() -> PrimitivesPack:
+def primitives() -> AssetPack:
     """The pack that ships with Assay."""
-    return PrimitivesPack()
+    return AssetPack()
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +136,7 @@ def libero(shared: Path) -> LiberoPack:
 
 
 @pytest.fixture(scope="session")
-def compiled(primitives: PrimitivesPack) -> Callable[[str], CompiledScene]:
+def compiled(primitives: AssetPack) -> Callable[[str], CompiledScene]:
     """Compiles the scene of a built-in task on primitives, once."""
 
     @cache

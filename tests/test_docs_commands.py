@@ -24,7 +24,7 @@ from assay.report import experiment_sheet
 from assay.runs import execute, seeds
 from assay.runs.in_process import InProcess
 from assay.sim.world import LiberoWorld
-from assay.web import server
+from assay.web import app
 
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = {
@@ -63,14 +63,14 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         experiment_sheet, "draw_conditions", lambda path, specs, told: drawn(path, specs[:6], told)
     )
-    startup, listening = server._Server.startup, server._listening
+    startup, listening = app._Server.startup, app._listen
 
     async def once(self: Any, sockets: Any = None) -> None:
         await startup(self, sockets)
         self.should_exit = True
 
-    monkeypatch.setattr(server._Server, "startup", once)
-    monkeypatch.setattr(server, "_listening", lambda port: listening(0))  # others may hold the usual one
+    monkeypatch.setattr(app._Server, "startup", once)
+    monkeypatch.setattr(app, "_listen", lambda port: listening(0))  # others may hold the usual one
 
 
 def smaller(words: list[str]) -> list[str]:

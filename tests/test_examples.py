@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.sim.world import LiberoWorld
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -53,7 +54,15 @@ def test_a_perturbation_of_a_script_is_known_to_its_workers(tmp_path: Path):
     )
 
 
-def test_there_are_five_and_all_are_listed():
-    scripts = sorted(path.name for path in EXAMPLES.glob("*.py"))
+def test_the_example_world_runs_and_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    run = assay.run(
+        "python:world:shifted", "python:world:Follower", seeds=2, out=tmp_path / "number.assay", workers=0
+    )
+    assert run.frame()["outcome"].to_list() == ["success"] * 8
+    assert run.report(tmp_path / "report").is_file()
+
+
+def test_every_example_is_listed():
     listed = (EXAMPLES / "README.md").read_text()
-    assert len(scripts) == 5 and all(f"`{name}`" in listed for name in scripts)
+    assert all(f"`{path.name}`" in listed for path in EXAMPLES.glob("*.py"))

@@ -14,8 +14,8 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
 from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
 from assay.measures.failure.near_far import NearFarFailures
-from assay.measures.world.curves import Onset
 from assay.measures.memory.memorisation import Memorisation
+from assay.measures.world.curves import Onset
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from assay.episodes import Sense as Sense
     from assay.episodes import World as World
     from assay.episodes import perturbation as perturbation
+    from assay.episodes.check import check_world as check_world
     from assay.errors import AssayError as AssayError
     from assay.experiments import Experiment as Experiment
     from assay.experiments import Variant as Variant
@@ -60,6 +61,7 @@ _HOMES = {
     "World": "assay.episodes",
     "audit": "assay.api",
     "audit_states": "assay.api",
+    "check_world": "assay.episodes.check",
     "compare": "assay.api",
     "distance": "assay.perturb.words.distance",
     "duel": "assay.api",

@@ -102,6 +102,10 @@ class PolicyError(AssayError):
     """Where in somebody's code it broke, if it did there: what `short_traceback` gives."""
 
 
+class DemonstrationError(AssayError):
+    """A folder of demonstrations that cannot be read, or does not match the request."""
+
+
 class PlacementError(AssayError):
     """A scene whose regions leave no room for its objects."""
 

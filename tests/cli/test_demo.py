@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.report import first_look
-from assay.report.first_look import TASKS
+from assay.report import scene_images
+from assay.report.scene_images import FIRST_TASKS
 
 Run = Callable[..., Any]
 SIZE = 128
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 
 
 def test_it_writes_a_contact_sheet(drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(first_look, "SIZE", SIZE)
-    monkeypatch.setattr(first_look, "STEPS", 10)
+    monkeypatch.setattr(scene_images, "FIRST_SIZE", SIZE)
+    monkeypatch.setattr(scene_images, "REACH_STEPS", 10)
     said = assay("demo", "--pictures", "--out", tmp_path / "new/folder")
     assert said.status == 0
     file = tmp_path / "new/folder/contact_sheet.png"
-    assert said.out == f"{len(TASKS)} tasks drawn: {file}\n"
+    assert said.out == f"{len(FIRST_TASKS)} tasks drawn: {file}\n"
     with Image.open(file) as image:
         assert image.format == "PNG"
         sheet = np.asarray(image.convert("RGB")).astype(int)
-    assert sheet.shape[0] > len(TASKS) * SIZE and sheet.shape[1] > 4 * SIZE
+    assert sheet.shape[0] > len(FIRST_TASKS) * SIZE and sheet.shape[1] > 4 * SIZE
     # Every row and column shows something: no part of the sheet is a flat colour.
-    rows = np.linspace(80, sheet.shape[0] - SIZE, len(TASKS)).astype(int)
+    rows = np.linspace(80, sheet.shape[0] - SIZE, len(FIRST_TASKS)).astype(int)
     for top in rows:
-        for left in range(20, 4 * SIZE, SIZE + 12):
+        for left in range(20, 4 * SIZE, SIZE + 3):
             assert sheet[top : top + SIZE, left : left + SIZE].std() > 15
 
 

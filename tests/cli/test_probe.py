@@ -30,7 +30,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("oracle",), "'oracle' is no policy server"),
+        (("oracle",), "'oracle' is not a policy server"),
         (("opnpi://h:1",), "did you mean 'openpi'?"),
         (("openpi://127.0.0.1:9?connect=0.1",), "openpi://127.0.0.1:9: "),
         (("openpi://h:1", "--tasks", "libero_goal/99"), "libero_goal/99"),

@@ -45,9 +45,9 @@ def test_it_says_where_it_is_answers_and_ends_cleanly_on_ctrl_c(serving: Run):
     process, said = serving("random", "--protocol", "openpi", "--port", "0", "--replan", "3")
     assert said.startswith("random is at openpi://127.0.0.1:") and said.endswith("(Ctrl-C ends it)\n")
     with connect(f"ws://{said.split()[3].rpartition('/')[2]}") as connection:
-        assert codec.decode(connection.recv(5), largest=2**20)["policy"] == "random"
+        assert codec.decode(connection.recv(5), max_bytes=2**20)["policy"] == "random"
         connection.send(codec.encode_openpi({"observation/state": np.zeros(8), "prompt": "stack"}))
-        assert codec.decode(connection.recv(5), largest=2**20)["actions"].shape == (3, 7)
+        assert codec.decode(connection.recv(5), max_bytes=2**20)["actions"].shape == (3, 7)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
@@ -71,4 +71,4 @@ def test_a_port_in_use_is_one_line(serving: Run, assay: Run):
     port = said.split()[3].rpartition(":")[2]
     refused = assay("serve", "idle", "--protocol", "vla-eval", "--port", port)
     assert refused.status == 2 and refused.err.count("\n") == 1
-    assert f"127.0.0.1:{port}: something else listens there" in refused.err
+    assert f"127.0.0.1:{port}: the port is in use" in refused.err

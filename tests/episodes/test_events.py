@@ -23,10 +23,10 @@ from assay.episodes.events import at_step, grasped, lifted, near, placing, share
 from assay.episodes.stepwise import Stepwise
 from assay.errors import PerturbationError, WorldError
 from assay.perturb.events import Cancel, Knock
-from assay.perturb.senses.actuators import ActionDelay
-from assay.perturb.senses.hiding import FrozenCamera
-from assay.perturb.words.rewordings.other_task import OtherTask
-from assay.perturb.words.say import Say
+from assay.perturb.senses.images import FrozenCamera
+from assay.perturb.senses.robot import ActionDelay
+from assay.perturb.words.rewordings.designs import OtherTask
+from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Distractors, Relight, Remove, Resize
 from assay.policies.oracle.policy import Oracle
 from assay.sim.bare_mujoco import mujoco

@@ -11,8 +11,7 @@ from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Step
 from assay.episodes.events import at_step
 from assay.episodes.world import Env
 from assay.errors import PolicyError, StateError
-from assay.perturb.senses.actuators import ActionDelay, ActionNoise
-from assay.perturb.senses.proprioception import ProprioceptionNoise
+from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise
 from assay.policies.registry import load_policy
 from assay.sim.observation import Observation
 from assay.support.streams import stream

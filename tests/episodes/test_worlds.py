@@ -1,98 +1,164 @@
-"""What every world keeps to."""
+"""Every world keeps to the interface, and the checker finds worlds that do not."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from assay.episodes import WORLDS, EpisodeSpec, Traits, horizon, rollout, task_of, world_name
-from assay.errors import WorldError
-from assay.extensions.tabletop.world.simulation import TableSimulation
-from assay.policies.registry import load_policy
-from assay.sim import Simulation
+from assay.episodes import WORLDS, EpisodeSpec, horizon, load_world, task_of, world_name
+from assay.episodes.check import check_world
+from assay.errors import TaskError, WorldError
+from assay.plugin import Env, Instruction, Traits, World
 
-SPECS = {
-    "libero": EpisodeSpec("libero_goal/7", 0, steps=2),
-    "tabletop": EpisodeSpec("tabletop/T1/L1", 0, "tabletop", steps=2),
-}
-SIMULATIONS = {"libero": Simulation, "tabletop": TableSimulation}
-WORLD = pytest.mark.parametrize("world", SPECS)
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COUNT = Instruction("count")
 
 
-@WORLD
-def test_a_simulation_is_reset_once_an_episode(world: str, monkeypatch: pytest.MonkeyPatch):
-    resets: list[int] = []
-    simulation: Any = SIMULATIONS[world]
-    reset = simulation.reset
-
-    def counted(self: Any, *arguments: Any) -> Any:
-        resets.append(1)
-        return reset(self, *arguments)
-
-    monkeypatch.setattr(simulation, "reset", counted)
-    env = WORLDS[world].open()
-    for number in range(1, 4):
-        rollout(env, load_policy("random", world), SPECS[world])
-        assert len(resets) == number
-    env.close()
-
-
-@WORLD
-def test_every_observation_is_shown_to_the_watcher_the_first_before_the_policy_acts(world: str):
-    watched: list[int] = []
-    env = WORLDS[world].open()
-    rollout(
-        env,
-        load_policy("random", world),
-        SPECS[world],
-        watch=lambda observation: watched.append(observation.step),
-    )
-    env.close()
-    assert watched == [0, 1, 2]
-
-
-@WORLD
-def test_an_episode_keeps_one_place_more_than_actions(world: str):
-    env = WORLDS[world].open()
-    episode = rollout(env, load_policy("random", world), SPECS[world])
-    env.close()
-    assert (episode.steps, episode.decisions) == (2, 2)
-    assert episode.trajectory.actions.shape == (2, WORLDS[world].action_size)
-    assert episode.trajectory.actions.dtype == np.float32
-    assert episode.trajectory.end_effector.shape == (3, 3) and episode.trajectory.gripper.shape == (3,)
-
-
-@WORLD
 @pytest.mark.usefixtures("drawing")
-def test_a_frame_is_an_image_for_people(world: str):
-    env = WORLDS[world].open()
-    frame = env.frame(env.reset(SPECS[world]))
-    env.close()
-    assert frame.dtype == np.uint8 and frame.ndim == 3 and frame.shape[2] == 3
+@pytest.mark.parametrize("world", list(WORLDS))
+def test_registered_worlds_have_no_problems(world: str):
+    assert check_world(WORLDS[world]) == []
 
 
-@WORLD
-def test_a_task_id_names_its_world(world: str):
-    spec = SPECS[world]
-    assert world_name(spec.task) == world == WORLDS[world].traits.name
-    assert task_of(spec).id == spec.task and task_of(spec).instruction.words
-    assert horizon(spec) == 2 < horizon(replace(spec, steps=None))
+@pytest.mark.parametrize(
+    ("folder", "address"), [("", "python:world:WORLD"), ("plugin", "python:assay_example.point:POINT_WORLD")]
+)
+def test_example_worlds_have_no_problems(folder: str, address: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES / folder))
+    assert check_world(WORLDS[address]) == []
 
 
-@WORLD
-def test_traits_survive_json(world: str):
-    traits = WORLDS[world].traits
-    assert Traits.from_json(traits.as_json()) == traits
+@dataclass(frozen=True)
+class Numbered:
+    id: str
+    instruction: Instruction = COUNT
 
 
-def test_a_world_that_there_is_not_is_answered_with_the_nearest():
-    with pytest.raises(WorldError, match=r"did you mean 'tabletop'\?"):
-        WORLDS["tabeltop"]
+class Counting(Env):
+    def reset(self, spec: EpisodeSpec) -> np.ndarray:
+        self.task = self.world.task(spec)
+        self.total = np.zeros(1)
+        return self.total.copy()
+
+    def step(self, action: np.ndarray) -> np.ndarray:
+        self.total = self.total + action
+        return self.total.copy()
+
+    def succeeded(self) -> bool:
+        return False
 
 
-def test_a_task_file_is_liberos_whatever_its_folder_is_called():
-    assert world_name("tabletop/T1/L1") == "tabletop" and world_name("libero_goal/3") == "libero"
-    assert world_name("tabletop/stove.bddl@0123456789ab") == world_name("tabletop/mine.json") == "libero"
+class CountingWorld(World):
+    traits = Traits("counting", continuous=False)
+    action_size = 1
+    env: type[Env] = Counting
+
+    def tasks(self) -> list[Numbered]:
+        return [Numbered("counting/0"), Numbered("counting/1")]
+
+    def open(self, states: Path | None = None) -> Env:
+        return self.env(self)
+
+
+class Forgetful(Counting):
+    """Keeps its state from one episode to the next."""
+
+    def reset(self, spec: EpisodeSpec) -> np.ndarray:
+        total = getattr(self, "total", np.zeros(1))
+        super().reset(spec)
+        self.total = total
+        return total.copy()
+
+
+class Global(Counting):
+    """Draws from a global generator."""
+
+    def reset(self, spec: EpisodeSpec) -> np.ndarray:
+        super().reset(spec)
+        self.total = np.random.random(1)  # noqa: NPY002
+        return self.total.copy()
+
+
+class Foreseeing(Counting):
+    """Behaves differently from the start if something is going to change."""
+
+    def reset(self, spec: EpisodeSpec) -> np.ndarray:
+        super().reset(spec)
+        self.total = np.ones(1) * len(spec.perturbations)
+        return self.total.copy()
+
+
+class Flat(Counting):
+    """Draws frames that are not images."""
+
+    def frame(self, observation: Any) -> np.ndarray:
+        return np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("env", "problem"),
+    [
+        (Forgetful, "played again in the same Env"),
+        (Global, "played in another Env"),
+        (Foreseeing, "differs from its control before that step"),
+        (Flat, "valid: uint8, (height, width, 3)"),
+        (Env, "Env has no reset and no step and no succeeded"),
+    ],
+)
+def test_the_checker_finds_a_flawed_environment(env: type[Env], problem: str):
+    world = CountingWorld()
+    world.env = env
+    assert any(problem in line for line in check_world(world)), check_world(world)
+
+
+def test_the_checker_lists_everything_that_is_missing_at_once():
+    problems = "\n".join(check_world(World()))
+    assert all(member in problems for member in ("traits", "action_size", "tasks()", "open(states)"))
+
+
+def test_the_checker_finds_flawed_tasks_and_horizons():
+    class Flawed(CountingWorld):
+        traits = Traits("flawed", demonstrator="nobody")
+
+        def horizon(self, spec: EpisodeSpec) -> int:
+            return 100
+
+        def tasks(self) -> list[Numbered]:
+            return [Numbered("flawed/0", "go"), Numbered("flawed/0")]  # type: ignore[arg-type]
+
+    problems = "\n".join(check_world(Flawed()))
+    for problem in ("the same id", "horizon(spec) is 100", "demonstrator is not registered"):
+        assert problem in problems
+
+
+def test_a_selection_names_tasks_with_or_without_their_world():
+    world = CountingWorld()
+    assert [task.id for task in world.select("1, counting/0")] == ["counting/1", "counting/0"]
+    assert world.select("all") == world.tasks()
+    with pytest.raises(TaskError, match="did you mean 'counting/0'"):
+        world.select("countin/0")
+
+
+def test_an_incomplete_world_is_refused_with_the_command_that_explains_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "half_world.py").write_text("from assay.plugin import World\nWORLD = World()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(WorldError, match="assay check python:half_world:WORLD"):
+        load_world("python:half_world:WORLD")
+
+
+def test_an_unknown_world_is_answered_with_the_nearest_name():
+    with pytest.raises(WorldError, match=r"did you mean 'libero'\?"):
+        WORLDS["libreo"]
+
+
+def test_a_task_id_names_its_world_and_task_files_belong_to_libero():
+    spec = EpisodeSpec("libero_goal/7", 0, steps=2)
+    assert task_of(spec).id == spec.task and horizon(spec) == 2 < horizon(replace(spec, steps=None))
+    assert world_name("libero_goal/3") == world_name("counting/mine.json") == "libero"
+    assert world_name("libero/stove.bddl@0123456789ab") == "libero"

@@ -9,7 +9,7 @@ from assay.episodes import Change, Perturbation, apply_perturbations
 from assay.experiments.differences import differences, shared_names
 from assay.perturb import Say
 from assay.perturb.releases import Exchange, Recategorise
-from assay.perturb.words.rewordings.other_task import OtherTask
+from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Displace, Distractors, Recolour, Resize, Room
 from assay.tasks import Arena, Entity, Instruction, Task, bddl
 

@@ -11,8 +11,8 @@ from assay import tasks
 from assay.experiments.labels import families, label_sets, nature
 from assay.perturb import Perturbation
 from assay.perturb.senses import BlankPictures, Brightness, Contrast, DroppedCamera, Fog, FrozenCamera, Patch
-from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings import Semantic, Shuffle
+from assay.perturb.words.text import Mask
 from assay.tasks import Predicate
 
 BOTH = "placement, state change, composite"

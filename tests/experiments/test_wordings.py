@@ -17,7 +17,7 @@ from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import write
 from assay.runs.store import Store
 from assay.tasks import Instruction, bddl
-from assay.tasks.formats.release import ReleaseError
+from assay.tasks.formats import ReleaseError
 
 HEADER = "high,mid,low,eval,batch_idx,new_instruction,original_instruction,structural_similarity,keyword_similarity"
 ROWS = (

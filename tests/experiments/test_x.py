@@ -16,7 +16,7 @@ from assay.perturb.world.objects import NEW_COLOURS
 from assay.perturb.world.targets import NEW_PATTERNS, NEW_SIZES, moved_things, new_names
 from assay.support.streams import stream
 from assay.tasks import Rectangle, Scene, Task
-from assay.tasks.names import mentions, names_of, words
+from assay.tasks.language.lexicon import mentions, names_of, words
 
 FIXTURES_ALONE = ("libero_goal/0", "libero_goal/7")
 """Open a drawer, turn on a stove: nothing is moved."""

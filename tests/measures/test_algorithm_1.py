@@ -13,7 +13,7 @@ import pytest
 
 from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.measures import MeasureError, Paths, failures
-from assay.measures.failure.near_far import OURS, PAPER, QUANTILES, NearFarFailures, NearFar, NearFarRule
+from assay.measures.failure.near_far import OURS, PAPER, QUANTILES, NearFar, NearFarFailures, NearFarRule
 from assay.runs.store import Store
 from assay.tasks.formats.libero_para import COLUMNS, official
 

@@ -4,9 +4,9 @@ import pytest
 
 from assay.episodes.perturbation import Change, kinds
 from assay.experiments.labels import nature
-from assay.measures import Flaw, RunData, Verdict, label_changes, diagnose, profile
+from assay.measures import Flaw, RunData, Verdict, diagnose, label_changes, profile
 from assay.measures.sentences import format_finding
-from assay.measures.success.drops import change_drops
+from assay.measures.success.drops import CHANGES
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Resize
 
 
@@ -81,7 +81,7 @@ def test_the_cost_of_a_change_is_taken_over_all_conditions_that_make_it(run, mad
         )
     ]
     store = run(rows)
-    (drop,) = change_drops(RunData(store))
+    (drop,) = CHANGES.measure(RunData(store))
     assert drop.group == {"change": "position"} and (drop.pairs, drop.starts) == (8, 4)
     assert drop.change == -0.75 and drop.p == pytest.approx(2 / 2**4)
 
@@ -132,4 +132,7 @@ def test_a_loss_under_two_changes_together_is_told_beside_a_flaw(run, made, alon
     found = {each.flaw: each for each in diagnose(profile(run(rows)))}
     assert found[Flaw.UNKNOWN_NAMES].verdict is Verdict.FOUND
     assert found[Flaw.PARTICULAR].verdict is Verdict.FOUND and Flaw.LOSS not in found
-    assert "with room and camera changed together: 0 of 10 succeed" in format_finding(found[Flaw.PARTICULAR]).text
+    assert (
+        "with room and camera changed together: 0 of 10 succeed"
+        in format_finding(found[Flaw.PARTICULAR]).text
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, least_adjusted, family_factor
+from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, family_factor, least_adjusted
 from assay.measures.sample_size import detectable, least_one_sided, loss_p, more_seeds, telling
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import newcombe
@@ -87,7 +87,5 @@ def test_a_family_is_wrong_in_no_more_than_its_part():
     """Exact tests of nothing, of eight starts each: how often the surest of ten is certain."""
     random = np.random.default_rng(11)
     tail = np.array([binomial_at_least(k, 8, 0.5) for k in range(9)])
-    wrong = [
-        min(adjust(list(tail[random.binomial(8, 0.5, 10)]), [2.0**-8] * 10)) < SURE for _ in range(2000)
-    ]
+    wrong = [min(adjust(list(tail[random.binomial(8, 0.5, 10)]), [2.0**-8] * 10)) < SURE for _ in range(2000)]
     assert np.mean(wrong) <= SURE

@@ -12,8 +12,7 @@ from assay.measures.flaws import Flaw
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.profile import profile
 from assay.measures.sentences import format_finding
-from assay.measures.world.events import EVENTS
-from assay.measures.world.events import events_sentences, events_table
+from assay.measures.world.events import EVENTS, events_sentences, events_table
 
 KINDS = {
     "moved": "meanwhile",

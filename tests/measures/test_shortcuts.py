@@ -83,7 +83,7 @@ def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer
 def test_a_condition_that_a_policy_has_no_episode_of_is_told():
     found = shortcuts({ORACLE: frame({"control": 1, "moved": 1}), BLIND: frame({"control": 1})})
     assert found.rows[1].cells["blind"].solved is Solved.UNKNOWN
-    assert shortcuts_table(found, "pro").shown[1][3] == NOT
+    assert shortcuts_table(found, "pro").formatted_rows[1][3] == NOT
     with pytest.raises(MeasureError, match="no episode"):
         shortcuts({BLIND: frame({})})
 
@@ -107,7 +107,7 @@ def test_states_are_compared_within_tasks():
     found = states(easy, hard)
     assert found.difference == pytest.approx(-0.75) and found.p < 0.001 and found.interval.high < 0
     assert "does better from stored initial states" in states_in_words(found, "it")[0]
-    assert states_table(found, "it").shown[-1][:3] == ["all", "16", "100.0"]
+    assert states_table(found, "it").formatted_rows[-1][:3] == ["all", "16", "100.0"]
     same = states(easy, easy)
     assert same.p == 1.0 and same.interval.low < 0 < same.interval.high
     assert states_in_words(same, "it")[0].startswith("It is undecided")

@@ -14,7 +14,7 @@ import pytest
 from assay.extensions.tabletop.tasks.task import TableTask
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.tasks import Atom, Entity, Region, Task
-from assay.tasks.staging import CameraChange
+from assay.tasks.scene import CameraChange
 
 Facts = dict[str, Any]
 

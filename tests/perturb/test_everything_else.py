@@ -19,9 +19,9 @@ from assay.extensions.tabletop.tasks.task import Setting
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
-from assay.perturb.senses.catalogue import others_at, pictures_at
-from assay.perturb.words.mask import Mask
-from assay.perturb.words.rewordings.surface import Form
+from assay.perturb.senses import others_at, pictures_at
+from assay.perturb.words.rewordings.corrupted import Form
+from assay.perturb.words.text import Mask
 from assay.perturb.world import (
     Alter,
     Attribute,
@@ -50,7 +50,7 @@ from assay.perturb.world import (
     VariedTarget,
 )
 from assay.tasks import Arena
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 BOWL, CHEESE, BOTTLE, PLATE = "akita_black_bowl_1", "cream_cheese_1", "wine_bottle_1", "plate_1"
 THINGS = "|".join((BOWL, CHEESE, BOTTLE, PLATE))

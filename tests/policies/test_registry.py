@@ -59,7 +59,7 @@ def test_a_folder_of_lerobots_is_an_address_and_what_is_none_is_one_line(tmp_pat
     (tmp_path / "config.json").write_text(
         '{"input_features": {"observation.images.top": {"type": "VISUAL", "shape": [3, 64, 64]}}}'
     )
-    with pytest.raises(PolicyError, match=r"it asks for the image observation\.images\.top; there are "):
+    with pytest.raises(PolicyError, match=r"it expects the image observation\.images\.top; valid: "):
         load_policy(f"lerobot:{tmp_path}?device=cpu")
     with pytest.raises(PolicyError, match="has no field 'speed'"):
         load_policy(f"lerobot:{tmp_path}?speed=1")

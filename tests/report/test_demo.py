@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.demo import PARTS, PLANTED, Part, run_demo
+from assay.api.demo import PARTS, PLANTED, Part, run_demo
 from assay.episodes import LIBERO, world_policies
 from assay.measures import Flaw
 from assay.measures.flaws import CLAIMS

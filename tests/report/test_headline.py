@@ -150,7 +150,7 @@ def test_questions_that_fail_in_one_task_are_found_although_nobody_named_them(re
                     labels = {"axis": "words", "plausible": True, "object": thing, "action": action}
                     success = task != TASKS[2] and not (asked and task == TASKS[0])
                     each = made(success, f"para/{thing},{action}", labels, task, seed)
-                    each.words = f"{told(task)}, {action} {thing}"
+                    each.words = f"{task_instruction(task)}, {action} {thing}"
                     rows.append(each)
     report = read(rows, experiment="para")
     found = {each.flaw: each for each in report.diagnosis if each.verdict is Verdict.FOUND}

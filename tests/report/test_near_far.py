@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 from assay.measures import Paths, failures
+from assay.measures.failure.failures import (
+    describe_rule,
+    failures_table,
+    near_far_types_figure,
+    runs_table,
+    runs_thresholds_table,
+    thresholds_table,
+    types_table,
+)
 from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule
 from assay.measures.views.table import Table
-from assay.measures.failure.failures import near_far_types_figure
-from assay.measures.failure.failures import failures_table, describe_rule, runs_table, runs_thresholds_table, thresholds_table, types_table
 from assay.runs.store import Store
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import Row
-from assay.perturb.words.grid.verify import verify
-from assay.perturb.words.review import Decision, read_decisions
+from assay.perturb.words.human_check import Decision, read_decisions
 from assay.report.review_page import review_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -65,7 +65,7 @@ def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
 def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(found: Profile):
     (drop, *_) = found["axes"]
     unsure = replace(drop, p_holm=0.001, change=-0.065, interval=Interval(-0.097, 0.094, "newcombe"))
-    text = " ".join(sentences(found.replaced(axes=(unsure,), drops=(unsure,))))
+    text = " ".join(sentences(found.with_results(axes=(unsure,), drops=(unsure,))))
     assert f"(paired difference {points(-0.065)} points" in text
     assert f"95 % interval {between(unsure.interval, 100)}" in text
     assert "cost" not in text and "losses" not in text
@@ -86,7 +86,7 @@ def test_flattery_is_told_only_if_it_is_sure(found: Profile):
         found["overestimation"], overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap")
     )
     told = {
-        interval: " ".join(sentences(found.replaced(overestimation=replace(over, interval=interval))))
+        interval: " ".join(sentences(found.with_results(overestimation=replace(over, interval=interval))))
         for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
     }
     sure, *unsure = told.values()

@@ -3,12 +3,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.measures.world.thresholds import AtMagnitude, AxisThreshold, Thresholds, WorstCase
-from assay.measures.world.thresholds import thresholds_figure
+from assay.report.thresholds import in_words
+
+from assay.measures.world.thresholds import (
+    AtMagnitude,
+    AxisThreshold,
+    Thresholds,
+    WorstCase,
+    cases_table,
+    thresholds_figure,
+    thresholds_table,
+)
 from assay.report.run_report import RunReport
 from assay.report.terminal import summary
-from assay.report.thresholds import in_words
-from assay.measures.world.thresholds import cases_table, thresholds_table
 
 POINTS = (AtMagnitude(0.1, 6, 6), AtMagnitude(0.2, 1, 5))
 FOUND = AxisThreshold(
@@ -27,9 +34,9 @@ def test_where_success_is_lost_is_said_in_words():
 def test_the_table_has_the_interval_the_controls_and_why_it_ended():
     several = Thresholds(0.5, 0.95, (FOUND, replace(FOUND, ended="controls")), ("size: x is fixed",))
     table = thresholds_table(several)
-    assert table.shown[0] == ["libero_goal/1", "distance", "0.1 to 0.2 m", "0.2", "6/7", "11", ""]
+    assert table.formatted_rows[0] == ["libero_goal/1", "distance", "0.1 to 0.2 m", "0.2", "6/7", "11", ""]
     assert (
-        "nothing to lose" in table.shown[1][-1]
+        "nothing to lose" in table.formatted_rows[1][-1]
         and "less than 50 %" in table.note
         and "x is fixed" in table.note
     )
@@ -47,7 +54,7 @@ def test_cases_are_told_with_their_videos_and_none_make_no_table():
     case = WorstCase("libero_goal/1", "search/distance=0.1+delay=4", 8, 8, True, "abc")
     assert cases_table(()) is None
     table = cases_table([case], {"abc": "videos/x.mp4"})
-    assert table.shown == [["libero_goal/1", "distance=0.1+delay=4", "8/8", "yes", "videos/x.mp4"]]
+    assert table.formatted_rows == [["libero_goal/1", "distance=0.1+delay=4", "8/8", "yes", "videos/x.mp4"]]
 
 
 def test_the_terminal_says_where_success_is_lost_and_what_breaks_it_together(tmp_path: Path, write, made):

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from assay.measures.compare import Aspect, Comparison, RunContrast, Decision, Robustness, robustness_figure
+from assay.measures.compare import Aspect, Comparison, Decision, Robustness, RunContrast, robustness_figure
 from assay.report.comparison import robustness_table
 from assay.report.verdicts import in_a_word, seeds_more, verdicts
 from assay.support.stats.intervals import Interval
@@ -94,9 +94,9 @@ def test_too_few_starts_say_how_many_seeds_more():
 
 def test_the_table_has_drops_in_points_and_what_is_kept_in_per_cent():
     drops = robustness_table("a", Aspect.DROP, [DROP])
-    assert drops.shown[0][3:6] == ["\N{MINUS SIGN}20.0", "\N{MINUS SIGN}5.0", "+15.0"]
+    assert drops.formatted_rows[0][3:6] == ["\N{MINUS SIGN}20.0", "\N{MINUS SIGN}5.0", "+15.0"]
     kept = robustness_table("a", Aspect.KEPT, [KEPT])
-    assert kept.shown[0][3:5] == ["90.0", "80.0"] and kept.columns[3].heading == "first's kept, %"
+    assert kept.formatted_rows[0][3:5] == ["90.0", "80.0"] and kept.columns[3].heading == "first's kept, %"
 
 
 def test_the_figure_has_all_changes_and_each_condition():

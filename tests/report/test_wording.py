@@ -2,7 +2,22 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures.views.wording import between, counted_in_order, listed, methods, natural, number, p_phrase, percent, plural, points, signed, thing, task_instruction, negate
+from assay.measures.views.wording import (
+    between,
+    counted_in_order,
+    listed,
+    methods,
+    natural,
+    negate,
+    number,
+    p_phrase,
+    percent,
+    plural,
+    points,
+    signed,
+    task_instruction,
+    thing,
+)
 from assay.support.stats.intervals import Interval
 
 
@@ -42,7 +57,9 @@ def test_it_says_how_intervals_were_made():
 def test_tasks_stand_in_the_order_of_their_numbers_with_their_words():
     names = ["libero_goal/10", "libero_goal/2", "libero_10/3"]
     assert sorted(names, key=natural) == ["libero_10/3", "libero_goal/2", "libero_goal/10"]
-    assert task_instruction("libero_goal/7") == "turn on the stove" and task_instruction("somebody's/1") is None
+    assert (
+        task_instruction("libero_goal/7") == "turn on the stove" and task_instruction("somebody's/1") is None
+    )
 
 
 def test_names_that_differ_in_a_number_come_in_its_order():

@@ -11,7 +11,7 @@ import assay
 from assay.episodes import WORLDS, EpisodeSpec, Outcome, rollout, world_of
 from assay.errors import AssayError, RunError
 from assay.perturb.world.position import Displace
-from assay.policies.calibration import Unseeing
+from assay.policies.calibration.perception import UnseeingPolicy
 from assay.runs.audit import SIGHT, Probe, default_folder, play, probes_of
 from assay.runs.work import Options
 
@@ -72,7 +72,7 @@ def test_states_need_a_folder_and_an_object_needs_out(tmp_path: Path):
     with pytest.raises(RunError, match="needs --states"):
         assay.audit_states("idle", states=None, **FEW)
     with pytest.raises(RunError, match="needs out"):
-        assay.audit_states(Unseeing(), states=tmp_path, **FEW)
+        assay.audit_states(UnseeingPolicy(), states=tmp_path, **FEW)
     with pytest.raises(AssayError):
         assay.audit_states("idle", states=tmp_path, out=tmp_path / "x", **FEW)
     assert not (tmp_path / "x").exists()
@@ -85,11 +85,11 @@ def test_a_folder_is_named_after_what_is_audited():
 def test_a_policy_that_sees_nothing_does_the_same_wherever_things_stand():
     env = world_of("libero_goal/7").open()
     try:
-        done = [rollout(env, Unseeing(), EpisodeSpec("libero_goal/7", seed)) for seed in (0, 1)]
+        done = [rollout(env, UnseeingPolicy(), EpisodeSpec("libero_goal/7", seed)) for seed in (0, 1)]
         moved = rollout(
-            env, Unseeing(), EpisodeSpec("libero_goal/1", 0, perturbations=(Displace(0.2),), steps=40)
+            env, UnseeingPolicy(), EpisodeSpec("libero_goal/1", 0, perturbations=(Displace(0.2),), steps=40)
         )
-        usual = rollout(env, Unseeing(), EpisodeSpec("libero_goal/1", 0, steps=40))
+        usual = rollout(env, UnseeingPolicy(), EpisodeSpec("libero_goal/1", 0, steps=40))
     finally:
         env.close()
     least = min(each.steps for each in done)

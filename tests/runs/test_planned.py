@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assay.episodes import EpisodeSpec
-from assay.perturb.senses.actuators import ActionDelay
+from assay.perturb.senses.robot import ActionDelay
 from assay.runs.planned import planned_tasks
 
 SPEC = EpisodeSpec("libero_goal/3", 0)

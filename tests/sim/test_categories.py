@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.sim.categories import GLOWING, OPENING, SWITCHING, Mechanism, Threshold, resting_pose
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.categories import GLOWING, OPENING, SWITCHING, JointBound, Mechanism, resting_pose
+from assay.sim.packs.pack import AssetPack
 
 MECHANISMS = {**OPENING, **SWITCHING}
 
@@ -12,13 +12,13 @@ MECHANISMS = {**OPENING, **SWITCHING}
 @pytest.mark.parametrize(
     ("threshold", "below", "at", "above"),
     [
-        (Threshold(0.5, above=True), False, False, True),
-        (Threshold(0.5, above=True, inclusive=True), False, True, True),
-        (Threshold(0.5, above=False), True, False, False),
-        (Threshold(0.5, above=False, inclusive=True), True, True, False),
+        (JointBound(0.5, above=True), False, False, True),
+        (JointBound(0.5, above=True, inclusive=True), False, True, True),
+        (JointBound(0.5, above=False), True, False, False),
+        (JointBound(0.5, above=False, inclusive=True), True, True, False),
     ],
 )
-def test_a_threshold_has_a_side(threshold: Threshold, below: bool, at: bool, above: bool):
+def test_a_threshold_has_a_side(threshold: JointBound, below: bool, at: bool, above: bool):
     assert [threshold.holds(value) for value in (0.4, 0.5, 0.6)] == [below, at, above]
 
 
@@ -45,7 +45,7 @@ def test_what_glows_can_be_switched():
     assert set(GLOWING) <= set(SWITCHING)
 
 
-@pytest.mark.parametrize("category", sorted(PrimitivesPack().categories))
+@pytest.mark.parametrize("category", sorted(AssetPack().categories))
 def test_a_resting_pose_is_a_turn_and_a_range(category: str):
     pose = resting_pose(category)
     assert np.linalg.norm(pose.tilt) == pytest.approx(1)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import mujoco
 import numpy as np
@@ -11,8 +12,7 @@ import pytest
 from assay import tasks
 from assay.errors import AssayError, AssetError, TaskError
 from assay.sim.compile import CompiledScene, bounding_box, compile_scene
-from assay.sim.packs.base import Part
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Entity, Rectangle, Region, bddl
 from assay.tasks.formats.init_files import read_states
 
@@ -65,7 +65,7 @@ def test_a_movable_things_free_joint_comes_last(compiled: Compiled):
     assert all(result.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_SLIDE for j in cabinet.joints)
 
 
-def test_a_movable_thing_with_a_door_has_its_free_joint_last(primitives: PrimitivesPack):
+def test_a_movable_thing_with_a_door_has_its_free_joint_last(primitives: AssetPack):
     scene = tasks.Scene(tasks.Arena.KITCHEN, (), (Entity("microwave_1", "microwave"),), (), ())
     result = compile_scene(scene, primitives)
     oven = result.entities["microwave_1"]
@@ -107,7 +107,7 @@ def test_a_region_of_the_workspace_belongs_to_no_entity(compiled: Compiled):
     assert region.parent is None and region.joints == ()
 
 
-def test_an_unknown_region_is_answered_with_the_nearest(primitives: PrimitivesPack):
+def test_an_unknown_region_is_answered_with_the_nearest(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     odd = replace(scene, regions=(*scene.regions, Region("tpo_region", "wooden_cabinet_1")))
     with pytest.raises(TaskError, match=r"did you mean 'wooden_cabinet_1_top_region'\?") as caught:
@@ -115,21 +115,22 @@ def test_an_unknown_region_is_answered_with_the_nearest(primitives: PrimitivesPa
     assert "wooden_cabinet" in str(caught.value) and "\n" not in str(caught.value)
 
 
-class Broken(PrimitivesPack):
+class Broken(AssetPack):
     """A pack with a part that MuJoCo refuses, or that says nothing about its size."""
 
     def __init__(self, *, lacks_sites: bool) -> None:
+        super().__init__()
         self._lacks_sites = lacks_sites
 
-    def entity(self, category: str) -> Part:
+    def entity(self, category: str) -> Element:
         part = super().entity(category)
         if category == "plate" and self._lacks_sites:
-            outer = part.root.find("./worldbody/body")
+            outer = part.find("./worldbody/body")
             assert outer is not None
             for site in outer.findall("site"):
                 outer.remove(site)
         elif category == "plate":
-            next(part.root.iter("geom")).set("type", "dodecahedron")
+            next(part.iter("geom")).set("type", "dodecahedron")
         return part
 
 
@@ -142,7 +143,7 @@ def test_a_part_that_is_no_good_is_one_line(lacks_sites: bool, word: str):
     assert word in message or "geom" in message
 
 
-def test_a_region_without_area_is_a_place_too(primitives: PrimitivesPack):
+def test_a_region_without_area_is_a_place_too(primitives: AssetPack):
     # A way to say that something stands exactly there; MuJoCo wants a site with a size.
     scene = tasks.load("libero_goal/0").scene
     point = Region("point", "main_table", (Rectangle(0.1, 0.1, 0.1, 0.1),))
@@ -152,7 +153,7 @@ def test_a_region_without_area_is_a_place_too(primitives: PrimitivesPack):
         assert "point" in str(error) and "pack" not in str(error)
 
 
-def test_two_things_with_one_name_are_refused(primitives: PrimitivesPack):
+def test_two_things_with_one_name_are_refused(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     odd = replace(scene, objects=(*scene.objects, Entity("plate_1", "plate")))
     with pytest.raises(AssayError):

@@ -14,9 +14,8 @@ from assay import tasks
 from assay.errors import AssetError
 from assay.sim.compose import compose
 from assay.sim.layout import LAYOUTS, REGION_HALF_HEIGHT
-from assay.sim.packs.base import AssetPack
 from assay.sim.packs.libero import LiberoPack
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Arena, Entity
 
 ALL = tasks.all_ids()
@@ -54,7 +53,7 @@ def joints(model: mujoco.MjModel) -> list[tuple[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def skeletons(libero: LiberoPack, primitives: PrimitivesPack) -> dict[str, tuple[mujoco.MjModel, ...]]:
+def skeletons(libero: LiberoPack, primitives: AssetPack) -> dict[str, tuple[mujoco.MjModel, ...]]:
     """Each task without its looks, on LIBERO's assets and on primitives."""
     return {
         each: tuple(physics(compose(tasks.load(each).scene, pack)) for pack in (libero, primitives))
@@ -118,20 +117,20 @@ def test_a_composed_model_is_the_one_that_libero_composed(name: str, reference: 
     assert theirs_model.vis.map.znear == ours_model.vis.map.znear
 
 
-def test_composing_twice_gives_the_same_document(primitives: PrimitivesPack):
+def test_composing_twice_gives_the_same_document(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     one, other = (ElementTree.tostring(compose(scene, primitives)) for _ in range(2))
     assert one == other
 
 
-def test_things_of_one_category_do_not_share_names(primitives: PrimitivesPack):
+def test_things_of_one_category_do_not_share_names(primitives: AssetPack):
     document = compose(tasks.load("libero_spatial/0").scene, primitives)
     for tag in ("body", "joint", "geom", "site"):
         names = [each.get("name") for each in document.iter(tag) if each.get("name")]
         assert len(set(names)) == len(names), tag
 
 
-def test_objects_come_before_fixtures_and_only_they_are_free(primitives: PrimitivesPack):
+def test_objects_come_before_fixtures_and_only_they_are_free(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     document = compose(scene, primitives)
     bodies = [
@@ -143,7 +142,7 @@ def test_objects_come_before_fixtures_and_only_they_are_free(primitives: Primiti
 
 
 @pytest.mark.parametrize("arena", Arena)
-def test_a_region_of_the_workspace_is_where_its_rectangle_says(arena: Arena, primitives: PrimitivesPack):
+def test_a_region_of_the_workspace_is_where_its_rectangle_says(arena: Arena, primitives: AssetPack):
     rectangle = tasks.Rectangle(0.02, -0.11, 0.08, 0.05)
     region = tasks.Region("spot", arena.workspace, (rectangle,))
     model = physics(compose(tasks.Scene(arena, (), (), (region,), ()), primitives))

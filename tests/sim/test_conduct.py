@@ -11,7 +11,7 @@ import pytest
 from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Stepwise, rollout
 from assay.episodes.conduct import PLACING, TURNING
 from assay.episodes.events import at_step
-from assay.perturb.words.say import Say
+from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Relight
 from assay.policies.registry import load_policy
 from assay.sim.aftermath import AFTER, aftermath

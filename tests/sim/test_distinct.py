@@ -10,12 +10,12 @@ import pytest
 
 from assay.sim.compile import compile_scene
 from assay.sim.distinct import PATTERN, alike, difference
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import portrait
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import PICTURE
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
-from assay.tasks.staging import Finish, Pattern
+from assay.tasks.scene import Finish, Pattern
 
 KINDS = (
     "akita_black_bowl",
@@ -33,7 +33,7 @@ NAMED = (None, Pattern.STRIPES, Pattern.CHECKER, Pattern.SPECKLES, Pattern.WAVY,
 @pytest.mark.parametrize("colour", [GREEN, PINK])
 @pytest.mark.parametrize("category", KINDS)
 def test_every_two_patterns_can_be_told_apart_on_every_shape(
-    category: str, colour: tuple[float, float, float], primitives: PrimitivesPack
+    category: str, colour: tuple[float, float, float], primitives: AssetPack
 ):
     things = [Entity(f"thing_{n}", category, Finish(colour, each)) for n, each in enumerate(NAMED)]
     for one, other in combinations(things, 2):
@@ -43,7 +43,7 @@ def test_every_two_patterns_can_be_told_apart_on_every_shape(
         )
 
 
-def test_what_differs_too_little_is_named(primitives: PrimitivesPack):
+def test_what_differs_too_little_is_named(primitives: AssetPack):
     red = Entity("red_1", "cookies", Finish((0.80, 0.12, 0.12)))
     almost = replace(red, name="red_2", finish=Finish((0.78, 0.13, 0.12)))
     blue = replace(red, name="blue_1", finish=Finish((0.12, 0.32, 0.80)))
@@ -54,7 +54,7 @@ def test_what_differs_too_little_is_named(primitives: PrimitivesPack):
 
 
 def test_a_pattern_that_is_as_fine_as_the_picture_tells_nothing_apart(
-    primitives: PrimitivesPack, monkeypatch: pytest.MonkeyPatch
+    primitives: AssetPack, monkeypatch: pytest.MonkeyPatch
 ):
     striped = Entity("a_1", "butter", Finish(GREEN, Pattern.STRIPES))
     checkered = replace(striped, finish=Finish(GREEN, Pattern.CHECKER))
@@ -68,7 +68,7 @@ def test_a_pattern_that_is_as_fine_as_the_picture_tells_nothing_apart(
 
 @pytest.mark.parametrize(("sizes", "told"), [((0.78, 1.15), True), ((1.0, 1.05), False)])
 def test_sizes_are_told_apart_by_how_many_pixels_they_take(
-    sizes: tuple[float, float], told: bool, primitives: PrimitivesPack
+    sizes: tuple[float, float], told: bool, primitives: AssetPack
 ):
     small, large = (Entity("bowl_1", "akita_black_bowl", size=size) for size in sizes)
     found = difference(small, large, primitives)
@@ -77,7 +77,7 @@ def test_sizes_are_told_apart_by_how_many_pixels_they_take(
 
 
 def test_shapes_are_told_apart_by_their_outlines_and_handles_on_the_other_side_are_not(
-    primitives: PrimitivesPack,
+    primitives: AssetPack,
 ):
     cube, cylinder, mug, turned = (
         Entity("thing_1", category)
@@ -93,7 +93,7 @@ def test_shapes_are_told_apart_by_their_outlines_and_handles_on_the_other_side_a
     [("alphabet_soup", None), ("akita_black_bowl", Pattern.STRIPES), ("cookies", Pattern.SPECKLES)],
 )
 def test_a_portrait_is_like_the_drawn_picture(
-    category: str, pattern: Pattern | None, drawing: str, primitives: PrimitivesPack
+    category: str, pattern: Pattern | None, drawing: str, primitives: AssetPack
 ):
     """As large, and light and dark in the same places."""
     entity = Entity("thing_1", category, Finish(GREEN, pattern) if pattern else Finish())

@@ -6,12 +6,12 @@ import pytest
 
 from assay.sim.compile import compile_scene
 from assay.sim.layout import HOME, LAYOUTS
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Arena, Scene
 
 
 @pytest.mark.parametrize("arena", Arena)
-def test_the_policys_camera_looks_at_the_workspace_and_the_hand(arena: Arena, primitives: PrimitivesPack):
+def test_the_policys_camera_looks_at_the_workspace_and_the_hand(arena: Arena, primitives: AssetPack):
     compiled = compile_scene(Scene(arena, (), (), (), ()), primitives)
     model, data = compiled.model, mujoco.MjData(compiled.model)
     data.qpos[:7] = HOME
@@ -29,7 +29,7 @@ def test_the_policys_camera_looks_at_the_workspace_and_the_hand(arena: Arena, pr
 
 
 @pytest.mark.parametrize("arena", Arena)
-def test_the_hand_at_home_is_above_the_workspace(arena: Arena, primitives: PrimitivesPack):
+def test_the_hand_at_home_is_above_the_workspace(arena: Arena, primitives: AssetPack):
     compiled = compile_scene(Scene(arena, (), (), (), ()), primitives)
     data = mujoco.MjData(compiled.model)
     data.qpos[:7] = HOME

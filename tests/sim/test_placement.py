@@ -17,7 +17,7 @@ from assay.errors import AssayError, PlacementError
 from assay.sim import placement
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME, LAYOUTS
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.placement import central_fixtures, sample
 from assay.sim.placement_scene import PlacementScene
 from assay.sim.simulation import Simulation
@@ -110,7 +110,7 @@ def test_tasks_settle_on_liberos_assets_too(
 
 
 def test_a_fixture_gives_way_where_another_leaves_it_no_room(
-    primitives: PrimitivesPack, monkeypatch: pytest.MonkeyPatch
+    primitives: AssetPack, monkeypatch: pytest.MonkeyPatch
 ):
     cabinet, microwave = Entity("white_cabinet_1", "white_cabinet"), Entity("microwave_1", "microwave")
     regions = (
@@ -132,7 +132,7 @@ def test_a_fixture_gives_way_where_another_leaves_it_no_room(
         sample(compile_scene(crowded, primitives), 0)
 
 
-def test_published_tasks_of_libero_x_settle(shared: Path, primitives: PrimitivesPack):
+def test_published_tasks_of_libero_x_settle(shared: Path, primitives: AssetPack):
     files = sorted((shared / "libero_x/bddl").rglob("*.bddl"))
     assert len(files) == 32
     for file in files:
@@ -179,10 +179,10 @@ def test_equal_seeds_give_equal_states_also_in_another_process(compiled: Compile
 import hashlib
 from assay import tasks
 from assay.sim.compile import compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.placement import sample
 for name in ("libero_goal/0", "libero_spatial/4", "libero_10/9"):
-    vector, fixtures = sample(compile_scene(tasks.load(name).scene, PrimitivesPack()), 5)
+    vector, fixtures = sample(compile_scene(tasks.load(name).scene, AssetPack()), 5)
     print(hashlib.sha256(vector.tobytes() + fixtures.tobytes()).hexdigest())
 """
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -193,9 +193,7 @@ for name in ("libero_goal/0", "libero_spatial/4", "libero_10/9"):
     assert other.stdout.split() == found and len(set(found)) == 3
 
 
-def test_a_seed_gives_the_same_state_whatever_was_sampled_before(
-    compiled: Compiled, primitives: PrimitivesPack
-):
+def test_a_seed_gives_the_same_state_whatever_was_sampled_before(compiled: Compiled, primitives: AssetPack):
     used = compiled("libero_goal/0")
     for seed in range(4):
         sample(used, seed)
@@ -211,7 +209,7 @@ def test_other_seeds_give_other_states(compiled: Compiled):
     assert len({fixtures.tobytes() for _, fixtures in states}) == 5
 
 
-def test_a_further_thing_does_not_move_the_others(primitives: PrimitivesPack):
+def test_a_further_thing_does_not_move_the_others(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     corner = Region("corner", "main_table", (Rectangle(0.25, 0.35, 0.3, 0.4),))
     more = replace(
@@ -230,7 +228,7 @@ def test_a_further_thing_does_not_move_the_others(primitives: PrimitivesPack):
             assert np.abs(moved[name] - pose).max() < 1e-4, name
 
 
-def test_an_open_drawer_does_not_move_its_cabinet(primitives: PrimitivesPack):
+def test_an_open_drawer_does_not_move_its_cabinet(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     ajar = Atom(Predicate.OPEN, ("wooden_cabinet_1_top_region",))
     opened = replace(scene, initial=(ajar, *scene.initial))
@@ -315,7 +313,7 @@ def test_relations_to_things_hold_after_settling(
         assert world.holds(atom), f"seed {seed}"
 
 
-def test_a_tower_is_built_from_below_whatever_is_said_first(primitives: PrimitivesPack):
+def test_a_tower_is_built_from_below_whatever_is_said_first(primitives: AssetPack):
     scene = kitchen(
         {"butter_1": "butter", "plate_1": "plate", "cream_cheese_1": "cream_cheese"},
         {"spot": Rectangle(0.0, 0.0, 0.05, 0.05)},
@@ -329,7 +327,7 @@ def test_a_tower_is_built_from_below_whatever_is_said_first(primitives: Primitiv
     assert np.linalg.norm(found["butter_1"][:2] - found["plate_1"][:2]) < 0.02
 
 
-def test_one_of_several_rectangles_is_chosen(primitives: PrimitivesPack):
+def test_one_of_several_rectangles_is_chosen(primitives: AssetPack):
     boxes = (Rectangle(-0.2, -0.2, -0.18, -0.18), Rectangle(0.18, 0.18, 0.2, 0.2))
     scene = replace(
         kitchen({"butter_1": "butter"}, {}, on("butter_1", "kitchen_table_spots")),
@@ -343,7 +341,7 @@ def test_one_of_several_rectangles_is_chosen(primitives: PrimitivesPack):
 # -- where they cannot go
 
 
-def test_a_scene_without_room_is_refused(primitives: PrimitivesPack, monkeypatch: pytest.MonkeyPatch):
+def test_a_scene_without_room_is_refused(primitives: AssetPack, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(placement, "ATTEMPTS", 2)
     names = ("butter_1", "butter_2")
     scene = kitchen(
@@ -362,7 +360,7 @@ def test_a_scene_without_room_is_refused(primitives: PrimitivesPack, monkeypatch
         (on("plate_1", "plate_2"),),
     ],
 )
-def test_things_that_rest_on_nothing_are_refused(primitives: PrimitivesPack, initial: tuple[Atom, ...]):
+def test_things_that_rest_on_nothing_are_refused(primitives: AssetPack, initial: tuple[Atom, ...]):
     scene = kitchen({"plate_1": "plate", "plate_2": "plate"}, {"spot": HERE[0]}, *initial)
     with pytest.raises(PlacementError, match="rests on something that is not placed"):
         sample(compile_scene(scene, primitives), 0)
@@ -379,15 +377,13 @@ def test_things_that_rest_on_nothing_are_refused(primitives: PrimitivesPack, ini
         ),
     ],
 )
-def test_a_region_that_is_not_on_the_table_is_refused(
-    primitives: PrimitivesPack, box: Rectangle, reason: str
-):
+def test_a_region_that_is_not_on_the_table_is_refused(primitives: AssetPack, box: Rectangle, reason: str):
     scene = kitchen({"plate_1": "plate"}, {"spot": box}, on("plate_1", "kitchen_table_spot"))
     with pytest.raises(PlacementError, match=reason):
         sample(compile_scene(scene, primitives), 0)
 
 
-def test_an_initial_relation_of_one_name_that_nothing_places_is_an_error(primitives: PrimitivesPack):
+def test_an_initial_relation_of_one_name_that_nothing_places_is_an_error(primitives: AssetPack):
     scene = kitchen(
         {"plate_1": "plate"},
         {"spot": HERE[0]},
@@ -399,7 +395,7 @@ def test_an_initial_relation_of_one_name_that_nothing_places_is_an_error(primiti
 
 
 @pytest.mark.parametrize("name", ["wine_rack_1", "flat_stove_1"])
-def test_a_fixture_on_a_fixture_is_placed_or_refused(name: str, primitives: PrimitivesPack):
+def test_a_fixture_on_a_fixture_is_placed_or_refused(name: str, primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     others = tuple(atom for atom in scene.initial if atom.arguments[0] != name)
     odd = replace(scene, initial=(*others, on(name, "wooden_cabinet_1_top_side")))
@@ -412,7 +408,7 @@ def test_a_fixture_on_a_fixture_is_placed_or_refused(name: str, primitives: Prim
     assert fixtures[index, 2] > 1.1  # the cabinet's top
 
 
-def test_a_fixture_that_nothing_places_does_not_depend_on_the_past(primitives: PrimitivesPack):
+def test_a_fixture_that_nothing_places_does_not_depend_on_the_past(primitives: AssetPack):
     scene = tasks.load("libero_goal/0").scene
     initial = tuple(atom for atom in scene.initial if atom.arguments[0] != "wine_rack_1")
     world = Simulation(compile_scene(replace(scene, initial=initial), primitives))
@@ -425,7 +421,7 @@ def test_a_fixture_that_nothing_places_does_not_depend_on_the_past(primitives: P
     assert np.array_equal(central_fixtures(world.compiled), central)
 
 
-def test_sampling_does_not_disturb_the_scene(primitives: PrimitivesPack):
+def test_sampling_does_not_disturb_the_scene(primitives: AssetPack):
     scene = compile_scene(tasks.load("libero_goal/0").scene, primitives)
     before = scene.model.body_pos.copy()
     sample(scene, 0)
@@ -449,7 +445,7 @@ def test_a_world_goes_on_as_if_it_had_not_been_sampled_from(
     assert model() == before
 
 
-def test_a_crowded_scene_is_refused_before_long(primitives: PrimitivesPack, monkeypatch: pytest.MonkeyPatch):
+def test_a_crowded_scene_is_refused_before_long(primitives: AssetPack, monkeypatch: pytest.MonkeyPatch):
     tried: list[str] = []
     lowered = PlacementScene.lowered
 

@@ -17,7 +17,7 @@ from assay.sim.packs.registry import load_pack
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
 from assay.tasks import Atom, Entity, Goal, Predicate
-from assay.tasks.checks import atom as parsed
+from assay.tasks.checks import parse_atom as parsed
 
 Compiled = Callable[[str], CompiledScene]
 SimulationOf = Callable[[CompiledScene], Simulation]

@@ -13,7 +13,7 @@ from assay import tasks
 from assay.errors import RenderingError
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.observation import Observation
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.render import BACKGROUND, CAMERAS, FIRST_ENTITY, ROBOT_LABEL
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
@@ -273,7 +273,7 @@ def test_drawing_does_not_disturb_the_physics(pack: str, request: pytest.Fixture
     world.close()
 
 
-def test_two_worlds_draw_side_by_side(world: Simulation, primitives: PrimitivesPack):
+def test_two_worlds_draw_side_by_side(world: Simulation, primitives: AssetPack):
     other = Simulation(compile_scene(tasks.load("libero_10/5").scene, primitives))
     mine, theirs = world.reset(world.sample(0)), other.reset(other.sample(0))
     expected = mine.image("agentview", 64)

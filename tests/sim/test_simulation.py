@@ -13,7 +13,7 @@ import pytest
 from assay import tasks
 from assay.errors import ActionError, AssayError, StateError, TaskError
 from assay.sim.compile import CompiledScene, compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, SUBSTEPS, Simulation
 from assay.sim.states import InitialState, from_flat
 from assay.tasks import Atom, Goal, Predicate
@@ -63,9 +63,9 @@ def test_another_process_does_the_same(world: Simulation):
 import hashlib, numpy as np
 from assay import tasks
 from assay.sim.compile import compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation
-world = Simulation(compile_scene(tasks.load("libero_goal/0").scene, PrimitivesPack()))
+world = Simulation(compile_scene(tasks.load("libero_goal/0").scene, AssetPack()))
 world.reset(world.sample(3))
 for move in np.clip(np.random.default_rng(0).normal(0, 0.7, (15, 7)), -1, 1):
     world.step(move)
@@ -106,7 +106,7 @@ def test_an_episode_does_not_depend_on_one_that_was_left_early(
     assert rollout(world, state, actions(8)) == first
 
 
-def test_worlds_on_one_scene_do_not_disturb_each_other(primitives: PrimitivesPack, world_of: SimulationOf):
+def test_worlds_on_one_scene_do_not_disturb_each_other(primitives: AssetPack, world_of: SimulationOf):
     scene = compile_scene(tasks.load(TASK).scene, primitives)
     one, other = world_of(scene), world_of(scene)
     state, elsewhere = one.sample(0), one.sample(1)
@@ -117,7 +117,7 @@ def test_worlds_on_one_scene_do_not_disturb_each_other(primitives: PrimitivesPac
     assert place == pytest.approx(state.fixtures[0, :3], abs=1e-9)
 
 
-def test_sampling_during_an_episode_does_not_disturb_it(primitives: PrimitivesPack, world_of: SimulationOf):
+def test_sampling_during_an_episode_does_not_disturb_it(primitives: AssetPack, world_of: SimulationOf):
     world = world_of(compile_scene(tasks.load(TASK).scene, primitives))
     state = world.sample(0)
     world.reset(state)

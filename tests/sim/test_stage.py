@@ -9,7 +9,7 @@ import pytest
 
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.placement_scene import CLEARANCE, PlacementScene, RefusedError
 from assay.tasks import Arena, Entity, Region, Scene
 
@@ -17,7 +17,7 @@ LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def staged(primitives: PrimitivesPack) -> Callable[..., PlacementScene]:
+def staged(primitives: AssetPack) -> Callable[..., PlacementScene]:
     """A stage of a kitchen for some things, none of which is put anywhere yet."""
 
     @cache

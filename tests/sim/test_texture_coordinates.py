@@ -12,11 +12,11 @@ from assay import tasks
 from assay.perturb import apply_perturbations
 from assay.perturb.world import Recolour
 from assay.sim.compile import compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation
 from assay.sim.texture_coordinates import wrap
 from assay.tasks import Entity
-from assay.tasks.staging import Finish, Pattern
+from assay.tasks.scene import Finish, Pattern
 
 SHAPES = """
 <mujoco><asset/><worldbody><body name="b">
@@ -66,7 +66,7 @@ def test_a_pattern_closes_around_what_is_round():
     assert around == pytest.approx(round(around), abs=1e-3) and around >= 2
 
 
-def test_a_pattern_changes_nothing_that_moves(primitives: PrimitivesPack):
+def test_a_pattern_changes_nothing_that_moves(primitives: AssetPack):
     task, pattern = tasks.load("libero_goal/1"), Pattern.SPECKLES
     states = []
     for change in (
@@ -85,23 +85,7 @@ def test_a_pattern_changes_nothing_that_moves(primitives: PrimitivesPack):
     assert np.array_equal(*states)
 
 
-def test_a_variant_may_have_a_pattern_named_as_libero_x_names_it(primitives: PrimitivesPack):
-    from assay.sim.packs.primitives.objects import BUILDERS
-    from assay.sim.packs.primitives.variants import build_variant
-    from assay.sim.variants import CategoryVariant
-
-    row = CategoryVariant("yellow_book", (0.1, 0.2, 0.5), pattern=Pattern("speckle"))
-    root = build_variant("navy_speckle_book", row, BUILDERS)
-    textures = [each.get("name") for each in root.iter("texture")]
-    assert textures == ["coat_pattern_speckles"]
-    drawn = [each for each in root.iter("geom") if each.get("group") == "1"]
-    assert drawn and {each.get("material") for each in drawn} == {"coat"}
-    solid = [ElementTree.tostring(each) for each in root.iter("geom") if each.get("group") == "0"]
-    usual = [each for each in BUILDERS["yellow_book"]().iter("geom") if each.get("group") == "0"]
-    assert solid == [ElementTree.tostring(each) for each in usual]
-
-
-def test_textures_are_painted_in_two_colours(primitives: PrimitivesPack):
+def test_textures_are_painted_in_two_colours(primitives: AssetPack):
     thing = Entity("cube_1", "cube", Finish((0.1, 0.1, 0.6), Pattern.CHECKER))
     from assay.sim.footprints import resting_model
 

@@ -16,7 +16,7 @@ from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import PICTURE, Boxes, Eye, Sight, seen_now, sights
 from assay.tasks import Entity
-from assay.tasks.staging import CameraChange, Staging
+from assay.tasks.scene import CameraChange, Staging
 
 
 def box(x: float, half: float, y: float = 0.0) -> Boxes:

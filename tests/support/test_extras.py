@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -12,11 +13,11 @@ import pytest
 from tests.conftest import Said
 
 from assay.errors import RunError
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.sources.opening import opened
-from assay.perturb.words.distance.errors import DistanceError
+from assay.extensions.eqa.question import QuestionError
+from assay.extensions.eqa.sources import open_source
+from assay.perturb.words.distance.pride import DistanceError
 from assay.perturb.words.distance.table import score_table
-from assay.support.extras import DISTRIBUTION, EXTRAS, require
+from assay.support.extras import DISTRIBUTION, EXTRAS, optional_import, require
 
 ROOT = Path(__file__).parents[2]
 with (ROOT / "pyproject.toml").open("rb") as file:
@@ -25,17 +26,58 @@ with (ROOT / "pyproject.toml").open("rb") as file:
 
 def test_names_are_those_of_the_project():
     assert PROJECT["name"] == DISTRIBUTION
-    assert set(EXTRAS) == set(PROJECT["optional-dependencies"]) - {"dev"}
+    assert set(EXTRAS) == set(PROJECT["optional-dependencies"]) - {"all", "dev"}
 
 
-def test_what_is_here_is_not_asked_for():
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch):
     require("eqa", "it needs it")
-
-
-def test_what_is_not_here_is_asked_for_in_one_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(RunError, match=r"^it needs ray\. Install with: pip install 'assay-robotics\[ray\]'$"):
+    line = r"^it needs ray\. Install with: pip install 'assay-robotics\[ray\]'$"
+    with pytest.raises(RunError, match=line):
         require("ray", "it needs ray", RunError)
+    with pytest.raises(RunError, match=line), optional_import("ray", "it needs ray", RunError):
+        import ray
+    with pytest.raises(ModuleNotFoundError), optional_import("eqa", "it needs it"):
+        import ray  # noqa: F401
+
+
+LIGHT = """
+import sys
+
+for module in {modules!r}:
+    sys.modules[module] = None
+sys.argv = ["assay", *{words!r}]
+from assay.cli.app import main
+main()
+"""
+"""A command in a process without the packages of the extras."""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "line"),
+    [
+        (("--help",), 0, ""),
+        (("policies",), 0, ""),
+        (("experiments", "list"), 0, ""),
+        (
+            ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2"),
+            0,
+            "",
+        ),
+        (("ui", "."), 2, "[ui]"),
+        (("run", "para", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1"), 2, "[words]"),
+    ],
+)
+def test_commands_work_or_name_the_extra_they_need(
+    words: tuple[str, ...], status: int, line: str, tmp_path: Path
+):
+    modules = [module for names in EXTRAS.values() for module in names]
+    script = LIGHT.format(modules=modules, words=words)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status and done.stderr.count("Traceback") == 0, done.stderr
+    assert line in done.stderr
 
 
 def test_probes_say_what_they_need(
@@ -50,12 +92,12 @@ def test_records_say_what_they_need(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     (tmp_path / "a.tfrecord-00000-of-00001").touch()
     monkeypatch.setitem(sys.modules, "tfrecord", None)
     with pytest.raises(QuestionError, match=r"pip install 'assay-robotics\[eqa\]'$"):
-        opened(str(tmp_path))
+        open_source(str(tmp_path))
 
 
 def test_bleu_says_what_it_needs_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    with pytest.raises(DistanceError, match=r"pip install 'assay-robotics\[bleu\]'$"):
+    with pytest.raises(DistanceError, match=r"pip install 'assay-robotics\[words\]'$"):
         score_table(pl.DataFrame(), baselines=True)
 
 

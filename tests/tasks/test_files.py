@@ -15,7 +15,7 @@ from assay.perturb import apply_perturbations
 from assay.perturb.world import MoveCamera, Recolour, Relight, Remove, Repaint, StartPose
 from assay.tasks import Task
 from assay.tasks.files import from_json, names_file, to_json
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 
 def dressed() -> Task:

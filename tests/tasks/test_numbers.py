@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.numbers import evaluate, expressions
+from assay.tasks.bddl.sexpr import evaluate, expressions
 
 
 @pytest.mark.parametrize(

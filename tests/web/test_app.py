@@ -39,6 +39,7 @@ def addresses(keys: dict[str, str]) -> list[str]:
         "/runs/broken.assay/episodes",
         f"/runs/{ODD}.assay/episodes?label=axis%3Dwords",
         "/compare",
+        "/glossary",
         "/compare?a=blind&b=idle",
         "/compare?a=blind&b=broken",
         "/nothing",
@@ -92,11 +93,11 @@ def test_a_theme_that_was_chosen_is_there_from_the_first_moment(get):
 def test_a_run_page_has_its_control_and_its_finding(get):
     page = get(RUN).text
     assert "100.0 %" in page and f'data-finding="{RUN}/finding"' in page
-    found = json.loads(get(f"{RUN}/finding").text)["found"]
+    found = json.loads(get(f"{RUN}/finding").text)["findings"]
     assert found and all(
         escape(each) in get(f"{RUN}/report").text.replace("\N{NO-BREAK SPACE}", " ") for each in found
     )
-    assert "ended in an error" in json.loads(get("/runs/broken.assay/finding").text)["found"][0]
+    assert "ended in an error" in json.loads(get("/runs/broken.assay/finding").text)["findings"][0]
 
 
 def test_where_failing_is_right_it_is_not_shown_as_a_failure(get, keys):
@@ -113,20 +114,20 @@ def test_an_episode_goes_on_in_the_order_and_filter_of_the_list(get, keys):
 
 def test_curves_and_contacts_stand_beside_the_video(get, keys):
     page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
-    assert page.count('class="strip panel"') == 4 and "When the robot touched what" in page
+    assert page.count('class="strip panel"') == 4 and "Contacts over time" in page
 
 
 def test_stages_and_side_effects_stand_beside_the_video(get, keys):
     page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
-    assert "How far each part of the goal came" in page and 'class="stages"' in page
-    for head in ("progress", "lasts", "besides", "peak force"):
+    assert "Stages reached for each goal condition" in page and 'class="stages"' in page
+    for head in ("goal still holds after release", "peak force", "path length, jerk"):
         assert f'<th scope="row">{head}</th>' in page
 
 
 def test_runs_that_cannot_be_read_are_listed_with_the_reason(get):
     text = get("/").text
     assert text.count("cannot be read:") == 4
-    for reason in ("file is not a database", "leads out of the folder", "a folder"):
+    for reason in ("file is not a database", "outside the folder", "a folder"):
         assert reason in text
     assert get("/runs/text.assay").status == get("/runs/cut.assay").status == 422
     assert "not a run, or damaged" in get("/runs/text.assay").text
@@ -185,7 +186,7 @@ def test_oversized_and_senseless_parameters_are_refused(get, query):
 @pytest.mark.parametrize("query", ["task=%00", "says=%25", "says=%ff", "label=%22'%5C=1", "action=%F0%9F"])
 def test_odd_parameters_find_nothing(get, query):
     answer = get(f"{RUN}/episodes?{query}")
-    assert answer.status == 200 and "No episode is like that" in answer.text
+    assert answer.status == 200 and "No episode matches these filters" in answer.text
 
 
 def test_only_this_machines_names_are_answered(get, address):
@@ -249,8 +250,8 @@ def test_an_episode_on_the_table_has_a_page_of_its_own_kind(get, library: Path):
         store.append(1, EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec))
     try:
         page = get(f"/runs/table.assay/episodes/{spec.key}").text
-        assert "The task&#39;s own instruction." in page or "The task's own instruction." in page
-        assert "held first" in page and "20 Hz" not in page and "end effector's path" not in page
+        assert "task's original instruction." in page.replace("&#39;", "'")
+        assert "held first" in page and "20 Hz" not in page and "End-effector path" not in page
         assert 'data-lasts="1000"' in page  # as long as its video shows an action
         for other in ("", "/episodes", "/report.html"):
             assert get(f"/runs/table.assay{other}").status == 200
@@ -297,7 +298,7 @@ def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
 def test_two_runs_are_compared_pair_by_pair(get, keys):
     text = get("/compare?a=blind&b=idle").text
     assert (
-        "On the 1 episodes that both did" in text
+        "Compared on the 1 episodes that both runs finished" in text
         and f"{RUN}/episodes/{keys['turn on the stove']}?beside=idle" in text
     )
     assert "share no episode" in get(f"/compare?a=blind&b={ODD}").text
@@ -315,5 +316,8 @@ def test_an_episode_that_broke_shows_where_in_somebodys_code_and_the_cut_actions
         (key,) = store.frame()["key"]
     page = get(f"/runs/broken.assay/episodes/{key}").text
     assert "mine.py&#34;, line 7, in act" in page and "3 of 0 actions were outside [-1, 1]" in page
-    assert "words/cancel at near(0.1): happened after step 9 (due after 7); told “stop”." in page
+    assert (
+        "words/cancel at near(0.1): triggered after step 9 (due after step 7); new instruction “stop”."
+        in page
+    )
     assert "<script>document.title" not in page

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from assay.episodes import EpisodeSpec, Outcome, task_of
+from assay.episodes.conduct import SideEffects
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.runs.queries import PAGE, NotFoundError, Run, choices, control_of, one, page, place_of, reading
 from assay.runs.store import Store
-from assay.web.episodes import Filters
+from assay.web.episodes import SortedFilters as Filters
+from assay.web.episodes import describe_side_effects, diff_words
 
 COUNT = 2 * PAGE + 7
 
@@ -121,3 +124,29 @@ def test_the_control_is_that_of_the_same_task_and_seed(run: Run):
 def test_an_unknown_key_is_not_found(run: Run):
     with pytest.raises(NotFoundError, match="no episode"):
         one(run, "0" * 32)
+
+
+def test_instructions_are_compared_word_by_word():
+    assert diff_words("turn on the stove", "Turn on the burner please") == (
+        ("same", "Turn on the"),
+        ("gone", "stove"),
+        ("new", "burner please"),
+    )
+    assert diff_words("", "go") == (("new", "go"),)
+    assert [kind for kind, _ in diff_words("a " * 500, "b")] == ["gone", "new"]
+
+
+def test_side_effects_are_described_with_their_size_and_small_ones_are_left_out():
+    effects = SideEffects(
+        moved={"plate_1": 0.124, "cream_cheese_1": 0.01},
+        tilted={"wine_bottle_1": 88.6},
+        opened={"wooden_cabinet_1_middle_region": 1.2, "flat_stove_1": 0.6},
+        arm={"arena": 1},
+    )
+    assert list(describe_side_effects(asdict(effects))) == [
+        "moved the plate by 12 cm",
+        "toppled the wine bottle (89\N{DEGREE SIGN})",
+        "left the middle part of the wooden cabinet open (100 %)",
+        "left the flat stove open (60 %)",
+        "the arm touched the arena (1 step)",
+    ]

@@ -10,10 +10,11 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
 from assay.runs.queries import NotFoundError
 from assay.runs.store import Store
-from assay.web.library import Library, is_running
+from assay.web.library import Library, RunCache, is_running
+from assay.web.progress import PACE_WINDOW_S, Pace, read_progress
 
 
-def test_success_is_that_of_changes_a_good_policy_should_bear(tmp_path: Path):
+def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(tmp_path: Path):
     specs = [
         EpisodeSpec("libero_goal/1", seed, condition=condition, labels=labels)
         for condition, labels in (
@@ -29,13 +30,13 @@ def test_success_is_that_of_changes_a_good_policy_should_bear(tmp_path: Path):
         for number, spec in enumerate(specs[:-1], start=1):
             outcome = Outcome.ERROR if spec.seed == 3 else Outcome.SUCCESS if spec.seed else Outcome.FAILURE
             store.append(number, Episode(outcome, 1, no_trajectory()))
-    (line,) = Library(tmp_path).listed()
+    (line,) = Library(tmp_path).summaries()
     assert (line.done, line.planned, line.errors) == (11, 12, 2)
     assert (line.rate.successes, line.rate.count) == (2, 3) and not line.running
     assert line.rate == RunReport.read(tmp_path / "a.assay").profile["success_rate"], "as the report has it"
 
 
-def test_a_run_runs_while_a_driver_holds_it_and_not_when_it_was_killed(tmp_path: Path):
+def test_a_run_is_running_while_a_driver_holds_its_lock(tmp_path: Path):
     path = tmp_path / "a.assay"
     assert not is_running(path)
     with Store.writing(path):
@@ -45,11 +46,11 @@ def test_a_run_runs_while_a_driver_holds_it_and_not_when_it_was_killed(tmp_path:
     assert not is_running(path)
 
 
-def test_names_that_no_address_can_hold_are_listed_with_the_reason(tmp_path: Path):
+def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):
     with Store.writing(tmp_path / "a.assay"):
         pass
     (tmp_path / "a.assay").rename(tmp_path / os.fsdecode(b"b\xff.assay"))
-    (line,) = Library(tmp_path).listed()
+    (line,) = Library(tmp_path).summaries()
     assert (
         line.name == "b\N{REPLACEMENT CHARACTER}"
         and line.problem == "its name is not UTF-8"
@@ -60,10 +61,47 @@ def test_names_that_no_address_can_hold_are_listed_with_the_reason(tmp_path: Pat
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../a", "/etc/passwd", "a/../../b", ".hidden", "x\0y", "\ud800", "a" * 999]
 )
-def test_names_that_lead_elsewhere_are_not_found(tmp_path: Path, name: str):
+def test_names_outside_the_folder_are_not_found(tmp_path: Path, name: str):
     folder = tmp_path / "runs"
     folder.mkdir()
     for place in (tmp_path / "a.assay", folder / ".hidden.assay", folder / ".assay"):
         place.write_text("")
     with pytest.raises(NotFoundError, match="there is no run"):
         Library(folder).path(name)
+
+
+def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_path: Path):
+    path, calls, seconds = tmp_path / "a.assay", [], [0.0]
+    path.write_text("1")
+
+    def slow(file: Path) -> str:
+        calls.append(file)
+        seconds[0] += 2.0
+        return file.read_text()
+
+    cache = RunCache(slow, size=2, clock=lambda: seconds[0])
+    assert [cache(path), cache(path)] == ["1", "1"] and len(calls) == 1
+    path.write_text("22")
+    seconds[0] += 9.9 * 2.0
+    assert cache(path) == "1"  # a slow value is reused for a while
+    seconds[0] += 0.2 * 2.0
+    assert cache(path) == "22" and len(calls) == 2
+    for name in "bc":
+        (tmp_path / name).write_text(name)
+        cache(tmp_path / name)
+    os.utime(path)
+    assert cache(path) == "22" and len(calls) == 5  # the oldest entry was evicted
+
+
+def test_each_condition_is_listed_with_the_success_of_its_controls(library: Path):
+    controls = {line.name: line.control for line in read_progress(library / "blind.assay").conditions}
+    assert controls["control"] is None and controls["para/obj=habitual,act=hint"] == (2, 2)
+
+
+def test_pace_covers_the_last_minutes():
+    pace, run = Pace(), Path("a.assay")
+    assert pace(run, 0, 100, now=0.0) is None
+    assert pace(run, 0, 100, now=10.0) is None
+    assert pace(run, 20, 100, now=20.0) == {"per_minute": pytest.approx(60.0), "left": pytest.approx(80.0)}
+    assert pace(run, 20, 100, now=20.0 + PACE_WINDOW_S + 1) is None, "no progress in the window"
+    assert pace(run, 5, 100, now=500.0) is None, "the run was started again"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import assay
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.plugin import register
+from assay.sim.packs.pack import AssetPack
 
 
-@assay.register("asset pack", "example-assets")
-class ExamplePack(PrimitivesPack):
-    """Hands out Assay's own parts; a real one overrides `entity`, `arena`, `robot`, ..."""
+@register("asset pack", "example-assets")
+class ExamplePack(AssetPack):
+    """Assay's own parts; a real pack passes its folder of MJCF files."""
 
-    name = "example-assets"
+    def __init__(self) -> None:
+        super().__init__("example-assets")
 
     def digest(self) -> str:
         """A hash of everything the pack consists of."""

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 from matplotlib.figure import Figure
 
-import assay
-from assay.measures import Measure, MeasureError, Panel, Result, RunData
-from assay.measures.views.style import Drawing
-from assay.measures.views.table import Column, Table
+from assay.plugin import Column, Drawing, Measure, MeasureError, Panel, Result, RunData, Table, register
 from assay.report.run_report import RunReport
 
 
@@ -30,22 +27,22 @@ def patience(run: RunData) -> Patience:
     return Patience(len(failed), float(failed["steps"].to_numpy().mean()))
 
 
-def table(found: Patience, report: RunReport) -> Table:
+def table(result: Patience, report: RunReport) -> Table:
     """One row."""
     columns = (Column("failures", "count"), Column("mean steps", "number"))
-    return Table("patience", "Patience", columns, ((found.episodes, found.mean_steps),))
+    return Table("patience", "Patience", columns, ((result.episodes, result.mean_steps),))
 
 
-def figure(found: Patience, report: RunReport) -> Drawing:
+def figure(result: Patience, report: RunReport) -> Drawing:
     """One bar."""
 
     def paint(canvas: Figure) -> None:
-        canvas.add_subplot().barh(["failures"], [found.mean_steps])
+        canvas.add_subplot().barh(["failures"], [result.mean_steps])
 
-    return Drawing("patience", "Patience", f"Mean steps of {found.episodes} failures.", (3.0, 1.2), paint)
+    return Drawing("patience", "Patience", f"Mean steps of {result.episodes} failures.", (3.0, 1.2), paint)
 
 
-assay.register("measure", "patience")(
+register("measure", "patience")(
     Measure(
         "patience",
         "How many steps a policy goes on before it fails.",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import assay
 from assay.extensions.eqa.sources.demo import DemoSource
+from assay.plugin import register
 
 
-@assay.register("question source", "example-questions")
+@register("question source", "example-questions")
 class ExampleSource(DemoSource):
-    """Whatever yields `assay.extensions.eqa.episode.Episode` values can be asked about."""
+    """Whatever yields `assay.extensions.eqa.episode.SourceEpisode` values can be asked about."""
 
     name = "example-questions"
 

@@ -7,15 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import assay
-from assay.episodes import Change, Effect, Instruction
-from assay.episodes.fields import within
+from assay.plugin import (
+    Change,
+    Effect,
+    Experiment,
+    Instruction,
+    Perturbation,
+    Variant,
+    perturbation,
+    register,
+    within,
+)
 from assay.tasks import Task
 
 
-@assay.perturbation
+@perturbation
 @dataclass(frozen=True, slots=True)
-class Shout(assay.Perturbation):
+class Shout(Perturbation):
     """The instruction in capital letters."""
 
     kind = "words/shout"
@@ -26,18 +34,16 @@ class Shout(assay.Perturbation):
     """Exclamation marks at the end."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The same task, told loudly."""
+        """The same task with a loud instruction."""
         return replace(task, instruction=Instruction(task.instruction.text.upper() + "!" * self.marks))
 
 
-@assay.register("experiment", "shouting")
-def shouting(most: int = 2) -> assay.Experiment:
+@register("experiment", "shouting")
+def shouting(most: int = 2) -> Experiment:
     """Instructions in capital letters, with up to ``most`` exclamation marks."""
 
-    def variants(task: Task) -> Iterator[assay.Variant]:
+    def variants(task: Task) -> Iterator[Variant]:
         for marks in range(most + 1):
-            yield assay.Variant(f"shouting/marks={marks}", (Shout(marks),), {"marks": marks})
+            yield Variant(f"shouting/marks={marks}", (Shout(marks),), {"marks": marks})
 
-    return assay.Experiment(
-        "shouting", "Does the policy mind being shouted at?", variants, tasks="libero_goal"
-    )
+    return Experiment("shouting", "Do capital letters change success?", variants, tasks="libero_goal")

@@ -18,7 +18,7 @@ from assay.support.console import number_of
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
-    from assay.measures.summary import Cost, ConditionRate, Summary
+    from assay.measures.summary import ConditionRate, Cost, Summary
 
 
 def run(

@@ -21,6 +21,7 @@ from assay.cli import (
     assets,
     audit,
     certify,
+    check,
     compare,
     demo,
     doctor,
@@ -77,6 +78,7 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
             "words": words.app,
         },
         "Runs": {"runs": runs.app},
+        "Plugins": {"check": check.check},
         "This machine": {
             "doctor": doctor.doctor,
             "assets": assets.app,

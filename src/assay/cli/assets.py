@@ -95,11 +95,11 @@ def sheet_command(
     Example: `assay assets sheet out/things.png`
     """
     from assay.cli.pictures import check_picture
-    from assay.report.asset_sheet import asset_sheet
+    from assay.report.scene_images import save_asset_sheet
     from assay.sim.packs.registry import load_pack
 
     check_picture(file, "FILE")
-    say(f"sheet: {asset_sheet(file, load_pack(assets), patterns=patterns)}")
+    say(f"sheet: {save_asset_sheet(file, load_pack(assets), patterns=patterns)}")
 
 
 def _show(assets: Assets) -> None:

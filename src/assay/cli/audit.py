@@ -57,7 +57,7 @@ class _Told:
             for column in table.columns
         ]
         shown = table_of(*heads, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for row in table.shown:
+        for row in table.formatted_rows:
             shown.add_row(*row)
         output.print(shown)
         say(table.note)

@@ -59,6 +59,7 @@ def certify(
     from assay.runs.work import plugins_used
     from assay.runs.worker import WorkerConfig
     from assay.support.files import check_writable
+    from assay.support.plugins import provided
 
     design = load_experiment(experiment).only(conditions)
     demonstrator = design.played_in.traits.demonstrator
@@ -76,7 +77,7 @@ def certify(
     plan = list(design.plan(chosen, numbers, pack=pack, initial=options.initial, start=hold_start))
     plugins = tuple(each.module for each in plugins_used(experiment, design, pack, plan))
     config = WorkerConfig(demonstrator, design.world, states=states and states.absolute(), plugins=plugins)
-    if tries > 1 and design.played_in.disturbance is None:
+    if tries > 1 and design.world not in provided("disturbance"):
         raise ExperimentError(f"--tries {tries}: the world '{design.world}' has no disturbance to try with")
     with Cache(cache_file(), "" if states is None else states_digest(states)) as cache:
         with RunDisplay() as display:

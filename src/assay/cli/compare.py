@@ -17,7 +17,7 @@ from assay.errors import RunError
 from assay.support.console import number_of, output, say, styled, table_of
 
 if TYPE_CHECKING:
-    from assay.measures.compare import RunContrast, Robustness
+    from assay.measures.compare import Robustness, RunContrast
     from assay.measures.views.printing import Print
     from assay.report.comparison import Compared
 

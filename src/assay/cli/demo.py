@@ -34,7 +34,7 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.demo import run_demo
+    from assay.api.demo import run_demo
 
     with progress_bar() as bar:
         task = bar.add_task("episodes", total=None)
@@ -52,12 +52,12 @@ def demo(
 
 
 def _contact_sheet(out: Path, assets: str) -> Path:
-    from assay.report.first_look import TASKS, contact_sheet
+    from assay.report.scene_images import FIRST_TASKS, save_first_look
 
     with progress_bar() as bar:
-        task = bar.add_task("tasks", total=len(TASKS))
-        sheet = contact_sheet(
+        task = bar.add_task("tasks", total=len(FIRST_TASKS))
+        sheet = save_first_look(
             out / "contact_sheet.png", assets, lambda name: bar.update(task, advance=1, description=name)
         )
-    say(f"{len(TASKS)} tasks drawn: {sheet}")
+    say(f"{len(FIRST_TASKS)} tasks drawn: {sheet}")
     return sheet

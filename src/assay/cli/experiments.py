@@ -75,7 +75,7 @@ def show(
     from assay.episodes import At, task_of
     from assay.errors import AssayError, ExperimentError
     from assay.experiments import load_experiment
-    from assay.support.plugins import imported
+    from assay.support.plugins import imported, provided
 
     design = load_experiment(experiment).only(conditions)
     chosen = design.choose(selection)
@@ -112,13 +112,14 @@ def show(
         table.add_row(condition, str(count), f"{told}\n{kinds}" if kinds else told)
     output.print(table)
     if sheet is not None:
-        if design.played_in.sheet is None:
+        draw = provided("sheet").get(design.world)
+        if draw is None:
             raise ExperimentError(f"the world '{design.world}' draws no sheets")
         shown = {task.id for task in ((example,) if selection is None else chosen)}
         specs = [spec for spec in plan if spec.task in shown]
         with progress_bar() as progress:
             bar = progress.add_task("drawing", total=len({(each.task, each.condition) for each in specs}))
-            refused = imported(design.played_in.sheet)(sheet, specs, lambda name: progress.advance(bar))
+            refused = imported(draw)(sheet, specs, lambda name: progress.advance(bar))
         for line in refused:
             say(line, aside=True)
         say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn in {sheet}")

@@ -12,8 +12,8 @@ from assay.runs.seeds import parse_seeds
 from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
-    from assay.policies.probe import Examination, Settled
-    from assay.policies.probe.fields import Options
+    from assay.policies.probe.examination import FieldVerdict, ProbeResult
+    from assay.policies.probe.server import Options
 
 EASY = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
 """Short tasks in which the hand turns and the gripper closes."""
@@ -43,32 +43,32 @@ def probe(
     point where the demonstrator's do. Then a few episodes are played.
     """
     from assay import tasks
-    from assay.policies.probe import Plan, examine
+    from assay.policies.probe.examination import ProbePlan, examine
 
     chosen = tuple(task.id for task in tasks.resolve(selection))
-    plan = Plan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
+    plan = ProbePlan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
     with progress_bar() as bar:
         progress = bar.add_task("", total=None)
         found = examine(policy, plan, say=lambda what: bar.update(progress, description=what))
     if json_file is not None and write_json(as_json(found), json_file):
         raise typer.Exit(0 if found.understood else 1)
     table = table_of("what", "fits best", "score", "next best", "score", "evidence", "verdict")
-    for each in found.settled:
+    for each in found.verdicts:
         rival = "-" if each.rival is None else _short(each.rival)
         rivals = "-" if each.rival is None else f"{each.rival_score:.2f}"
         table.add_row(
             each.field, _short(each.chosen), f"{each.score:.2f}", rival, rivals, _evidence(each), each.verdict
         )
     output.print(table)
-    for each in found.settled:
+    for each in found.verdicts:
         for options, reason in each.refused.items():
             say(f"refused: {options}: {reason}")
-    changed = found.given_agreement != found.agreement
-    before = f"; as the address was given: {found.given_agreement:.2f}" if changed else ""
+    changed = found.agreement_as_given != found.agreement
+    before = f"; as the address was given: {found.agreement_as_given:.2f}" if changed else ""
     say(f"agreement with the demonstrator: {found.agreement:.2f}{before} (1 is the same, 0.5 is chance)")
     if found.solved is not None:
-        compared = found.given_solved is not None and found.given_solved is not found.solved
-        given = "" if not compared else f"; as the address was given: {_of(found.given_solved)}"
+        compared = found.solved_as_given is not None and found.solved_as_given is not found.solved
+        given = "" if not compared else f"; as the address was given: {_of(found.solved_as_given)}"
         say(f"episodes solved: {_of(found.solved)}{given}")
     if not found.understood:
         say(
@@ -80,15 +80,15 @@ def probe(
     say(f"use: {found.address}")
 
 
-def as_json(found: Examination) -> dict[str, object]:
+def as_json(found: ProbeResult) -> dict[str, object]:
     """A JSON object."""
     return {
         "address": found.address,
         "understood": found.understood,
         "agreement": found.agreement,
-        "agreement_as_given": found.given_agreement,
+        "agreement_as_given": found.agreement_as_given,
         "episodes": None if found.solved is None else dict(zip(("solved", "of"), found.solved, strict=True)),
-        "requests": found.asked,
+        "requests": found.requests,
         "fields": [
             {
                 "field": each.field,
@@ -101,18 +101,18 @@ def as_json(found: Examination) -> dict[str, object]:
                 "refused": dict(each.refused),
                 "rounds": each.rounds,
             }
-            for each in found.settled
+            for each in found.verdicts
         ],
     }
 
 
 def _short(options: Options) -> str:
-    from assay.policies.probe import written
+    from assay.policies.probe.examination import format_options
 
-    return written(options)
+    return format_options(options)
 
 
-def _evidence(each: Settled) -> str:
+def _evidence(each: FieldVerdict) -> str:
     if each.rival is None:
         return "-"
     return "> 1,000,000 : 1" if each.evidence > CERTAIN else f"{max(math.exp(each.evidence), 1.0):,.0f} : 1"

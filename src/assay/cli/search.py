@@ -128,7 +128,7 @@ def search(
         say(f"written to {report}", aside=True)
     if target is None or not write_json(found.as_json() | {"videos": written}, target):
         _print(thresholds_table(found.thresholds))
-        if (cases := cases_table(found.cases, written)) is not None:
+        if (cases := cases_table(found.cases, videos=written)) is not None:
             _print(cases)
         for note in found.notes:
             say(note)
@@ -147,7 +147,7 @@ def _print(table: Table) -> None:
     shown = table_of(
         *(column.heading for column in table.columns), box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
-    for row in table.shown:
+    for row in table.formatted_rows:
         shown.add_row(*row)
     output.print(shown)
     say(table.note)

@@ -25,9 +25,9 @@ def serve(
     """Serve a policy over a websocket until Ctrl-C. It sees what the client sends, and nothing else."""
     import asyncio
 
-    from assay.policies.remote.serve import Server
+    from assay.policies.remote.serve import PolicyServer
 
-    server = Server(policy, protocol, replan=replan)
+    server = PolicyServer(policy, protocol, replan=replan)
 
     async def until_interrupted() -> None:
         task = asyncio.current_task()

@@ -24,7 +24,7 @@ from assay.support.console import errors, output, say, styled, table_of, working
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
     from assay.tasks import Task, bddl
-    from assay.tasks.census import Census, Frequency
+    from assay.tasks.labels import Census, Frequency
 
 app = typer.Typer(
     help="List, show, export and check tasks.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -77,7 +77,7 @@ def show(
     out: JsonFile = None,
 ) -> None:
     """Show everything about one task, with an image of its scene."""
-    from assay.tasks.plain import to_plain
+    from assay.tasks.files import to_plain
 
     task, warnings = _load(task_id)
     wanted = not no_picture and (picture is not None or out != "-")
@@ -132,7 +132,7 @@ def labels(
     """
     from assay import tasks
     from assay.experiments.labels import asked_of
-    from assay.tasks.census import census
+    from assay.tasks.labels import census
 
     with working("reading tasks"):
         found = census(asked_of(task) for task in tasks.resolve(selection))
@@ -156,13 +156,13 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 
 
 def _write_census(found: Census, folder: Path) -> None:
-    from assay.report.page import write_files
-    from assay.report.task_statistics import (
+    from assay.measures.task_statistics import (
         flow_figure,
         frequency_table,
         label_table,
         tree_figure,
     )
+    from assay.report.page import write_files
 
     drawings = tree_figure(found), flow_figure(found)
     write_files(folder, ".", drawings, (label_table(found), frequency_table({"": found})))
@@ -263,7 +263,7 @@ def _place(region: tasks.Region) -> str:
 
 def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
     """Draw the scene and say where the picture is; a failure is an error only if a picture was asked for."""
-    from assay.report.picture import task_picture
+    from assay.report.scene_images import save_task_image
     from assay.tasks import short_name
 
     where = wanted or Path("out")
@@ -271,7 +271,7 @@ def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
         raise TaskError(f"{where}: a picture is a .png file; name one, or a folder")
     file = where if where.suffix else where / f"{short_name(task.id)}.png"
     try:
-        written = task_picture(task, file)
+        written = save_task_image(task, file)
     except (AssayError, OSError) as error:
         if wanted is not None:
             raise

@@ -11,10 +11,14 @@ from assay.support.console import say
 
 
 def ui(
-    folder: Annotated[Path, typer.Argument(help="Where the runs are, or below.")] = Path("runs"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8770,
+    folder: Annotated[Path, typer.Argument(help="Folder of runs; subfolders are searched.")] = Path("runs"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 8770,
 ) -> None:
     """Browse runs, watch episodes beside their controls and compare runs in a browser, until Ctrl-C."""
-    from assay.web.server import serve
+    from assay.errors import AssayError
+    from assay.support.extras import require
 
-    serve(folder, port, lambda address: say(f"{folder} is at {address} (Ctrl-C ends it)"))
+    require("ui", "the web app needs FastAPI and Uvicorn", AssayError)
+    from assay.web.app import serve
+
+    serve(folder, port, lambda address: say(f"{folder} is at {address} (press Ctrl-C to stop)"))

@@ -31,7 +31,7 @@ def tell(
     found: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
 ) -> None:
     """Write what was asked for, and print the verdict, the table and how it was come by."""
-    from assay.measures.gate import HEADS, verdict_sentences, junit, markdown, table_rows
+    from assay.measures.gate import HEADS, junit, markdown, table_rows, verdict_sentences
 
     texts = {junit_file: junit(found, name), markdown_file: markdown(found)}
     for file, text in texts.items():

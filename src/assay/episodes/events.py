@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Protocol, runtime_checkable
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator
@@ -28,7 +28,8 @@ from assay.episodes.episode import Happened, Outcome
 from assay.episodes.perturbation import Change, Effect, Perturbation, from_json, perturbation, to_json
 from assay.episodes.senses import Sense, Senses
 from assay.episodes.spec import EpisodeSpec
-from assay.errors import PerturbationError, SpecError, WorldError
+from assay.episodes.world import Env, world_of, world_policies
+from assay.errors import PerturbationError, SpecError
 from assay.support.plugins import imported
 from assay.support.streams import stream
 
@@ -220,29 +221,15 @@ class At(Perturbation):
         return f"{self.what.kind} at {self.when}"
 
 
-@runtime_checkable
-class Eventful(Protocol):
-    """What an environment offers in which the world or the words may change during an episode."""
-
-    def watch(self, trigger: Trigger) -> Callable[[], bool]:
-        """Says of every state whether a trigger holds. Raises PerturbationError where it never can in this task."""
-        ...
-
-    def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
-        """What lets a change happen, once; False where it cannot yet. Raises AssayError where it never can."""
-        ...
-
-    def observe(self) -> Any:
-        """What is to be seen now."""
-        ...
-
-
 class Events:
     """The events of one episode, waited for one after the other."""
 
-    def __init__(self, env: Any, spec: EpisodeSpec, senses: Senses) -> None:
-        """``env`` has been reset. Raises AssayError where the first of them can never happen."""
-        self._env, self._spec, self._senses = env, spec, senses
+    def __init__(self, env: Env, spec: EpisodeSpec, senses: Senses, steps: Callable[[], int]) -> None:
+        """``env`` has been reset, ``steps`` counts the control steps since.
+
+        Raises AssayError if the first event can never happen.
+        """
+        self._env, self._spec, self._senses, self._steps = env, spec, senses, steps
         self._events = events_of(spec.perturbations)
         self.happened: list[Happened] = [
             Happened(event=str(event), due=None, step=None, told="") for event in self._events
@@ -262,11 +249,11 @@ class Events:
             if now["due"] is None:
                 if not self._holds():
                     break
-                now["due"] = self._env.steps
+                now["due"] = self._steps()
             told = self._env.task.instruction
             if not self._happen():
                 break
-            now["step"] = self._env.steps
+            now["step"] = self._steps()
             if self._env.task.instruction is not told:
                 now["told"] = self._env.task.instruction.words
             if not isinstance(self._events[self._number].what, Sense):
@@ -284,28 +271,19 @@ class Events:
         key = (self._spec.world_seed, "event", self._spec.task, event.what.kind, alike)
         if event.when.moment in BY_TIME:
             due = _due(event.when, env, self._spec)
-            self._holds: Callable[[], bool] = lambda: env.steps >= due
+            self._holds: Callable[[], bool] = lambda: self._steps() >= due
         else:
-            self._holds = _eventful(env).watch(event.when)
+            self._holds = env.watch(event.when)
         if isinstance(event.what, Sense):
             sense = event.what
             self._happen: Callable[[], bool] = lambda: self._senses.add(sense, key)
         else:
-            self._happen = _eventful(env).prepare(event.what, stream(*key))
+            self._happen = env.prepare(event.what, stream(*key))
 
 
 def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
     """The events among some perturbations."""
     return tuple(each for each in perturbations if isinstance(each, At))
-
-
-def _eventful(env: Any) -> Eventful:
-    if not isinstance(env, Eventful):
-        raise WorldError(
-            f"the world '{env.world.traits.name}' can be changed before an episode only; valid there: perturbations "
-            "of the senses, at a step or a share of the demonstrator's time"
-        )
-    return env
 
 
 def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
@@ -329,7 +307,6 @@ def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
 def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
     """The demonstrator's time for an unchanged episode, control steps. Raises SpecError where it does not solve it."""
     from assay.episodes.rollout import rollout
-    from assay.episodes.world import world_of, world_policies
 
     world = world_of(control.task)
     name = world.traits.demonstrator

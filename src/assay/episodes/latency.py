@@ -7,11 +7,14 @@ not asked again. Time is counted in control steps, not by a clock, so the same s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol, cast, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from assay.errors import SpecError
+
+if TYPE_CHECKING:
+    from assay.episodes.world import World
 
 WhileWaiting = Literal["play", "hold", "align"]
 """What happens while a policy thinks: the old chunk plays on, as long as it has actions, and then the arm holds; the
@@ -30,27 +33,13 @@ class LookaheadPolicy(Protocol):
         ...
 
 
-@runtime_checkable
-class Holding(Protocol):
-    """A world in which time passes while nothing is asked for: its robot can hold."""
-
-    @property
-    def step_seconds(self) -> float:
-        """How long a control step is."""
-        ...
-
-    def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """The action, (action size,), that holds the robot as it is; ``last`` is what was done before, if anything."""
-        ...
-
-
 class Timeline:
     """The actions of an episode, one for each control step, whose decisions come ``latency`` steps late."""
 
-    def __init__(self, world: object, latency: int, while_waiting: WhileWaiting) -> None:
+    def __init__(self, world: World, latency: int, while_waiting: WhileWaiting) -> None:
         """Raises SpecError where the world cannot wait."""
         check_latency(world, latency)
-        self._world = cast(Holding, world)
+        self._world = world
         self._while_waiting = while_waiting
         self._left: list[tuple[np.ndarray, bool]] = []
         self._last: np.ndarray | None = None
@@ -81,12 +70,11 @@ class Timeline:
         self._left = [(action, absolute) for action in chunk[rest:]]
 
 
-def check_latency(world: object, latency: int) -> None:
-    """Raise SpecError where a policy cannot think for so many control steps in a world."""
+def check_latency(world: World, latency: int) -> None:
+    """Raise SpecError if a policy cannot have a latency of ``latency`` control steps in a world."""
     if isinstance(latency, bool) or not isinstance(latency, int) or not 0 <= latency <= MOST_LATENCY:
         raise SpecError(f"latency={latency!r:.40}: valid: 0 to {MOST_LATENCY} control steps")
-    if latency and not isinstance(world, Holding):
-        name = getattr(getattr(world, "traits", None), "name", type(world).__name__)
+    if latency and world.step_seconds is None:
         raise SpecError(
-            f"latency={latency}: no time passes between the actions of the world '{name}'; valid: 0"
+            f"latency={latency}: no time passes between the actions of the world '{world.traits.name}'; valid: 0"
         )

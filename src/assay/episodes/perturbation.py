@@ -20,9 +20,6 @@ from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.support.plugins import provided
 from assay.support.streams import stream
 
-BUILT_IN = "assay.perturb"
-"""The package that registers the core's perturbations when it is imported."""
-
 
 class Effect(StrEnum):
     """What of an episode a perturbation may touch."""
@@ -170,15 +167,13 @@ def perturbation(cls: P) -> P:
 
 def kinds() -> Mapping[str, type[Perturbation]]:
     """Every perturbation by its kind: Assay's own and those of plugins."""
-    for package in (BUILT_IN, *provided("perturbations").values()):
-        importlib.import_module(package)
+    for module in provided("perturbations").values():
+        importlib.import_module(module)
     return MappingProxyType(_KINDS)
 
 
 def known_kind(kind: str) -> type[Perturbation] | None:
-    """The class of a kind, if anybody has registered it."""
-    if kind not in _KINDS:
-        importlib.import_module(BUILT_IN)
+    """The class of a kind, or None if it is not registered."""
     return _KINDS.get(kind) or kinds().get(kind)
 
 

@@ -45,16 +45,16 @@ def rollout(
 
     try:
         if isinstance(policy, Privileged):
-            _guarded(policy, env.steps, policy.attach, env)
+            _guarded(policy, play.steps, policy.attach, env)
         told = play.instruction
-        _guarded(policy, env.steps, policy.reset, told, spec)
+        _guarded(policy, play.steps, policy.reset, told, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
         waiting = int(getattr(policy, "waiting", 0))
         play.horizon += waiting
         while not play.over:
-            settling = env.steps < waiting
+            settling = play.steps < waiting
             begun = perf_counter()
-            chunk, executed = _decided(policy, env, play.observation, late=spec.latency > 0 and not settling)
+            chunk, executed = _decide(policy, play, late=spec.latency > 0 and not settling)
             if not settling:
                 took.append(1e3 * (perf_counter() - begun))
             decisions += 1
@@ -69,7 +69,7 @@ def rollout(
                     break
                 if play.instruction is not told:  # an event has changed it
                     told = play.instruction
-                    if _instructed(policy, env.steps, told, spec):
+                    if _instructed(policy, play.steps, told, spec):
                         break
     except AssayError as error:  # the policy's, or the simulation broke
         return ended(str(error), error)
@@ -103,13 +103,14 @@ def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: obje
         raise broken from error
 
 
-def _decided(policy: Policy, env: Env, seen: Any, *, late: bool) -> tuple[np.ndarray, int]:
-    """A policy's next chunk (k, action size), and how many of its actions are executed; all of it, if it is late."""
+def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, int]:
+    """Request a policy's next chunk (k, action size) and how many of its actions are to be executed."""
+    seen, size = play.observation, play.env.world.action_size
     if late and isinstance(policy, LookaheadPolicy):
-        given, executed = _guarded(policy, env.steps, policy.foresee, seen)
-        return _actions(policy, env.steps, given, env.world.action_size), executed
-    given = _guarded(policy, env.steps, policy.act, seen)
-    chunk = _actions(policy, env.steps, given, env.world.action_size)
+        given, executed = _guarded(policy, play.steps, policy.foresee, seen)
+        return _actions(policy, play.steps, given, size), executed
+    given = _guarded(policy, play.steps, policy.act, seen)
+    chunk = _actions(policy, play.steps, given, size)
     return chunk, len(chunk)
 
 

@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from assay.episodes.conduct import progress_of
-from assay.episodes.episode import Episode, Outcome
+from assay.episodes.episode import Episode, Outcome, no_trajectory
 from assay.episodes.events import Events, events_of
 from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
@@ -67,7 +67,7 @@ class Stepwise:
         """What the policy gets to see now."""
         self._told = env.task.instruction.words
         if events_of(spec.perturbations):
-            self._events = Events(env, spec, self._senses)
+            self._events = Events(env, spec, self._senses, lambda: self.steps)
 
     @property
     def instruction(self) -> Instruction:
@@ -78,12 +78,12 @@ class Stepwise:
     @property
     def steps(self) -> int:
         """Control steps done."""
-        return self.env.steps
+        return len(self._actions)
 
     @property
     def truncated(self) -> bool:
         """Whether the time is over and the goal is not reached."""
-        return not self.succeeded and self.env.steps >= self.horizon
+        return not self.succeeded and self.steps >= self.horizon
 
     @property
     def over(self) -> bool:
@@ -97,11 +97,9 @@ class Stepwise:
         raises where it breaks.
         """
         if self.over:
-            raise StateError(
-                f"{self.spec.task}: the episode is over after {self.env.steps} steps: reset first"
-            )
+            raise StateError(f"{self.spec.task}: the episode is over after {self.steps} steps: reset first")
         given = _action(action, self.env.world.action_size)
-        sent = self._senses.act(given, self.env.steps, absolute=absolute)
+        sent = self._senses.act(given, self.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
         self._actions.append(given)
@@ -156,7 +154,7 @@ def episode_of(
     return Episode(
         outcome=outcome,
         steps=len(done),
-        trajectory=replace(record.trajectory, actions=done),
+        trajectory=replace(record.trajectory or no_trajectory(), actions=done),
         instruction=env.task.instruction.words,
         decisions=decisions,
         images=env.images,

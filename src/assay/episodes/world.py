@@ -1,12 +1,12 @@
-"""What a world is: where tasks are played. LIBERO's, the tabletop and a user's all look like this from above.
+"""The interface of a world: a family of tasks and the simulator that runs them.
 
-A `World` is cheap and has no state: it knows its tasks, its policies and what may be asked of it. Its `Env` is a
-process's worth of simulation, and plays one episode after the other.
+A `World` is stateless: its tasks, its action size, its assets. Its `Env` holds a simulation and runs one episode after
+the other. LIBERO, the tabletop and third-party worlds derive from the same two classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,13 +16,14 @@ import numpy as np
 from assay.episodes.conduct import Aftermath, SideEffects, Stages
 from assay.episodes.episode import Intervals, Position, Trajectory
 from assay.episodes.instruction import Instruction
+from assay.episodes.perturbation import apply_perturbations
 from assay.episodes.spec import EpisodeSpec
-from assay.errors import WorldError
+from assay.errors import AssetError, TaskError, WorldError, did_you_mean
 from assay.support.plugins import PYTHON, Registry, provided
 
 
-class Task(Protocol):
-    """What every world's tasks have."""
+class WorldTask(Protocol):
+    """The members that tasks of every world have."""
 
     @property
     def id(self) -> str:
@@ -31,29 +32,29 @@ class Task(Protocol):
 
     @property
     def instruction(self) -> Instruction:
-        """What the policy is told."""
+        """The instruction given to the policy."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What measures and reports must know of a world to read its episodes. A run keeps it."""
+    """Properties of a world that measures and reports need; stored with a run."""
 
     name: str
-    """Of the world."""
+    """Name of the world; task ids begin with it and a slash."""
     continuous: bool = True
-    """Whether an episode's trajectory is a path through space, sampled at every control step; otherwise each
-    action is a whole motion, and distances between trajectories mean nothing."""
+    """Whether the trajectory is a path through space, sampled at every control step. Otherwise each action is a whole
+    motion, and distances between trajectories are meaningless."""
     start_columns: tuple[str, ...] = ()
-    """Labels and columns that a start (task and seed) decides, as an instruction that names what was drawn:
-    they do not tell variants of a task apart."""
+    """Labels and columns determined by the start (task and seed), such as an instruction that names a sampled object:
+    they do not distinguish variants of a task."""
     demonstrator: str | None = None
-    """The policy that shows which perturbed scenes can be solved; None where that is not done."""
+    """The policy that certifies perturbed scenes as solvable; None if scenes are not certified."""
     clips: int = 0
-    """How many numbers of an action, from the first on, are cut to [-1, 1]; 0 where none are."""
+    """Leading numbers of an action that are clipped to [-1, 1]."""
     auditors: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Built-in policies by which experiments are audited, and the input that each lacks: ``words``, ``sight`` or
-    ``memory`` (it has memory alone); empty for one that lacks nothing. Not kept."""
+    """Built-in policies used to audit experiments, with the input each lacks: ``words``, ``sight`` or ``memory``
+    (it has memory alone); empty if it lacks none. Not stored."""
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -61,222 +62,235 @@ class Traits:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Traits:
-        """What `as_json` gave."""
-        known = {
-            name: value[name] for name in ("name", "continuous", "demonstrator", "clips") if name in value
-        }
-        return cls(**known, start_columns=tuple(value.get("start_columns", ())))
+        """Read the object that `as_json` returned."""
+        names = ("name", "continuous", "demonstrator", "clips")
+        fields = {name: value[name] for name in names if name in value}
+        return cls(**fields, start_columns=tuple(value.get("start_columns", ())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """What a world knows of an episode when it is over, or broke."""
+    """What a world knows about an episode once it has ended. None: the world does not know."""
 
-    trajectory: Trajectory
+    trajectory: Trajectory | None = None
+    """The path of the end effector; its ``actions`` are filled in by the rollout."""
     touched: str | None = None
-    """What the robot touched first."""
+    """The first object touched by the robot."""
     moved: str | None = None
-    """What moved first."""
+    """The first object that moved."""
     truth: Mapping[str, Intervals] | None = None
-    """When each atom of the goal was true, where a world has such."""
+    """When each atom of the goal was true."""
     initial_positions: Mapping[str, Position] | None = None
-    """Where the things that the task is about stood at the start, where a world knows that."""
+    """Positions of the task's objects at the start."""
     contacts: Mapping[str, Intervals] | None = None
-    """When the robot touched each thing, in the order of the first touches, where a world knows that."""
+    """When the robot touched each object, ordered by first contact."""
     note: str = ""
-    """What went wrong, where the world can tell."""
+    """Why the episode failed."""
     stages: Mapping[str, Stages] | None = None
-    """How far each atom of the goal came that did not hold at the start, where a world knows that."""
+    """Progress of each atom of the goal that did not hold at the start."""
     side_effects: SideEffects | None = None
-    """What was done besides what was asked for, where a world knows that."""
+    """Unrequested changes to the scene."""
     aftermath: Aftermath | None = None
-    """Whether a goal that was reached lasts, where a world looks."""
+    """Whether a reached goal still holds after the robot lets go."""
 
 
-class Env(Protocol):
-    """Plays episodes, one after the other; what is dear to make is kept between them."""
+class Env:
+    """Runs episodes one after the other and caches expensive resources (compiled models) between them.
 
-    @property
-    def world(self) -> World:
-        """The world it belongs to."""
-        ...
+    Derive from it: `reset`, `step` and `succeeded` are required, everything else has a default. `reset` sets `task`.
+    """
 
-    @property
-    def task(self) -> Any:
-        """The task of the present episode, as the policy is given it."""
-        ...
+    world: World
+    """The world it belongs to."""
+    task: Any
+    """The task of the current episode with its perturbations applied, as `World.task` returns it."""
+    simulation: Any = None
+    """The simulator, for policies that may read its state."""
 
-    @property
-    def simulation(self) -> Any:
-        """The simulation behind it, for policies that may see it."""
-        ...
-
-    @property
-    def steps(self) -> int:
-        """Control steps since the reset."""
-        ...
+    def __init__(self, world: World) -> None:
+        self.world = world
 
     @property
     def images(self) -> int:
-        """How many images were rendered since the reset."""
-        ...
+        """Number of images rendered since the reset."""
+        return 0
 
     def reset(self, spec: EpisodeSpec) -> Any:
-        """Begin an episode; returns its first observation. Raises AssayError where it cannot be begun.
+        """Start an episode and return its first observation. Raises AssayError if it cannot be started.
 
-        Whatever it draws, it draws by ``spec.world_seed``: ``spec.seed`` may be the policy's alone.
+        Draw random numbers from ``stream(spec.world_seed, ...)``: ``spec.seed`` may belong to the policy alone.
         """
-        ...
+        raise WorldError(f"{type(self).__name__} has no method reset(spec)")
 
     def step(self, action: np.ndarray) -> Any:
-        """Carry out one action, (action size,); returns the observation after it."""
-        ...
+        """Execute one action, (action size,), and return the observation after it."""
+        raise WorldError(f"{type(self).__name__} has no method step(action)")
 
     def succeeded(self) -> bool:
-        """Whether the goal is reached now."""
-        ...
+        """Whether the goal holds now."""
+        raise WorldError(f"{type(self).__name__} has no method succeeded()")
 
     def record(self) -> Record:
-        """What happened since the reset, but for the actions, which the rollout knows."""
-        ...
+        """What happened since the reset; the rollout adds the actions."""
+        return Record()
 
     def frame(self, observation: Any) -> np.ndarray:
-        """An observation as people look at it, for videos: uint8, (height, width, 3)."""
-        ...
+        """An image of an observation for videos: uint8, (height, width, 3)."""
+        raise WorldError(
+            f"the world '{self.world.traits.name}' has no videos: {type(self).__name__} has no frame()"
+        )
+
+    def watch(self, trigger: Any) -> Callable[[], bool]:
+        """A function that tells after each step whether a `Trigger` holds.
+
+        Raises PerturbationError if it never can in this task, and WorldError if the world has no such triggers.
+        """
+        raise self._static()
+
+    def prepare(self, change: Any, rng: np.random.Generator) -> Callable[[], bool]:
+        """A function that applies a perturbation to the running episode; it returns False to be called again later.
+
+        Raises AssayError if the change is impossible, and WorldError if the world is fixed during an episode.
+        """
+        raise self._static()
+
+    def observe(self) -> Any:
+        """The current observation, after a change during the episode."""
+        raise self._static()
 
     def close(self) -> None:
-        """Give back what it holds."""
-        ...
+        """Release resources."""
+
+    def _static(self) -> WorldError:
+        return WorldError(
+            f"the world '{self.world.traits.name}' can be changed before an episode only; valid there: perturbations "
+            "of the senses, at a step or a share of the demonstrator's time"
+        )
 
 
-class World(Protocol):
-    """Where tasks are played."""
+class World:
+    """A family of tasks and the simulator that runs them; cheap to create and without state.
 
-    @property
-    def traits(self) -> Traits:
-        """What is known of it without a simulation."""
-        ...
+    Derive from it: `traits`, `action_size`, `tasks` and `open` are required, everything else has a default.
+    `assay.check_world` reports what is missing or wrong.
+    """
 
-    @property
-    def action_size(self) -> int:
-        """How many numbers an action has."""
-        ...
-
-    @property
-    def cameras(self) -> Sequence[str]:
-        """The cameras that policies see through; none where they see no pictures."""
-        ...
-
-    @property
-    def frame_seconds(self) -> float:
-        """How long a video shows each step, seconds."""
-        ...
-
-    @property
-    def policies(self) -> Mapping[str, str]:
-        """Its built-in policies: name -> ``module:object``."""
-        ...
-
-    @property
-    def servers(self) -> Mapping[str, str]:
-        """Policy servers that can act in it: scheme of the address -> ``module:function`` that makes a client."""
-        ...
-
-    @property
-    def stored_states(self) -> str | None:
-        """``module:function`` that checks, from specs and a folder, that the folder has the initial states that
-        they start from; None where tasks have none."""
-        ...
-
-    @property
-    def disturbance(self) -> str | None:
-        """``module:object``, the perturbation under which the demonstrator must solve a scene again; None for none."""
-        ...
-
-    @property
-    def sheet(self) -> str | None:
-        """``module:function`` that draws an experiment's conditions into a PNG, if there is one."""
-        ...
+    traits: Traits
+    """Name and properties; ``Traits("maze")`` suffices."""
+    action_size: int
+    """Numbers in an action."""
+    max_steps: int = 300
+    """Control steps of an episode, unless `horizon` or the spec says otherwise."""
+    cameras: Sequence[str] = ()
+    """Names of the cameras that policies receive images from."""
+    frame_seconds: float = 0.1
+    """Duration of each step in a video."""
+    step_seconds: float | None = None
+    """Duration of a control step, if the world goes on while a policy computes; needed for ``--latency``."""
+    has_stored_states: bool = False
+    """Whether episodes can start from files of initial states (``--states``)."""
 
     @property
     def packs(self) -> Sequence[str]:
-        """Asset packs that it can be built from; the first is the usual one."""
-        ...
+        """Asset packs it can be built from; the first is the default."""
+        return ("none",)
+
+    def tasks(self) -> Sequence[Any]:
+        """All tasks, each with an ``id`` (``maze/3``) and an ``instruction``."""
+        raise WorldError(f"the world '{self.traits.name}' has no method tasks()")
 
     def select(self, selection: str) -> Sequence[Any]:
-        """The tasks that a selection names, each with an ``id``. Raises TaskError that says what is valid."""
-        ...
+        """The tasks of a selection: ``all``, or ids separated by commas. Raises TaskError with the valid names."""
+        tasks = {task.id: task for task in self.tasks()}
+        prefix = f"{self.traits.name}/"
+        chosen: dict[str, Any] = {}
+        for name in filter(None, (part.strip() for part in selection.split(","))):
+            if name in ("all", self.traits.name):
+                chosen |= tasks
+                continue
+            task = tasks.get(name) or tasks.get(prefix + name)
+            if task is None:
+                raise TaskError(f"there is no task '{name}': {did_you_mean(name, ('all', *tasks))}")
+            chosen[task.id] = task
+        return list(chosen.values())
 
     def task(self, spec: EpisodeSpec) -> Any:
-        """The task of an episode as the policy is given it: a `Task` with its perturbations applied."""
-        ...
+        """The task of an episode with its perturbations applied."""
+        (task,) = self.select(spec.task)
+        return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """The most control steps of an episode."""
-        ...
-
-    def pack_source(self, pack: str) -> object:
-        """What makes an asset pack; None where a world has none. A run remembers the plugin it comes from.
-
-        Raises AssetError that says what is valid.
-        """
-        ...
-
-    def digest(self, pack: str) -> str:
-        """Stands for the content of an asset pack; empty where there is none. Raises AssetError."""
-        ...
+        """The maximum number of control steps of an episode."""
+        return self.max_steps if spec.steps is None else spec.steps
 
     def open(self, states: Path | None = None) -> Env:
-        """An environment; ``states`` is a folder of stored initial states, where the usual one is not meant."""
-        ...
+        """A new environment; ``states`` is a folder of stored initial states."""
+        raise WorldError(f"the world '{self.traits.name}' has no method open(states)")
+
+    def holding(self, last: np.ndarray | None) -> np.ndarray:
+        """The action, (action size,), that keeps the robot still after the action ``last``, if any."""
+        return np.zeros(self.action_size, np.float32)
+
+    def pack_source(self, pack: str) -> object:
+        """The object that builds an asset pack; a run records the plugin it comes from.
+
+        Raises AssetError with the valid names.
+        """
+        if pack not in self.packs:
+            raise AssetError(
+                f"--assets {pack}: valid in the world '{self.traits.name}': {', '.join(self.packs)}"
+            )
+        return None
+
+    def digest(self, pack: str) -> str:
+        """A hash of the content of an asset pack; empty without assets. Raises AssetError."""
+        return ""
+
+    def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
+        """Raise AssayError if a folder lacks initial states that episodes start from."""
 
 
-FILES = (".bddl", ".json")
-"""How the names of task files end."""
+TASK_FILE_SUFFIXES = (".bddl", ".json")
 LIBERO = "libero"
-"""The name of LIBERO's world: the one of every task id that names no other."""
-WORLDS: Registry[World] = Registry(
-    "world",
-    WorldError,
-    {LIBERO: "assay.sim.world:LIBERO_WORLD"},
-)
+"""Name of LIBERO's world, the default for task ids without the name of another."""
+WORLDS: Registry[World] = Registry("world", WorldError)
 
 
 def world_of(task: str) -> World:
-    """The world of a task's id: that of the name before the first slash, or else LIBERO's."""
+    """The world of a task id: the one named before the first slash, or else LIBERO's."""
     return WORLDS[world_name(task)]
 
 
 def horizon(spec: EpisodeSpec) -> int:
-    """The most control steps of an episode."""
+    """The maximum number of control steps of an episode."""
     return world_of(spec.task).horizon(spec)
 
 
 def task_of(spec: EpisodeSpec) -> Any:
-    """The task of an episode as the policy is given it, its perturbations applied."""
+    """The task of an episode with its perturbations applied."""
     return world_of(spec.task).task(spec)
 
 
 def world_name(task: str) -> str:
-    """The name of the world of a task's id; task files are LIBERO's, whatever their folder is called."""
+    """The name of the world of a task id. Task files belong to LIBERO, whatever their folder is called."""
     name = task.partition("/")[0]
-    if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(FILES):
-        return LIBERO  # without a look at plugins, whose import may take long
+    if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(TASK_FILE_SUFFIXES):
+        return LIBERO  # decided without importing plugins, which can be slow
     return name if name in WORLDS else LIBERO
 
 
 def world_policies(world: str) -> dict[str, str]:
-    """Policies that act in a world: name -> ``module:object``. The world's own, then those that are provided for it."""
-    return {**WORLDS[world].policies, **_provided_for(world, "policy")}
+    """Policies registered for a world: name -> ``module:object``."""
+    return _provided_for(world, "policy")
 
 
 def world_servers(world: str) -> dict[str, str]:
-    """Kinds of policy server that act in a world: scheme of the address -> ``module:class`` of the client."""
-    return {**WORLDS[world].servers, **_provided_for(world, "policy server")}
+    """Clients for policy servers registered for a world: scheme of the address -> ``module:class``."""
+    return _provided_for(world, "policy server")
 
 
 def _provided_for(world: str, kind: str) -> dict[str, str]:
-    prefix = f"{world}/"
+    prefix = f"{WORLDS[world].traits.name}/"
     return {
         name.removeprefix(prefix): address
         for name, address in provided(kind).items()
@@ -285,8 +299,12 @@ def _provided_for(world: str, kind: str) -> dict[str, str]:
 
 
 def load_world(address: str) -> World:
-    """The world of a name, or of ``python:module:object``, which is known by its own name from then on."""
+    """The world of a name or of ``python:module:object``, which is registered under its own name."""
     world = WORLDS[address]
+    if not isinstance(world, World) or not hasattr(world, "traits"):
+        raise WorldError(
+            f"'{address}' is not a complete World; `assay check {address}` lists what is missing"
+        )
     if address.startswith(PYTHON) and world.traits.name not in WORLDS:
         WORLDS.register(world.traits.name, world)
     return world

@@ -12,10 +12,8 @@ from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import ActionDelay, GaussianNoise
-from assay.perturb.senses.pictures import MOST_SEVERE
-from assay.perturb.words.distance.errors import DistanceError
-from assay.perturb.words.distance.memory import remembered_attempts
-from assay.perturb.words.distance.pride import Distance
+from assay.perturb.senses.images import MOST_SEVERE
+from assay.perturb.words.distance.pride import Distance, DistanceError, remembered_attempts
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.world import Displace, Orbit, Relight, Resize
 from assay.perturb.world.ground import carrier, movable, target

@@ -151,7 +151,7 @@ class Experiment:
         """The asset pack to use. Raises AssetError or ExperimentError where the world has not what is asked for."""
         if pack is not None:
             self.played_in.pack_source(pack)
-        if initial == "stored" and self.played_in.stored_states is None:
+        if initial == "stored" and not self.played_in.has_stored_states:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
         return self.played_in.packs[0] if pack is None else pack
 

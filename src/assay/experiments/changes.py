@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from assay.perturb import Mask, Perturbation
-from assay.perturb.senses.catalogue import others_at, pictures_at
-from assay.perturb.senses.hiding import BlankPictures, DroppedCamera
-from assay.perturb.senses.pictures import PictureSense
+from assay.perturb.senses import others_at, pictures_at
+from assay.perturb.senses.images import BlankPictures, DroppedCamera, PictureSense
 from assay.perturb.words import rewordings as words
 from assay.perturb.world import (
     Among,
@@ -32,7 +31,7 @@ from assay.perturb.world import (
     Swap,
 )
 from assay.tasks import Arena, Task
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 MIDDLING = 5
 """Severity of 1 to 10."""

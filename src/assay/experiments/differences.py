@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from assay.episodes import Change
 from assay.tasks import Atom, Entity, Predicate, Scene, Task
-from assay.tasks.names import words
+from assay.tasks.language.lexicon import words
 
 DIGITS = 6
 """Places of regions that differ by less than a micrometre are the same."""

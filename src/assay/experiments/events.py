@@ -10,16 +10,16 @@ from assay.episodes.events import grasped, lifted, near, placing, share, subgoal
 from assay.episodes.spec import EpisodeSpec
 from assay.experiments.base import Experiment, Variant
 from assay.perturb.events import Cancel, Knock, Shut
-from assay.perturb.senses.actuators import ActionDelay
-from assay.perturb.senses.hiding import FrozenCamera
+from assay.perturb.senses.images import FrozenCamera
+from assay.perturb.senses.robot import ActionDelay
+from assay.perturb.words.rewordings.designs import OtherTask, fields_of
 from assay.perturb.words.rewordings.goals import Alternative, alternatives
-from assay.perturb.words.rewordings.other_task import OtherTask, fields_of
 from assay.perturb.world import Displace, Distractors, MoveCamera, MoveFixture, Relight
 from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Atom, Predicate, Task
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of
 
 TIME = 1.5
 """How much more time than the task's usual horizon there is: what has happened must be made up for."""

@@ -10,10 +10,8 @@ from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
-from assay.tasks.census import Asked
-from assay.tasks.labels import FAMILIES, written
-from assay.tasks.language.attributes import DISTANCES, SIDES, is_ranked, looks_named
-from assay.tasks.names import words
+from assay.tasks.labels import FAMILIES, Asked, written
+from assay.tasks.language.lexicon import DISTANCES, SIDES, is_ranked, looks_named, words
 
 AXES = ("words", "world", "senses", "release")
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)

@@ -15,7 +15,7 @@ from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.rewordings import Concise, Passive, Reorder, Semantic, Typos, Verbose
 from assay.perturb.world import Displace, Distractors, MoveCamera, Orbit, Relight, Repaint, StartPose
 from assay.tasks import Arena, Task
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 DIFFICULTIES = (1, 2, 3, 4, 5)
 Levels = Mapping[int, tuple[Perturbation, ...]]

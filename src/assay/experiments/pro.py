@@ -12,7 +12,15 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.changes import ROOMS, ordered
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
-from assay.perturb.words.rewordings import LADDER, OtherTask, Rewording, Semantic, new_tasks, other_tasks
+from assay.perturb.words.rewordings import (
+    LADDER,
+    OtherTask,
+    Rewording,
+    Semantic,
+    compositions,
+    new_tasks,
+    other_tasks,
+)
 from assay.perturb.world import (
     Alter,
     Among,
@@ -25,15 +33,14 @@ from assay.perturb.world import (
     Replace,
     Resize,
     Room,
-    compositions,
     has_partners,
 )
 from assay.perturb.world.ground import carrier, movable, target
 from assay.perturb.world.position import LARGEST, SWEEP
 from assay.support.streams import stream
 from assay.tasks import Task
-from assay.tasks.horizons import horizon
-from assay.tasks.staging import Pattern
+from assay.tasks.files import horizon
+from assay.tasks.scene import Pattern
 
 LARGER = 1.1
 DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.words.rewordings.surface import Form, Surface
+from assay.perturb.words.rewordings.corrupted import Form, Surface
 from assay.tasks import Task
 
 

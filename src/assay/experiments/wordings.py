@@ -11,14 +11,13 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Say
-from assay.perturb.words.distance.memory import remembered_attempts
-from assay.perturb.words.distance.pride import ALPHA, Distance
+from assay.perturb.words.distance.pride import ALPHA, Distance, remembered_attempts
 from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.table import Row, plain, with_tasks
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import called
-from assay.tasks.formats.release import instruction
+from assay.tasks.formats import instruction
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
 """Whose similarities an episode is labelled with: the table's, those of our scorer, or nobody's."""

@@ -13,7 +13,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
 from assay.perturb import Perturbation
-from assay.perturb.releases.values import Unavailable
+from assay.perturb.releases import Unavailable
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import (
     Attribute,

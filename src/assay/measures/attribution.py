@@ -26,7 +26,7 @@ from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.sample_size import least_one_sided
 from assay.measures.views.forest import Mark, forest, height
-from assay.measures.views.style import ORANGE, WIDTH, Drawing, points_axis
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, points_axis
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
     NOT,
@@ -387,10 +387,10 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
     """Effects of the factors on the log-odds, and their shares of the drop."""
     effects, shares = [], []
     for effect in result.effects:
-        look = {"colour": ORANGE, "shape": "s"} if len(effect.factors) > 1 else {}
+        colour, shape = (ORANGE, "s") if len(effect.factors) > 1 else (BLUE, "o")
         numbers = signed(effect.log_odds, 2), p_value(effect.p)
         name, sure = " x ".join(effect.factors), effect.p < SURE
-        effects.append(Mark(name, effect.log_odds, effect.interval, numbers, sure=sure, **look))
+        effects.append(Mark(name, effect.log_odds, effect.interval, numbers, sure, colour, shape))
     for share in result.shares:
         numbers = points(-share.loss), NOT if share.share is None else f"{100 * share.share:.0f} %"
         shares.append(Mark(share.factor, -share.loss, negate(share.interval), numbers))
@@ -410,9 +410,9 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
         drop += f" (95 % interval {between(negate(result.drop_interval), 100)})"
     caption = (
         f"{plural(result.episodes, 'episode')} of {plural(result.starts, 'start')}. Left: 95 % intervals "
-        f"({methods(effect.interval for effect in result.effects)}); squares: change that one factor makes to another's "
-        f"effect; filled: p < {SURE:g}. Right: part of each factor in the change from all off to all on, {drop}; lines: "
-        f"95 % intervals ({methods(share.interval for share in result.shares)})."
+        f"({methods(effect.interval for effect in result.effects)}); squares: interactions "
+        f"of two factors; filled: p < {SURE:g}. Right: part of each factor in the change from all off to all on, "
+        f"{drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
     )
     if result.modelled:
         caption += f" {plural(result.modelled, 'missing combination')} from the model."

@@ -22,7 +22,7 @@ from assay.measures.clustering import UNIT, difference, variances
 from assay.measures.frames import PAIR, START, sums, valid_rows
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import ORANGE, Drawing
+from assay.measures.views.style import BLUE, ORANGE, Drawing
 from assay.measures.views.wording import between, p_value, plural, points
 from assay.support.stats.distributions import normal_below, normal_quantile
 from assay.support.stats.intervals import Interval, Z, tested
@@ -352,7 +352,9 @@ def _student(rows: pl.DataFrame, apart: pl.Expr) -> tuple[Interval, float]:
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student"), variance**0.5
 
 
-def _over_tasks(rows: pl.DataFrame, apart: pl.Expr, given: Interval, weight: pl.Expr = UNIT) -> dict[str, Any]:
+def _over_tasks(
+    rows: pl.DataFrame, apart: pl.Expr, given: Interval, weight: pl.Expr = UNIT
+) -> dict[str, Any]:
     """Statistics of the difference, if the tasks are a sample."""
     totals, counts = sums(rows, ("task",), apart=apart, count=weight).T
     over, p = mean_over_tasks(totals, counts, given) or (None, None)
@@ -404,10 +406,10 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         raise MeasureError("no perturbed episode has a control that all runs share")
 
     def mark(result: Robustness) -> Mark:
-        look = {"colour": ORANGE, "shape": "s"} if result.condition is None else {}
+        colour, shape = (ORANGE, "s") if result.condition is None else (BLUE, "o")
         numbers = points(result.change), between(result.interval, 100), p_value(result.p_holm)
         label, sure = result.condition or "all changes", result.p_holm < SURE
-        return Mark(label, result.change, result.interval, numbers, sure=sure, **look)
+        return Mark(label, result.change, result.interval, numbers, sure, colour, shape)
 
     groups = {
         f"{pair.second} less {pair.first}": [

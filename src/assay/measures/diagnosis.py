@@ -24,7 +24,7 @@ from assay.measures.headline import FIRST, with_headline
 from assay.measures.measure import MEASURES, describe_flaw
 from assay.measures.multiple_testing import AdjustedP, adjust, family_factor, least_adjusted, with_adjusted_p
 from assay.measures.profile import Profile
-from assay.measures.result import attempt
+from assay.measures.result import Missing, attempt
 from assay.measures.sample_size import more_seeds
 from assay.measures.search import FORMS, LossPattern, PatternKind, search
 from assay.measures.success.drops import AXES, CHANGES, DROPS
@@ -91,11 +91,15 @@ def examine(*profiles: Profile) -> ExaminedRuns:
     changes = [result for profile in profiles if (result := profile.get(TASK_CHANGES)) is not None]
     together = None
     if changes:
-        together = changes[0] if len(changes) == 1 else measure_task_changes(pl.concat(c.rows for c in changes))
-    others = [result for profile in profiles if (result := profile.get(OTHER_TASKS)) is not None]
-    rows = [result.rows for result in (*changes, *others)]
+        together = (
+            changes[0] if len(changes) == 1 else measure_task_changes(pl.concat(c.rows for c in changes))
+        )
+    others = [other for profile in profiles if (other := profile.get(OTHER_TASKS)) is not None]
+    rows = [*(result.rows for result in changes), *(other.rows for other in others)]
     paired = pl.concat(rows) if rows else None
-    present = {finding.flaw: best_tests[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
+    present = {
+        finding.flaw: best_tests[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND
+    }
     findings = [_with_cause(finding, present, paired) for finding in findings]
     findings = [_with_tasks(finding, together) for finding in findings]
     findings = [_with_more_seeds(finding, best_tests, times) for finding in findings]
@@ -119,8 +123,8 @@ def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, U
         function = measure.tests
         if function is None or not having:
             continue
-        results = attempt(lambda function=function, having=having: list(function(having)))
-        for test in results if isinstance(results, list) else ():
+        results = attempt(lambda tests, runs: list(tests(runs)), function, having)
+        for test in () if isinstance(results, Missing) else results:
             if isinstance(test, Untested):
                 untested.setdefault(test.flaw, test)
             else:
@@ -193,7 +197,9 @@ def _with_tasks(finding: Finding, together: TaskChanges | None) -> Finding:
     if count < 2:
         return finding
     p, change = uneven_p(rows), finding.evidence[0].part
-    cells = measure_cells(change, rows.with_columns(change=pl.lit(change))) if p is not None and p < SURE else []
+    cells = (
+        measure_cells(change, rows.with_columns(change=pl.lit(change))) if p is not None and p < SURE else []
+    )
     return replace(finding, where=Where(p, tuple(cell for cell in cells if cell.more_p < SURE), count))
 
 

@@ -218,7 +218,8 @@ def describe_tasks(where: Where | None) -> str:
         return f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
     worst = sorted(where.tasks, key=lambda task: task.perturbed - task.control)
     names = [
-        f"{task.task} ({percent(task.control, 0)} to {percent(task.perturbed, 0)})" for task in worst[:_MOST_TASKS]
+        f"{task.task} ({percent(task.control, 0)} to {percent(task.perturbed, 0)})"
+        for task in worst[:_MOST_TASKS]
     ]
     more = [f"{len(worst) - _MOST_TASKS} others"] if len(worst) > _MOST_TASKS else []
     return f"mainly in {listed([*names, *more])}, of {where.of} tasks"
@@ -270,9 +271,9 @@ def _failures(finding: Finding) -> tuple[str, str]:
 def _starts(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     text = f"{_hits(first)} unperturbed episodes fail ({format_share(first.value, first.interval)})"
-    if isinstance(finding.detail, Ability) and finding.claim is Claim.PRESENT:
-        return text, describe_ability(finding.detail)
-    return text, ""
+    if isinstance(finding.detail, Ability):
+        return text, describe_ability(finding.detail) if finding.claim is Claim.PRESENT else ""
+    return text, getattr(finding.detail, "caveat", "")
 
 
 def describe_ability(ability: Ability) -> str:

@@ -110,7 +110,10 @@ LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
             "failures",
             Flaw.MISSES,
         ): "no run has controls whose failures can be compared with successful trajectories",
-        ("other_tasks", Flaw.OTHER_TASKS): "no run asks for another task and also has the control of that task",
+        (
+            "other_tasks",
+            Flaw.OTHER_TASKS,
+        ): "no run asks for another task and also has the control of that task",
         ("starts", Flaw.UNABLE): "no run has a control that ended without an error",
     }
 )

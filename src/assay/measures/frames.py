@@ -136,7 +136,9 @@ def in_another_world() -> pl.Expr:
 
 def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:
     """Sums of expressions over the clusters that share ``by``: (clusters, values), in a stable order."""
-    table = rows.group_by(by, maintain_order=True).agg(**{name: value.sum() for name, value in values.items()})
+    table = rows.group_by(by, maintain_order=True).agg(
+        **{name: value.sum() for name, value in values.items()}
+    )
     return table.select(*values).to_numpy().astype(float)
 
 
@@ -191,7 +193,7 @@ def all_happened(events: str) -> bool:
 
 def find_renamed(task: str, text: str) -> str:
     """Nouns of a task's instruction that a text does not contain verbatim, joined with +."""
-    from assay.tasks.names import mentions
+    from assay.tasks.language.lexicon import mentions
 
     return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
 

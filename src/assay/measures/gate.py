@@ -91,7 +91,8 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
         texts.append(f"The compared measure is {judgement.measure}, from 0 to 100 %; a success is 100 %.")
     errors = f"; {plural(judgement.errors, 'error')} excluded" if judgement.errors else ""
     if judgement.anytime:
-        basis = f"{judgement.played:,} of {judgement.planned:,} planned episodes were run{errors}. Intervals are anytime-valid"
+        planned = f"{judgement.played:,} of {judgement.planned:,} planned episodes"
+        basis = f"{planned} were run{errors}. Intervals are anytime-valid"
     else:
         shared = plural(judgement.overall.pairs, "shared episode")
         basis = f"{shared}{errors}. Tests and intervals are those of assay compare"
@@ -138,7 +139,14 @@ def _interval(line: Line) -> str:
 def markdown(judgement: Judgement) -> str:
     """Heading, verdict and table for a pull request."""
     verdict, *notes = verdict_sentences(judgement)
-    lines = [f"## B is {judgement.verdict}", "", f"**{verdict}**", "", _row(HEADS), _row(["---"] * len(HEADS))]
+    lines = [
+        f"## B is {judgement.verdict}",
+        "",
+        f"**{verdict}**",
+        "",
+        _row(HEADS),
+        _row(["---"] * len(HEADS)),
+    ]
     return "\n".join([*lines, *(_row(row) for row in table_rows(judgement)), "", *notes, ""])
 
 

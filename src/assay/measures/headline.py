@@ -22,7 +22,7 @@ ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
 FIRST = (Flaw.NOTHING, Flaw.LOSS)
 """Findings that precede all others."""
 _SUSPICIOUS_P = 0.2
-"""One-sided p (of the fall over all changes, or adjusted of one change) below which a loss is not dismissed as chance."""
+"""One-sided p (of the fall over all changes; adjusted, of one change) below which a loss is not dismissed as chance."""
 _MIN_CHANGES = 3
 """Changes needed for the statement that all of them cost the same."""
 

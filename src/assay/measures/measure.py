@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -84,16 +84,22 @@ class Measure(Generic[T_co]):
     panels: tuple[Panel, ...] = ()
     side_by_side: tuple[Callable[..., Any], ...] = ()
     """Tables or drawings of several runs only, from a mapping of run names to results."""
-    sentences: Callable[[Any, Any], Iterator[str]] | None = None
+    sentences: Callable[[Any, Any], Iterable[str]] | None = None
     """Sentences for the summary, from the result and the profile."""
-    numbers: Callable[[Any, Any], Iterator[Any]] | None = None
+    numbers: Callable[[Any, Any], Iterable[Any]] | None = None
     """Key numbers of the summary, from the same."""
-    tests: Callable[[Profiles], Iterator[FlawTest | Untested]] | None = None
+    tests: Callable[[Profiles], Iterable[FlawTest | Untested]] | None = None
     """Tests of flaws, from the profiles that have the measure and their indices: ``[(index, profile), ...]``."""
     flaws: tuple[OwnFlaw, ...] = ()
     """Flaws that its tests name in addition to the built-in ones."""
     wording: Callable[[Finding], tuple[str, str]] | None = None
     """Evidence and caveat (may be empty) of a ``Finding`` of its tests."""
+
+    def draw_runs(self, results: Mapping[str, Any]) -> Any:
+        """Drawing of several runs, by name, from its first panel."""
+        draw = self.panels[0].runs
+        assert draw is not None, f"{self.name} has no drawing of several runs"
+        return draw(results)
 
     def applies(self, run: RunData) -> bool:
         """Whether the measure is meaningful for a run; it may still decline with MeasureError."""

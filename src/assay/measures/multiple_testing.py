@@ -1,4 +1,4 @@
-"""Error control: all tests and searches of a diagnosis claim something about a flawless policy in at most 5 % of reports.
+"""Error control over all tests and searches of a diagnosis: at most 5 % of reports accuse a flawless policy.
 
 Four fifths of the 5 % are for the flaws that are named in advance, adjusted by Holm; the last fifth is for patterns
 found by search. A test whose starts cannot reach significance is not counted (Tarone).
@@ -38,7 +38,9 @@ def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_
     return raised
 
 
-def least_adjusted(place: int, values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> float:
+def least_adjusted(
+    place: int, values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE
+) -> float:
     """Smallest value that the adjusted p of one test could have had, given the others."""
     bound = [*values[:place], least[place], *values[place + 1 :]]
     return adjust(bound, least, part)[place]
@@ -76,11 +78,9 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
     parts: dict[str, object] = {}
     for measure in (CHANGES, AXES, DROPS):
         if (drops := profile.get(measure)) is not None:
-            if measure is AXES:
-                drops = drops_by_axis(profile)
-            else:
-                drops = replace_other_tasks(drops, profile.get(OTHER_TASKS))
-            parts[measure.name] = tuple(_with_p(measure.name, drop, own) for drop in drops)
+            other = profile.get(OTHER_TASKS)
+            right = drops_by_axis(profile) if measure is AXES else replace_other_tasks(drops, other)
+            parts[measure.name] = tuple(_with_p(measure.name, drop, own) for drop in right)
     if (effects := profile.get(ATTRIBUTION)) is not None:
         starts = profile.get(STARTS)
         telling = effects.starts if starts is None else starts.count - starts.failures

@@ -82,10 +82,14 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
     """All candidates, the most significant first."""
     patterns = [pattern for run, profile in profiles for pattern in _search_drops(run, profile)]
     for measure, look in ((TASK_CHANGES, _search_tasks), (ACTIONS, search_phrasings)):
-        parts = [(run, value.rows) for run, profile in profiles if (value := profile.get(measure)) is not None]
+        parts = [
+            (run, value.rows) for run, profile in profiles if (value := profile.get(measure)) is not None
+        ]
         if parts:
             patterns += look(parts[0][0], pl.concat(rows for _, rows in parts))
-    raised = adjust([pattern.p for pattern in patterns], [pattern.least_p for pattern in patterns], SEARCHED_SHARE)
+    raised = adjust(
+        [pattern.p for pattern in patterns], [pattern.least_p for pattern in patterns], SEARCHED_SHARE
+    )
     patterns = [replace(pattern, p_adjusted=p) for pattern, p in zip(patterns, raised, strict=True)]
     return tuple(sorted(patterns, key=lambda pattern: (pattern.p_adjusted, pattern.p)))
 

@@ -135,9 +135,7 @@ def _no_flaw(finding: Finding) -> Sentence:
     if detail.flaw is None or detail.loss is None:
         return Sentence(claim, "")
     widest = _lower_first(describe_flaw(detail.flaw).claim)
-    caveat = (
-        f"a loss of up to {100 * detail.loss:.0f} points is not excluded (95 % intervals; the widest: {widest})"
-    )
+    caveat = f"a loss of up to {100 * detail.loss:.0f} points is not excluded (95 % intervals; the widest: {widest})"
     return Sentence(claim, "", caveat)
 
 
@@ -153,7 +151,9 @@ def _too_few_starts(fall: Fall) -> Sentence:
     if fall.likely is not None and fall.likely_p is not None:
         likely = f"{_lower_first(describe_flaw(fall.likely).claim)} ({p_phrase(fall.likely_p)})"
         return Sentence(claim, "", f"{starts} too few to identify a cause; the likeliest is: {likely}")
-    return Sentence(claim, "", f"{starts} too few to {'identify a cause' if fell else 'find even a large one'}")
+    return Sentence(
+        claim, "", f"{starts} too few to {'identify a cause' if fell else 'find even a large one'}"
+    )
 
 
 def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import valid_rows, plausible
+from assay.measures.frames import plausible, valid_rows
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import Rate, rates
 from assay.runs.audit import Probe

@@ -6,8 +6,7 @@ changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json
 from assay.perturb import events, releases, world
 from assay.perturb.words import rewordings
-from assay.perturb.words.mask import Mask
-from assay.perturb.words.say import Say
+from assay.perturb.words.text import Mask, Say
 
 __all__ = [
     "Mask",

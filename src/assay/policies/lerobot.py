@@ -16,17 +16,15 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.learn.demonstrations.features import STATE, state
-from assay.extensions.learn.visuomotor.frames import NAMES
-from assay.policies.remote.pictures import Orientation, parsed, turned
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.support.files import digest_of_file
+from assay.support.images import Orientation, orient, parse_orientation
 from assay.support.streams import stream
 from assay.tasks import Instruction
+from assay.tasks.formats.lerobot_features import CAMERAS, FEATURE_NAMES, STATE, robot_state
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-CAMERAS = ("agentview", "robot0_eye_in_hand")
 
 
 class LerobotPolicy:
@@ -37,7 +35,7 @@ class LerobotPolicy:
     ) -> None:
         """``device``: cpu, cuda, ...; what LeRobot finds by default. ``wait``: steps before it is first asked."""
         self._path = Path(path)
-        self._device, self._orientation, self._wait = device, parsed(orientation), wait
+        self._device, self._orientation, self._wait = device, parse_orientation(orientation), wait
         if not (self._path / CONFIG).is_file():
             raise PolicyError(f"{path} is no policy of LeRobot's: it has no {CONFIG}")
         try:
@@ -120,9 +118,9 @@ class LerobotPolicy:
 
         seen: dict[str, Any] = {}
         for name, (camera, size) in self._images.items():
-            image = turned(observation.image(camera, size), self._orientation)
+            image = orient(observation.image(camera, size), self._orientation)
             seen[name] = torch.from_numpy(image).permute(2, 0, 1)[None].contiguous().float() / 255
-        return seen | {STATE: torch.from_numpy(state(observation))[None], "task": [self._told]}
+        return seen | {STATE: torch.from_numpy(robot_state(observation))[None], "task": [self._told]}
 
     def _load(self) -> None:
         from lerobot.configs.policies import PreTrainedConfig
@@ -141,8 +139,7 @@ class LerobotPolicy:
 
 def _camera(name: str) -> str:
     """The camera that an image of a policy comes from. Raises PolicyError."""
-    for camera in CAMERAS:
-        if name in NAMES[camera]:
-            return camera
-    known = ", ".join(each for camera in CAMERAS for each in NAMES[camera])
-    raise PolicyError(f"it asks for the image {name}; there are {known}")
+    names = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
+    if name not in names:
+        raise PolicyError(f"it expects the image {name}; valid: {', '.join(names)}")
+    return names[name]

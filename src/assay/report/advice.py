@@ -123,7 +123,7 @@ def _weak(report: RunReport) -> Iterator[Advice]:
     )
     if share < FLOOR:
         text += f" Success of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
-    leave = found.done if found.done and len(found.done) < len(found.tasks) else ()
+    leave = found.done_tasks if found.done_tasks and len(found.done_tasks) < len(found.tasks) else ()
     if leave:
         seeds = -(-found.starts // len(leave))  # as many starts as there are now
         command = command_for_more(report, tasks=leave, seeds=seeds)

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from assay.errors import RunError
-from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, RunContrast, Robustness, compare
+from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, Robustness, RunContrast, compare
 from assay.measures.result import Missing, Result, attempt
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural

@@ -34,7 +34,7 @@ def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how
     if len(report.parts) > 1:
         drawings = [*report.shared, *_comparisons(report)]
         wide += write_printed(place, drawings, report.comparison_tables, how)
-    write_printed(place, (), (main_table(runs, how.called),), how)
+    write_printed(place, (), (main_table(runs, how.name),), how)
     return list(dict.fromkeys(wide))
 
 
@@ -61,7 +61,7 @@ def write_printed(
     """
     folder.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
-        (folder / f"{drawing.name}.{how.format}").write_bytes(drawing.printed(how))
+        (folder / f"{drawing.name}.{how.format}").write_bytes(drawing.render_print(how))
     for table in tables:
         (folder / f"{table.name}.tex").write_text(renamed(table, how).as_latex(), encoding="utf-8")
         if every_form:
@@ -73,6 +73,6 @@ def write_printed(
 def renamed(table: Table, how: Print) -> Table:
     """A table whose conditions, tasks and runs are called as was chosen."""
     rows = tuple(
-        tuple(how.called(value) if isinstance(value, str) else value for value in row) for row in table.rows
+        tuple(how.name(value) if isinstance(value, str) else value for value in row) for row in table.rows
     )
     return replace(table, rows=rows)

@@ -18,7 +18,7 @@ from assay.measures.views.wording import KeyNumber, between, counted_in_order, p
 from assay.report.advice import Advice, advice
 from assay.report.comparison import Group, comparison_tables
 from assay.report.joint import joint_diagnoses
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.run_report import RunReport
 from assay.report.sections import Section, sections, together
 from assay.report.summary import banners, key_numbers, sentences
@@ -115,7 +115,7 @@ class Report:
 
     def html(self) -> str:
         """The page."""
-        return rendered("page.html.jinja", finalize=unbroken, report=self, version=__version__)
+        return render("page.html.jinja", finalize=unbroken, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart.

@@ -1,4 +1,4 @@
-"""Pages from the templates of this package: what a run holds is escaped, what is missing is an error."""
+"""Pages from the templates of this package; values are escaped, undefined ones are errors."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from assay.support.console import readable
 
 
-def rendered(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
-    """The page that a template gives; ``finalize`` is applied to each value that is put in."""
+def render(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
+    """The HTML of a template; ``finalize`` is applied to each inserted value."""
     return _environment(finalize).get_template(template).render(**values)
 
 
 @cache
 def _environment(finalize: Callable[..., Any] | None) -> Environment:
-    """Holds the templates that were compiled; one for each way to finalize, which is a module's function."""
+    """The environment with the compiled templates, one per ``finalize``."""
     return Environment(
         loader=PackageLoader("assay.report"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=in_page if finalize is None else lambda value: in_page(finalize(value)),
+        finalize=replace_controls if finalize is None else lambda value: replace_controls(finalize(value)),
         trim_blocks=True,
         lstrip_blocks=True,
     )
 
 
-def in_page(value: Any) -> Any:
-    """What is put into a page: of a text, what a browser shows and does not obey."""
+def replace_controls(value: Any) -> Any:
+    """A value for a page; control characters of a text are replaced."""
     return type(value)(readable(value)) if isinstance(value, str) else value

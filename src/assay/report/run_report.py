@@ -18,12 +18,12 @@ from assay.errors import RunError
 from assay.measures.diagnosis import examine
 from assay.measures.failure.failures import FAILURES
 from assay.measures.failure.near_far import OURS, NearFarRule
+from assay.measures.failure.path_figures import TaskPaths, sample_paths
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.profile import Profile, profile
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
-from assay.measures.failure.path_figures import TaskPaths, sample_paths
 from assay.runs.about import lateness
 from assay.runs.certificates.serve import META as REFUSED
 from assay.runs.store import Store
@@ -115,7 +115,7 @@ class RunReport:
             waiting=len(store.todo()),
             counts=counts,
             stopped=store.stopped,
-            profile=examined.shown(found),
+            profile=examined.with_adjusted_p(found),
             diagnosis=examined.findings,
             paths=paths,
             damage="; ".join([*([damage] if damage else []), *store.damaged()]),
@@ -154,7 +154,7 @@ class RunReport:
         said = f"Every episode ended in an error: {broke}{rest}."
         return Diagnosis((said,), (), (), (), "Every episode ended in an error.")
 
-    def random(self, measure: Measure[T]) -> T | None:
+    def random(self, measure: Measure[T] | str) -> T | Any | None:
         """What a measure says of acting at random, if a run of the report tells."""
         for report in self.beside:
             if str(report.meta.get("policy")).partition("?")[0] == RANDOM:

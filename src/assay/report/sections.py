@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from assay.measures.measure import MEASURES, load
-from assay.measures.result import MeasureError
-from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
+from assay.measures.measure import MEASURES
+from assay.measures.result import Missing, attempt
+from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes, overview_figure
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Table
-from assay.measures.success.rates import overview_figure
 from assay.report.run_report import RunReport
 
 ABOUT = MappingProxyType(
     {
-        "What it goes by": "Question by question. Where the prompt no longer asks for the task, a policy that "
-        "goes by the prompt succeeds by chance only.",
+        "Reliance on the prompt": "If the prompt no longer asks for the task, a policy that relies on it succeeds by "
+        "chance only.",
         "Tasks and levels": "L1 has new places, L2 new combinations of shapes and textures, L3 new objects, L4 "
         "new tasks. With mistakes allowed there are ten actions, or twice the fewest; without, the fewest.",
         "Success, and what each change costs": "Every perturbed episode is paired with its control: the same "
@@ -63,30 +62,35 @@ class _Gathered:
 
 
 def sections(report: RunReport) -> tuple[list[Section], dict[str, list[str]]]:
-    """What a run says, part by part; and why something is missing -> what."""
+    """Sections of a run's report; and reason -> measures that are missing for it."""
     gathered = {title: _Gathered(about) for title, about in ABOUT.items()}
     missing: dict[str, list[str]] = {}
+
+    def keep(name: str, made: Any, parts: list[Any]) -> None:
+        """Add a table or drawing; or the reason why there is none, once for each measure."""
+        if isinstance(made, Missing):
+            names = missing.setdefault(made.missing, [])
+            names += [title] if (title := name.replace("_", " ")) not in names else []
+        elif made is not None:
+            parts.append(made)
+
     for name in report.profile:
-        measure = MEASURES[name]
+        measure, result = MEASURES[name], report.profile.get(name)
         for panel in measure.panels:
             place = gathered.setdefault(panel.section, _Gathered(measure.about))
-            found = report.profile.get(name)
-            try:
-                if found is None:
-                    raise MeasureError(report.profile.why(name))
-                if panel.runs is not None:
-                    place.drawings.append(load(panel.runs)({"": found}))
-                for figure in panel.figures:
-                    place.drawings += [made] if (made := load(figure)(found, report)) else []
-            except MeasureError as error:
-                reasons = missing.setdefault(str(error), [])
-                reasons += [title] if (title := name.replace("_", " ")) not in reasons else []
-            if found is not None:
-                place.tables += [made for table in panel.tables if (made := load(table)(found, report))]
+            if result is None:
+                keep(name, Missing(report.profile.why(name)), [])
+                continue
+            if panel.runs is not None:
+                keep(name, attempt(panel.runs, {"": result}), place.drawings)
+            for figure in panel.figures:
+                keep(name, attempt(figure, result, report), place.drawings)
+            for table in panel.tables:
+                keep(name, attempt(table, result, report), place.tables)
     shown = [
-        Section(title, each.about, tuple(each.drawings), tuple(each.tables))
-        for title, each in gathered.items()
-        if each.drawings or each.tables
+        Section(title, part.about, tuple(part.drawings), tuple(part.tables))
+        for title, part in gathered.items()
+        if part.drawings or part.tables
     ]
     return shown, missing
 
@@ -98,20 +102,18 @@ def together(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Table]]:
         name: (each.get(CONTROLS), each.get(SUCCESS_RATE) if has_perturbed_episodes(each) else None)
         for name, each in profiles.items()
     }
-    shown: list[Any] = _drawn(overview_figure, overview)
+    shown: list[Any] = _draw(overview_figure, overview)
     for measure in (MEASURES[name] for name in MEASURES):
         found = {run: value for run, each in profiles.items() if (value := each.get(measure.name))}
         if len(found) > 1:
             panels = [panel.runs for panel in measure.panels if panel.runs is not None]
             for show in (*panels, *measure.side_by_side):
-                shown += _drawn(load(show), found)
+                shown += _draw(show, found)
     return [each for each in shown if isinstance(each, Drawing)], [
         each for each in shown if isinstance(each, Table)
     ]
 
 
-def _drawn(show: Callable[..., Any], found: Any) -> list[Any]:
-    try:
-        return [show(found)]
-    except MeasureError:
-        return []
+def _draw(show: Callable[..., Any], results: Any) -> list[Any]:
+    made = attempt(show, results)
+    return [] if isinstance(made, Missing) else [made]

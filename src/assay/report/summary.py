@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.measures.measure import MEASURES, load
+from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
+from assay.measures.result import Missing, attempt
 from assay.measures.success.rates import SUCCESS_RATE
 from assay.measures.views.wording import (
     KeyNumber,
@@ -23,23 +24,25 @@ _MOST = 3
 
 
 def sentences(profile: Profile) -> list[str]:
-    """What happened, in plain words; the most important first."""
-    found = []
+    """Results of a run in sentences, the most important first."""
+    texts: list[str] = []
     for name in profile:
         show, value = MEASURES[name].sentences, profile.get(name)
         if show is not None and value is not None:
-            found += load(show)(value, profile)
-    return found
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            texts += [f"The summary of {name} {made.missing}."] if isinstance(made, Missing) else made
+    return texts
 
 
 def key_numbers(profile: Profile) -> list[KeyNumber]:
-    """The numbers of the summary that this run has."""
-    found = []
+    """Key numbers of a run."""
+    numbers: list[KeyNumber] = []
     for name in profile:
         show, value = MEASURES[name].numbers, profile.get(name)
         if show is not None and value is not None:
-            found += load(show)(value, profile)
-    return found
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            numbers += [] if isinstance(made, Missing) else made
+    return numbers
 
 
 def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, broke: int) -> list[str]:

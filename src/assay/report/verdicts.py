@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.measures.compare import Aspect, Comparison, RunContrast, Decision, Robustness
+from assay.measures.compare import Aspect, Comparison, Decision, Robustness, RunContrast
 from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.support.stats.significance import SURE
 

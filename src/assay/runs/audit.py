@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from assay.episodes import WORLDS, Policy
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
+from assay.policies.registry import load_policy
 from assay.runs.connections import SUFFIX
 from assay.runs.execute import Observer, execute
 from assay.runs.work import Options, prepare
@@ -147,18 +149,15 @@ def _learned(checkpoint: Path) -> Probe:
     """A network of `assay learn` that never got an input."""
     if not checkpoint.is_file():
         raise PolicyError(f"--learned {checkpoint}: there is no such file")
-    from assay.policies.learned import require_torch
-
-    require_torch()
-    from assay.extensions.learn.visuomotor.checkpoint import load
-
-    without = load(checkpoint)[1].settings.without
+    address = f"learned?checkpoint={checkpoint}"
+    metadata: Any = getattr(load_policy(address), "metadata", {})
+    without = metadata["settings"]["without"]
     if not without:
         raise PolicyError(
             f"--learned {checkpoint}: this network gets every input; valid: one of assay learn --without words|images"
         )
     lacks = " and ".join({"words": "words", "images": "sight"}.get(each, str(each)) for each in without)
-    return Probe(_plain(checkpoint.stem), f"learned?checkpoint={checkpoint}", f"learned without {lacks}")
+    return Probe(_plain(checkpoint.stem), address, f"learned without {lacks}")
 
 
 def _plain(text: str) -> str:

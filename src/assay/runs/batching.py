@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from assay.policies.remote.relay import relayed
+from assay.policies.remote.batching import open_relay
 from assay.runs.executor import Event, Source
 from assay.runs.local import LocalProcesses
 from assay.runs.worker import WorkerConfig
@@ -20,6 +20,6 @@ class BatchingProcesses:
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `assay.runs.executor.Executor`."""
-        with relayed(self._config.policy) as address:
+        with open_relay(self._config.policy) as address:
             config = replace(self._config, policy=address)
             yield from LocalProcesses(config, self.workers, timeout=self._timeout).execute(source, stopping)

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from assay.episodes import Policy, Privileged, load_world
-from assay.episodes.latency import Holding, LookaheadPolicy, check_latency
+from assay.episodes.latency import LookaheadPolicy, check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import AssayError, PolicyError, RunError, one_line
 from assay.experiments import Experiment
@@ -59,7 +59,7 @@ def settled(
     )
     world = first.design.played_in
     check_latency(world, 1)
-    assert isinstance(world, Holding)
+    assert world.step_seconds is not None
     spec = first.specs[0]
     env = load_world(first.design.world).open(options.states)
     actor = load_policy(policy, first.design.world) if isinstance(policy, str) else policy

@@ -17,7 +17,8 @@ from assay.runs.provenance import states_digest
 from assay.runs.sequential import Until, parse_until
 from assay.runs.shards import Part, Shard, divided
 from assay.runs.store import Retry
-from assay.support.plugins import PYTHON, Plugin, imported, plugins_of
+from assay.support.extras import require
+from assay.support.plugins import PYTHON, Plugin, plugins_of
 
 MEASURED: Literal["measured"] = "measured"
 Videos = Literal["failures", "all"]
@@ -80,6 +81,8 @@ class Options:
             raise RunError(f"while_waiting={self.while_waiting!r:.60}: valid: {', '.join(WAYS)}")
         if self.video not in (None, *get_args(Videos)):
             raise RunError(f"video={self.video!r:.60}: valid: {' or '.join(get_args(Videos))}")
+        if self.video is not None:
+            require("video", "videos of episodes need PyAV", RunError)
 
     @property
     def initial(self) -> Initial:
@@ -124,10 +127,11 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
     seeds = design.seeds if options.seeds is None else options.seeds
     rule = None if options.until is None else parse_until(options.until)
     pack = design.checked_pack(options.assets, options.initial)
-    if options.certified and world.traits.demonstrator is None:
-        raise RunError(f"--certified: nothing is certified in the world '{design.world}'")
-    wanted = design.certified if options.certified is None else options.certified
-    served = wanted and world.traits.demonstrator is not None
+    served = design.certified if options.certified is None else options.certified
+    if served and world.traits.demonstrator is None:
+        raise RunError(
+            f"{design.name}, certified: the world '{design.world}' has no demonstrator to solve its scenes"
+        )
     if (served or design.reference is not None) and design.limit and options.steps is not None:
         raise RunError(
             f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
@@ -173,8 +177,8 @@ def prepare(experiment: str | Experiment, options: Options) -> Work:
         settings["while_waiting"] = options.while_waiting or "play"
     elif options.while_waiting is not None:
         raise RunError("--while-waiting: nothing is waited for; valid: with --latency above 0")
-    if options.states is not None and world.stored_states is not None:
-        imported(world.stored_states)(specs, options.states)
+    if options.states is not None:
+        world.check_states(specs, options.states)
     plugins = plugins_used(experiment, design, pack, specs)
     part = None if options.shard is None else divided(specs, Shard.parse(options.shard))
     if part is not None and rule is not None:

@@ -13,8 +13,7 @@ from assay.errors import AssetError, did_you_mean
 from assay.sim.layout import ArenaLayout
 from assay.sim.pattern_pictures import PIXELS, second_colour, texture_name
 from assay.sim.texture_coordinates import wrap
-from assay.tasks.scene import Scene
-from assay.tasks.staging import CameraChange, Finish, Lighting, Pattern, Surface
+from assay.tasks.scene import CameraChange, Finish, Lighting, Pattern, Scene, Surface
 
 GREY = (0.6, 0.6, 0.6)
 PROJECTED = {"plane": 12}

@@ -1,23 +1,27 @@
-"""What categories of things do, whatever they are made of: how they lie, open, and turn on.
+"""Facts about categories of objects, from ``categories.yaml``: how they rest, open and switch on, and their variants.
 
-The numbers are LIBERO's. They belong to the category and not to an asset pack, so that the same task means
-the same thing on every pack.
+The facts belong to the category and not to an asset pack, so that a task means the same on every pack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
 
-from assay.sim.variants import with_variants
+import yaml
 
+Value = TypeVar("Value")
+Colour = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """How an object is put down: tilted first, then turned about the vertical."""
+    """Resting orientation of an object: tilted first, then turned about the vertical."""
 
     tilt: Quaternion = (1.0, 0.0, 0.0, 0.0)
     """Orientation at yaw zero, (w, x, y, z)."""
@@ -26,7 +30,7 @@ class Pose:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class JointBound:
     """A bound on a joint value."""
 
     value: float
@@ -34,10 +38,10 @@ class Threshold:
     above: bool
     """Whether the joint must be above the bound (else below)."""
     inclusive: bool = False
-    """Whether the bound itself counts."""
+    """Whether the bound itself satisfies the condition."""
 
     def holds(self, joint: float) -> bool:
-        """Whether the joint value is on the right side of the bound."""
+        """Whether a joint value satisfies the bound."""
         if self.inclusive and joint == self.value:
             return True
         return joint > self.value if self.above else joint < self.value
@@ -45,121 +49,87 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A category's moving part: when it counts as being in a state, and how to put it there."""
+    """The two states of a category's moving part, and how to sample each."""
 
-    active: Threshold
-    """When it counts as open, or turned on."""
-    passive: Threshold
-    """When it counts as closed, or turned off."""
+    active: JointBound
+    """Condition for open, or turned on."""
+    passive: JointBound
+    """Condition for closed, or turned off."""
     active_range: tuple[float, float]
-    """Joint values an initial relation Open or TurnOn samples from."""
+    """Joint values sampled for an initial relation Open or TurnOn."""
     passive_range: tuple[float, float]
-    """Joint values an initial relation Close or TurnOff samples from."""
+    """Joint values sampled for an initial relation Close or TurnOff."""
 
 
-_DRAWER = Mechanism(
-    active=Threshold(-0.14, above=False),
-    passive=Threshold(0.0, above=True),
-    active_range=(-0.16, -0.14),
-    passive_range=(0.0, 0.005),
+@dataclass(frozen=True, slots=True)
+class CategoryVariant:
+    """A category that is another one in another colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
+
+    base: str
+    """The category it is made from, or a template of the pack; never a variant itself."""
+    colour: Colour | None = None
+    """Red, green, blue of the brightest part, 0 to 1; darker parts of the base stay darker. None: as the base."""
+    dark: Colour | None = None
+    """Red, green, blue of the darkest part; parts between are interpolated. None: a shade of ``colour``."""
+    size: float = 1.0
+    """Factor on the base's lengths."""
+
+
+_TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("categories.yaml").read_text("utf-8"))
+
+
+def _variant(base: str, size: float = 1.0, **colours: list[float]) -> CategoryVariant:
+    rgb: dict[str, Any] = {name: tuple(values) for name, values in colours.items()}
+    return CategoryVariant(base, size=size, **rgb)
+
+
+VARIANTS: Mapping[str, CategoryVariant] = MappingProxyType(
+    {category: _variant(**row) for category, row in _TABLE["variants"].items()}
 )
+"""Every variant by its category."""
 
-OPENING: Mapping[str, Mechanism] = with_variants(
-    {
-        "wooden_cabinet": _DRAWER,
-        "white_cabinet": _DRAWER,
-        "microwave": Mechanism(
-            active=Threshold(-1.3, above=False),
-            passive=Threshold(-0.005, above=True),
-            active_range=(-2.094, -1.3),
-            passive_range=(-0.005, 0.0),
-        ),
-        "short_cabinet": Mechanism(
-            active=Threshold(0.10, above=True),
-            passive=Threshold(0.0, above=False),
-            active_range=(0.10, 0.16),
-            passive_range=(-0.005, 0.0),
-        ),
-        "short_fridge": Mechanism(
-            active=Threshold(2.0, above=True),
-            passive=Threshold(0.0, above=False),
-            active_range=(2.0, 2.7),
-            passive_range=(-0.005, 0.0),
-        ),
+
+def with_variants(table: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Extend a table by category: variants without a row inherit that of their base."""
+    inherited = {
+        category: table[variant.base] for category, variant in VARIANTS.items() if variant.base in table
     }
-)
+    return MappingProxyType(inherited | dict(table))
+
+
+def _mechanisms(rows: Mapping[str, Any]) -> Mapping[str, Mechanism]:
+    def bound(row: Mapping[str, Any]) -> JointBound:
+        above = "above" in row
+        return JointBound(row["above" if above else "below"], above, row.get("inclusive", False))
+
+    return with_variants(
+        {
+            category: Mechanism(
+                bound(row["active"]),
+                bound(row["passive"]),
+                tuple(row["active_range"]),
+                tuple(row["passive_range"]),
+            )
+            for category, row in rows.items()
+        }
+    )
+
+
+OPENING = _mechanisms(_TABLE["opening"])
 """Categories that open and close."""
-
-SWITCHING: Mapping[str, Mechanism] = with_variants(
-    {
-        "flat_stove": Mechanism(
-            active=Threshold(0.5, above=True, inclusive=True),
-            passive=Threshold(0.0, above=False),
-            active_range=(0.5, 2.1),
-            passive_range=(-0.005, 0.0),
-        ),
-    }
-)
+SWITCHING = _mechanisms(_TABLE["switching"])
 """Categories that turn on and off."""
-
-GLOWING: Mapping[str, str] = with_variants({"flat_stove": "burner"})
+GLOWING: Mapping[str, str] = with_variants(_TABLE["glowing"])
 """Categories with a site that is visible exactly while they are on."""
 
-_STANDING = (0.0, 0.0, sqrt(0.5), sqrt(0.5))
-_UPRIGHT_BOX = (0.5, 0.5, 0.5, 0.5)
-_TURNED = Pose(yaw=(pi, pi))
-_MUG = Pose(yaw=(3 * pi / 2, 3 * pi / 2))
-_BOOK = Pose(yaw=(5 * pi / 4, 3 * pi / 2))
-_CAN = Pose(tilt=_STANDING, yaw=(0.0, 0.0))
-# LIBERO's caddy is a fixture, LIBERO-X's stands on the left, at the back or on the right and can be moved.
-_CADDIES = {
-    "desk_caddy": Pose(yaw=(pi / 4, pi / 2)),
-    "desk_caddy_back": Pose(yaw=(49 * pi / 50, 51 * pi / 50)),
-    "desk_caddy_right": Pose(yaw=(3 * pi / 2, 7 * pi / 4)),
-}
-_CARTON = Pose(tilt=_UPRIGHT_BOX, yaw=(0.0, 0.0))
-
-_POSES: Mapping[str, Pose] = with_variants(
-    dict.fromkeys(("alphabet_soup", "tomato_sauce"), _CAN)
-    | dict.fromkeys(
-        (
-            "ketchup",
-            "macaroni_and_cheese",
-            "mayo",
-            "milk",
-            "orange_juice",
-            "salad_dressing",
-            "new_salad_dressing",
-        ),
-        _CARTON,
-    )
-    | dict.fromkeys(
-        (
-            "butter",
-            "chocolate_pudding",
-            "cream_cheese",
-            "popcorn",
-            "rack",
-            "wooden_tray",
-            "white_storage_box",
-            "wooden_shelf",
-            "wooden_two_layer_shelf",
-            "wine_rack",
-            "wine_bottle",
-            "dining_set_group",
-            "bowl_drainer",
-            "moka_pot",
-            "flat_stove",
-        ),
-        _TURNED,
-    )
-    | dict.fromkeys(("red_coffee_mug", "porcelain_mug", "white_yellow_mug"), _MUG)
-    | _CADDIES
-)
+_POSE_ROWS = [(Pose(tuple(row.get("tilt", Pose().tilt)), tuple(row["yaw"])), row) for row in _TABLE["poses"]]
+_POSES = with_variants({category: pose for pose, row in _POSE_ROWS for category in row.get("categories", ())})
+_SUFFIX_POSES = {row["suffix"]: pose for pose, row in _POSE_ROWS if "suffix" in row}
 
 
 def resting_pose(category: str) -> Pose:
-    """How an object of the category is put down by the sampler."""
-    if category.endswith("_book") or "_book_" in category:
-        return _BOOK
+    """The orientation in which the sampler puts down an object of the category."""
+    for suffix, pose in _SUFFIX_POSES.items():
+        if category.endswith(suffix) or f"{suffix}_" in category:
+            return pose
     return _POSES.get(category, Pose())

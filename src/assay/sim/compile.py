@@ -13,7 +13,7 @@ import numpy as np
 from assay.errors import AssetError, TaskError, did_you_mean
 from assay.sim.compose import compose, part_of
 from assay.sim.layout import HOME, ArenaLayout, layout_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.pattern_pictures import paint
 from assay.tasks.scene import Entity, Scene
 

@@ -15,7 +15,7 @@ import numpy as np
 from assay.errors import AssetError, did_you_mean
 from assay.sim.appearance import apply_staging, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks.scene import Entity, Scene
 
 ROBOT = "robot0_"
@@ -75,7 +75,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
         SubElement(
             _section(root, "visual"), "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"}
         )
-    arena = _inlined(pack.arena(scene.arena, scene.style).root)
+    arena = _inlined(pack.arena(scene.arena, scene.style))
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
     _merge(root, _robot(pack, layout))
@@ -97,7 +97,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
 
 def part_of(entity: Entity, pack: AssetPack) -> Element:
     """The document of one entity, default classes resolved."""
-    return _inlined(pack.entity(entity.category).root)
+    return _inlined(pack.entity(entity.category))
 
 
 def _empty(*, exact: bool) -> Element:
@@ -167,7 +167,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     """The arm with its hand, on its pedestal, where the arena wants it."""
-    arm = _named_geoms(_inlined(pack.robot().root))
+    arm = _named_geoms(_inlined(pack.robot()))
     base = _root_body(arm)
     base_offset = _vector(base.get("pos", "0 0 0"))
     for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
@@ -178,7 +178,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     _colour_collisions(_section(arm, "worldbody"), _ROBOT_COLOUR)
 
     if layout.mounted:
-        mount = _named_geoms(_inlined(pack.mount().root))
+        mount = _named_geoms(_inlined(pack.mount()))
     else:
         mount = Element("mujoco")
         SubElement(SubElement(mount, "worldbody"), "body", {"name": "base"})
@@ -191,7 +191,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     _merge(arm, mount, into=base)
     base.set("pos", _text(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
 
-    gripper = _named_geoms(_inlined(pack.gripper().root))
+    gripper = _named_geoms(_inlined(pack.gripper()))
     _prefix(gripper, GRIPPER)
     _colour_collisions(_section(gripper, "worldbody"), _GRIPPER_COLOUR)
     hand = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")

@@ -12,7 +12,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.portraits import Portrait, portrait
 from assay.tasks.scene import Entity

@@ -14,7 +14,7 @@ from assay.sim.appearance import dress, resize
 from assay.sim.categories import Pose, resting_pose
 from assay.sim.compile import bounding_box
 from assay.sim.compose import part_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.pattern_pictures import paint
 from assay.sim.texture_coordinates import wrap

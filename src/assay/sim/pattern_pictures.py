@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 import mujoco
 import numpy as np
 
-from assay.tasks.staging import Colour, Pattern
+from assay.tasks.scene import Colour, Pattern
 
 PIXELS = 128
 """Width and height of a tile."""

@@ -17,13 +17,12 @@ from assay.sim.categories import OPENING
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.footprints import resting_model
 from assay.sim.layout import HOME, HOME_FINGERS, LAYOUTS, layout_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.torque import ARM
 from assay.sim.visibility import PIXELS, SHARE, Boxes, Eye, Sight, boxes_of, eye_of, robot_boxes, sights
-from assay.tasks.scene import Arena, Atom, Entity, Predicate, Scene
-from assay.tasks.staging import CameraChange, RobotStart, Staging
+from assay.tasks.scene import Arena, Atom, CameraChange, Entity, Predicate, RobotStart, Scene, Staging
 
 MARGIN = 2.0
 """How much better than what counts as seen a planned thing is to be seen: it stands a little off in an episode."""

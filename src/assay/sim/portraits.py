@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.sim.footprints import resting_model
 from assay.sim.layout import LAYOUTS
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.visibility import PICTURE
 from assay.support.jit import compiled
 from assay.tasks.scene import Arena, Entity

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import ClassVar
 
 import numpy as np
 
 from assay import tasks
 from assay.episodes import (
+    Env,
     EpisodeSpec,
     MidEpisodeChange,
     Perturbation,
@@ -20,6 +19,7 @@ from assay.episodes import (
     Traits,
     Trajectory,
     Trigger,
+    World,
     apply_perturbations,
 )
 from assay.errors import PerturbationError, SpecError, StateError, TaskError
@@ -35,8 +35,8 @@ from assay.sim.stopping import Stop
 from assay.sim.trace import Trace
 from assay.sim.triggers import watch
 from assay.tasks import Scene, Task
+from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states
-from assay.tasks.horizons import horizon
 
 SIMULATIONS = 2
 """How many compiled scenes an environment keeps; each that has rendered an image holds about 100 MB."""
@@ -44,7 +44,7 @@ FRAME = 256
 """Height and width of each camera's image in a video, pixels."""
 
 
-class LiberoWorld:
+class LiberoWorld(World):
     """LIBERO's tasks, on its own assets or on ours."""
 
     traits = Traits(
@@ -57,11 +57,7 @@ class LiberoWorld:
     cameras = CAMERAS
     frame_seconds = 1 / CONTROL_HZ
     step_seconds = 1 / CONTROL_HZ
-    policies: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    disturbance = "assay.perturb.senses.actuators:DISTURBANCE"
-    stored_states = "assay.sim.world:check_states"
-    sheet = "assay.report.experiment_sheet:experiment_sheet"
+    has_stored_states = True
 
     @property
     def packs(self) -> Sequence[str]:
@@ -95,6 +91,16 @@ class LiberoWorld:
         still[-1] = 0.0 if last is None else last[-1]
         return still
 
+    def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
+        """Raise AssayError if a folder lacks the stored initial states that episodes start from."""
+        for layout in dict.fromkeys(map(_layout, specs)):
+            file = _file(layout, folder)
+            if not file.is_file():
+                raise StateError(
+                    f"--states {folder}: there is no {file.relative_to(folder)} in it, which {layout} needs; valid: "
+                    "LIBERO's folder init_files"
+                )
+
     def open(self, states: Path | None = None) -> LiberoEnv:
         """An environment; ``states``: LIBERO's folder of initial states, where that is not the usual one."""
         return LiberoEnv(states)
@@ -103,12 +109,14 @@ class LiberoWorld:
 LIBERO_WORLD = LiberoWorld()
 
 
-class SceneEnv:
+class SceneEnv(Env):
     """Plays one task in a simulation of its scene, from one initial state."""
 
     states: Path | None = None
     """The folder of stored initial states."""
     world = LIBERO_WORLD
+    simulation: Simulation
+    task: Task
 
     def __init__(self, simulation: Simulation, task: Task, state: InitialState) -> None:
         self.simulation, self.task, self.state = simulation, task, state
@@ -280,17 +288,6 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
     if not 0 <= number < len(stored):
         raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {number}")
     return stored_state(simulation.compiled, stored[number], file)
-
-
-def check_states(specs: Iterable[EpisodeSpec], folder: Path) -> None:
-    """Raise AssayError where a folder lacks the stored initial states that episodes start from."""
-    for layout in dict.fromkeys(map(_layout, specs)):
-        file = _file(layout, folder)
-        if not file.is_file():
-            raise StateError(
-                f"--states {folder}: there is no {file.relative_to(folder)} in it, which {layout} needs; valid: "
-                "LIBERO's folder init_files"
-            )
 
 
 def _file(layout: str, states: Path | None) -> Path:

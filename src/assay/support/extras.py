@@ -1,22 +1,25 @@
-"""What not everybody needs, and the one line that says how to install it."""
+"""Optional dependencies, and the line that says how to install them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from types import MappingProxyType
 
 from assay.errors import AssayError
 
 DISTRIBUTION = "assay-robotics"
-"""What Assay is called on the package index, where `assay` is another project."""
+"""Name on the package index, where `assay` is another project."""
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
+        "words": ("spacy", "tokenizers", "safetensors", "threadpoolctl", "sacrebleu"),
+        "video": ("av", "nanoarrow"),
+        "ui": ("fastapi", "uvicorn"),
         "ray": ("ray",),
         "learn": ("torch",),
         "vlm": ("transformers", "torch"),
         "eqa": ("sklearn", "tfrecord", "crc32c"),
-        "bleu": ("sacrebleu",),
         "gym": ("gymnasium",),
         "gr00t": ("zmq",),
         "wandb": ("wandb",),
@@ -26,13 +29,24 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rerun": ("rerun",),
     }
 )
-"""The modules that each extra of ``pyproject.toml`` brings."""
+"""The modules that each extra of ``pyproject.toml`` installs."""
 
 
 def require(extra: str, needs: str, error: type[AssayError] = AssayError) -> None:
-    """Raise an error that says what to install, unless all of an extra is here.
+    """Raise an error with the command to run, unless all modules of an extra are installed.
 
-    ``needs`` is the beginning of its line: ``learned policies need torch``.
+    ``needs`` begins the message: ``learned policies need torch``.
     """
     if any(find_spec(module) is None for module in EXTRAS[extra]):
         raise error(f"{needs}. Install with: pip install '{DISTRIBUTION}[{extra}]'")
+
+
+@contextmanager
+def optional_import(extra: str, needs: str, error: type[AssayError] = AssayError) -> Iterator[None]:
+    """Import modules of an extra in the body; a missing one becomes the error of `require`."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in EXTRAS[extra]:
+            raise
+        raise error(f"{needs}. Install with: pip install '{DISTRIBUTION}[{extra}]'") from missing

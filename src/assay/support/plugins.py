@@ -55,12 +55,21 @@ KINDS = (
     "question source",
     "policy",
     "policy server",
+    "sheet",
+    "disturbance",
     "perturbations",
     "command",
     "tracker",
 )
-"""What plugins can add. A policy is named ``world/name``, a policy server ``world/scheme``, a command ``Heading/name``;
-``perturbations`` are modules."""
+"""Kinds of components that plugins can add, with the form of their names:
+
+``policy``          ``world/name``: a class with `reset` and `act`
+``policy server``   ``world/scheme``: a client class for policy servers, created with the address
+``sheet``           ``world``: a function that draws an experiment's conditions into a PNG
+``disturbance``     ``world``: a perturbation under which the demonstrator must solve a scene again
+``command``         ``Heading/name``: a command of the command line
+``perturbations``   any: a module that defines perturbations
+"""
 
 
 def provide(kind: str, components: Mapping[str, str]) -> None:
@@ -115,8 +124,10 @@ class PluginWarning(UserWarning):
 class Registry(Generic[T]):
     """The things of one kind, by name."""
 
-    def __init__(self, noun: str, error: type[AssayError], built_in: Mapping[str, str]) -> None:
-        """``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are for messages."""
+    def __init__(
+        self, noun: str, error: type[AssayError], built_in: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are used in messages."""
         self.noun = noun
         self._error = error
         self._built_in = dict(built_in)
@@ -127,6 +138,7 @@ class Registry(Generic[T]):
 
     @property
     def _addresses(self) -> Mapping[str, str]:
+        _load_extensions()
         return {**self._built_in, **_provided.get(self.noun, {})}
 
     def register(self, name: str, thing: T) -> T:
@@ -155,11 +167,10 @@ class Registry(Generic[T]):
         if name.startswith(PYTHON):
             thing: T = from_python(name, self._error)
             return thing
-        if name not in self._known:
-            if name in self._addresses:
-                self._known[name] = imported(self._addresses[name])
-            else:
-                discover_plugins()
+        if name not in self._known and name not in self._addresses:
+            discover_plugins()
+        if name not in self._known and name in self._addresses:
+            self._known[name] = imported(self._addresses[name])
         if name not in self._known:
             others = f" (or {PYTHON}module:object)"
             raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")
@@ -233,10 +244,7 @@ def discover_plugins() -> tuple[str, ...]:
 
     Returns a line for each plugin that cannot be imported, and warns with it.
     """
-    for provider in _PROVIDERS:
-        importlib.import_module(provider)
-    for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
-        importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
+    _load_extensions()
     problems = []
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
@@ -245,6 +253,15 @@ def discover_plugins() -> tuple[str, ...]:
             problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {one_line(error)}")
             warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
+
+
+@cache
+def _load_extensions() -> None:
+    """Import what registers the built-in components; quick, because nothing but addresses is registered there."""
+    for provider in _PROVIDERS:
+        importlib.import_module(provider)
+    for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
+        importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
 
 
 def from_python(address: str, error: type[AssayError] = PluginError) -> Any:

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
-import av
 import numpy as np
-from av.container import InputContainer, OutputContainer
-from av.video.stream import VideoStream
 
 from assay.errors import AssayError
+from assay.support.extras import require
 from assay.support.files import replacing
+
+if TYPE_CHECKING:
+    import av
+    from av.container import InputContainer, OutputContainer
+    from av.video.stream import VideoStream
 
 FPS = 20
 """Pictures per second, unless told otherwise: one for each control step."""
@@ -75,7 +78,7 @@ class VideoWriter:
         elif picture.shape != self._shape:
             raise ValueError(f"a picture of {picture.shape} in a video of {self._shape}")
         odd = [(0, size % 2) for size in picture.shape[:2]]
-        frame = av.VideoFrame.from_ndarray(np.pad(picture, [*odd, (0, 0)], mode="edge"), format="rgb24")
+        frame = _av().VideoFrame.from_ndarray(np.pad(picture, [*odd, (0, 0)], mode="edge"), format="rgb24")
         self._container.mux(self._stream.encode(frame))
 
     def _begin(self, shape: tuple[int, ...]) -> None:
@@ -132,7 +135,7 @@ def stills(
     Raises AssayError where one is not there.
     """
     try:
-        with av.open(str(path), metadata_errors="replace") as file:
+        with _open(path) as file:
             stream = file.streams.video[0]
             stream.thread_type = "NONE"  # several episodes are read at once already
             tick = stream.time_base
@@ -153,7 +156,7 @@ def stills(
                     raise AssayError(f"{path.name} lacks frame {frame}")
                 last = frame
                 yield frame, picture
-    except (av.FFmpegError, OSError, IndexError) as error:
+    except (_av().FFmpegError, OSError, IndexError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise AssayError(f"{path.name}: {reason}") from error
 
@@ -170,9 +173,25 @@ def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[Vide
 
 def _opened(path: Path) -> InputContainer:
     try:
-        return av.open(str(path), metadata_errors="replace")
-    except av.FFmpegError as error:
+        container: InputContainer = _open(path)
+        return container
+    except _av().FFmpegError as error:
         raise AssayError(f"{path}: cannot be read as a video: {error.strerror}") from error
+
+
+def _av() -> Any:
+    """PyAV, imported on first use: codecs take long to load and most commands need none."""
+    require("video", "videos need PyAV")
+    import av
+
+    return av
+
+
+def _open(path: Path) -> Any:
+    # Tags that are not UTF-8 must not fail; from PyAV 19 on they never do, and the option is gone.
+    av = _av()
+    options = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+    return av.open(str(path), **options)
 
 
 @contextmanager
@@ -183,6 +202,6 @@ def _growing(path: Path) -> Iterator[OutputContainer]:
     options = {"movflags": "faststart", "write_btrt": "0"}
     with (
         replacing(path) as part,
-        av.open(str(part), "w", format="mp4", container_options=options) as container,
+        _av().open(str(part), "w", format="mp4", container_options=options) as container,
     ):
         yield container

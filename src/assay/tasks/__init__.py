@@ -8,8 +8,19 @@ tasks = resolve("libero_goal,libero_10/0,my_folder")
 
 from assay.episodes.instruction import Instruction
 from assay.tasks import bddl
-from assay.tasks.catalogue import all_ids, built_in_ids, describe, suite, suites
-from assay.tasks.catalogue.format import Entry
+from assay.tasks.catalogue import (
+    all_ids,
+    built_in_ids,
+    describe,
+    entry,
+    load,
+    resolve,
+    siblings,
+    suite,
+    suites,
+    trained_with,
+)
+from assay.tasks.catalogue.format import CatalogueEntry
 from assay.tasks.checks import check
 from assay.tasks.files import names_file, save, short_name, states_file
 from assay.tasks.scene import (
@@ -23,13 +34,12 @@ from assay.tasks.scene import (
     Scene,
     Task,
 )
-from assay.tasks.selection import entry, load, resolve, siblings, trained_with
 
 __all__ = [
     "Arena",
     "Atom",
+    "CatalogueEntry",
     "Entity",
-    "Entry",
     "Goal",
     "Instruction",
     "Predicate",

@@ -1,138 +1,131 @@
-"""Whether Assay can read a collection of task files, and write what it has read."""
+"""Audit a collection of task files: can each be read, and does it survive being written and read again?"""
 
 from __future__ import annotations
 
 import os
+import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assay.errors import BDDLError, TaskError
-from assay.tasks.archives import is_archive, task_files
 from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes, parse
 from assay.tasks.bddl.writer import write
-from assay.tasks.checks import quoted
+from assay.tasks.checks import quote
+
+_ARCHIVE_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something about one file."""
+class FileProblem:
+    """A failure or warning about one file."""
 
     file: str
     line: int | None
-    """Counted from 1; None if it is about the file as a whole."""
+    """Line number from 1; None for the file as a whole."""
     reason: str
 
 
 @dataclass(slots=True)
-class Audit:
-    """What came of reading every task file below a path."""
+class FileAudit:
+    """Result of reading every task file below a path."""
 
     files: int = 0
-    """How many task files there are."""
+    """Number of task files."""
     read: int = 0
-    """How many of them could be read."""
+    """Number of files that could be read."""
     round_trip: int = 0
-    """How many of those give an equal task when written and read again."""
-    failures: list[Finding] = field(default_factory=list)
-    """Why the others could not, and archives that could not be opened."""
-    warnings: list[Finding] = field(default_factory=list)
-    """What was read but has no effect."""
+    """Number of files that give an equal task when written and read again."""
+    failures: list[FileProblem] = field(default_factory=list)
+    """Files that could not be read or written, and archives that could not be opened."""
+    warnings: list[FileProblem] = field(default_factory=list)
+    """Statements that have no effect."""
 
     def to_plain(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-
-        def plain(findings: list[Finding]) -> list[dict[str, Any]]:
-            return [
-                {"file": finding.file, "line": finding.line, "reason": finding.reason} for finding in findings
-            ]
-
-        return {
-            "files": self.files,
-            "read": self.read,
-            "round_trip": self.round_trip,
-            "failures": plain(self.failures),
-            "warnings": plain(self.warnings),
-        }
+        """Return plain data for JSON."""
+        return asdict(self)
 
 
-def audit(path: Path, *, on_file: Callable[[int], None] | None = None) -> Audit:
+def audit(path: Path, *, on_file: Callable[[int], None] = lambda count: None) -> FileAudit:
     """Read and write again every ``.bddl`` file at or below ``path``, in folders and in tar archives.
 
     ``on_file`` is called with the number of files so far. Links to folders are not followed. Raises TaskError
-    if there is nothing at ``path``, or no task file below it.
+    if the path does not exist, or holds no task file.
     """
     if not path.exists():
-        raise TaskError(f"{path}: there is no such file or folder")
-    result = Audit()
-    for file in _files(path):
-        if is_archive(file):
-            _audit_archive(result, file, on_file)
-        else:
-            _audit_file(result, str(file), _content(file), on_file)
+        raise TaskError(f"{path}: no such file or folder")
+    result = FileAudit()
+    for file in _find_files(path):
+        try:
+            for name, content in _read_contents(file):
+                result.files += 1
+                on_file(result.files)
+                _audit_content(result, name, content)
+        except TaskError as error:
+            result.failures.append(FileProblem(str(file), None, str(error)))
     if not result.files and not result.failures:
-        raise TaskError(f"{path}: no .bddl file there, nor in a folder or tar archive below it")
+        raise TaskError(f"{path}: no .bddl file found, neither in folders nor in tar archives")
     return result
 
 
-def _files(path: Path) -> Iterator[Path]:
+def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of the ``.bddl`` files of a tar archive; nothing is unpacked to disk.
+
+    A content is cut off just above the allowed size. Raises TaskError if the archive cannot be read.
+    """
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                if member.isreg() and not member.issparse() and member.name.lower().endswith(".bddl"):
+                    content = archive.extractfile(member)
+                    if content is not None:
+                        yield member.name, content.read(MAX_BYTES + 1)
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise TaskError(f"cannot be read as a tar archive: {' '.join(str(error).split())}") from None
+    except Exception as error:  # zlib.error and LZMAError have no common base
+        raise TaskError(f"is a damaged archive: {' '.join(str(error).split())}") from None
+
+
+def _find_files(path: Path) -> Iterator[Path]:
     """Task files and archives below a path, sorted by name within each folder."""
     if not path.is_dir():
-        if _is_task_file(path) or is_archive(path):
-            yield path
+        yield path
         return
     for folder, folders, names in os.walk(path):
         folders.sort()
         for name in sorted(names):
-            file = Path(folder, name)
-            if (_is_task_file(file) or is_archive(file)) and file.is_file():
-                yield file
+            if name.lower().endswith((".bddl", *_ARCHIVE_SUFFIXES)) and Path(folder, name).is_file():
+                yield Path(folder, name)
 
 
-def _is_task_file(path: Path) -> bool:
-    return path.suffix.lower() == ".bddl"
+def _read_contents(file: Path) -> Iterator[tuple[str, bytes]]:
+    name = file.name.lower()
+    if name.endswith(_ARCHIVE_SUFFIXES):
+        for member, content in read_archive(file):
+            yield f"{file}:{quote(member, limit=1000)[1:-1]}", content
+    elif name.endswith(".bddl"):
+        try:
+            with file.open("rb") as stream:
+                content = stream.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise TaskError(f"cannot be read: {error.strerror or error}") from None
+        yield str(file), content
 
 
-def _content(path: Path) -> bytes | OSError:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        return error
-
-
-def _audit_archive(result: Audit, path: Path, on_file: Callable[[int], None] | None) -> None:
-    try:
-        for name, content in task_files(path):
-            _audit_file(result, f"{path}:{quoted(name, most=1000)[1:-1]}", content, on_file)
-    except TaskError as error:
-        result.failures.append(Finding(str(path), None, str(error)))
-
-
-def _audit_file(
-    result: Audit, file: str, content: bytes | OSError, on_file: Callable[[int], None] | None
-) -> None:
-    result.files += 1
-    if on_file is not None:
-        on_file(result.files)
-    if isinstance(content, OSError):
-        result.failures.append(Finding(file, None, f"cannot be read: {content.strerror or content}"))
-        return
+def _audit_content(result: FileAudit, file: str, content: bytes) -> None:
     id = PurePosixPath(file).stem
     try:
         document = document_from_bytes(content, id=id)
     except BDDLError as error:
-        result.failures.append(Finding(file, error.line, error.reason))
+        result.failures.append(FileProblem(file, error.line, error.reason))
         return
     result.read += 1
-    result.warnings.extend(Finding(file, note.line, note.text) for note in document.warnings)
+    result.warnings.extend(FileProblem(file, note.line, note.text) for note in document.warnings)
     try:
-        same = parse(write(document.task), id=id) == document.task
+        if parse(write(document.task), id=id) == document.task:
+            result.round_trip += 1
+        else:
+            result.failures.append(FileProblem(file, None, "differs when written and read again"))
     except TaskError as error:
-        result.failures.append(Finding(file, None, f"cannot be written and read again: {error}"))
-        return
-    if same:
-        result.round_trip += 1
-    else:
-        result.failures.append(Finding(file, None, "is not the same when written and read again"))
+        result.failures.append(FileProblem(file, None, f"cannot be written and read again: {error}"))

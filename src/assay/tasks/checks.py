@@ -49,7 +49,7 @@ def check(task: Task, *, silent: bool = False) -> None:
 def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Flaw]:
     """Everything that is wrong with a scene and what is said about it, in the order of reading."""
     if not _STYLE.fullmatch(scene.style):
-        yield Flaw(("style",), f"{quoted(scene.style)} is not a style (letters, digits, '_', '-', '.')")
+        yield Flaw(("style",), f"{quote(scene.style)} is not a style (letters, digits, '_', '-', '.')")
     yield from _name_flaws(scene)
     yield from _region_flaws(scene)
     vocabulary = Vocabulary(scene)
@@ -85,9 +85,9 @@ class Vocabulary:
         target = self._regions.get(name)
         if target is None:
             valid = self._things | self._regions.keys()
-            return f"unknown object or region {quoted(name)}; {did_you_mean(name[:80], valid)}"
+            return f"unknown object or region {quote(name)}; {did_you_mean(name[:80], valid)}"
         if target not in self._things:
-            return f"region {quoted(name)} belongs to {quoted(target)}, which is not in the scene"
+            return f"region {quote(name)} belongs to {quote(target)}, which is not in the scene"
         return None
 
 
@@ -97,14 +97,14 @@ def predicate(word: str) -> Predicate:
     if found is not None:
         return found
     if word.lower() in _CONNECTIVES:
-        raise TaskError(f"{quoted(word)} is not supported: a goal is one predicate or an 'And' of predicates")
+        raise TaskError(f"{quote(word)} is not supported: a goal is one predicate or an 'And' of predicates")
     nearest = did_you_mean(word.lower()[:80], _PREDICATES)
     for lower, known in _PREDICATES.items():
         nearest = nearest.replace(f"'{lower}'", f"'{known.value}'")
-    raise TaskError(f"unknown predicate {quoted(word)}; {nearest}")
+    raise TaskError(f"unknown predicate {quote(word)}; {nearest}")
 
 
-def atom(words: Sequence[str]) -> Atom:
+def parse_atom(words: Sequence[str]) -> Atom:
     """The relation that words such as ``On plate_1 main_table_plate_region`` state; TaskError if it is none.
 
     Whether the names are known is not looked at: that takes a scene.
@@ -129,7 +129,7 @@ def name_flaw(name: str) -> str | None:
     """What is wrong with a new name, or None."""
     if _NAME.fullmatch(name):
         return None
-    return f"{quoted(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
+    return f"{quote(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
 
 
 def rectangle_flaw(rectangle: Rectangle) -> str | None:
@@ -145,9 +145,9 @@ def rectangle_flaw(rectangle: Rectangle) -> str | None:
     return None
 
 
-def quoted(text: str, *, most: int = 60) -> str:
+def quote(text: str, *, limit: int = 60) -> str:
     """A name from outside, fit for a message: in quotes, on one line, not too long."""
-    shown = text if len(text) <= most else text[: most - 3] + "..."
+    shown = text if len(text) <= limit else text[: limit - 3] + "..."
     return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown) + "'"
 
 
@@ -162,11 +162,11 @@ def _name_flaws(scene: Scene) -> Iterator[Flaw]:
             reason = name_flaw(entity.name) or name_flaw(entity.category)
             if entity.name in workspaces - {scene.arena.workspace}:
                 reason = (
-                    f"{quoted(entity.name)} is the workspace of another arena; "
+                    f"{quote(entity.name)} is the workspace of another arena; "
                     f"the arena '{scene.arena}' has '{scene.arena.workspace}'"
                 )
             elif entity.name in seen:
-                reason = f"the name {quoted(entity.name)} is taken: it is {seen[entity.name]} already"
+                reason = f"the name {quote(entity.name)} is taken: it is {seen[entity.name]} already"
             seen[entity.name] = "a fixture" if section == "fixtures" else "an object"
             reason = reason or _look_flaw(entity)
             if reason is not None:
@@ -174,7 +174,7 @@ def _name_flaws(scene: Scene) -> Iterator[Flaw]:
     for index, region in enumerate(scene.regions):
         reason = name_flaw(region.name) or name_flaw(region.target)
         if region.full_name in seen:
-            reason = f"the name {quoted(region.full_name)} is taken: it is {seen[region.full_name]} already"
+            reason = f"the name {quote(region.full_name)} is taken: it is {seen[region.full_name]} already"
         seen[region.full_name] = "a region"
         if reason is not None:
             yield Flaw(("regions", index), reason)
@@ -183,9 +183,9 @@ def _name_flaws(scene: Scene) -> Iterator[Flaw]:
 def _look_flaw(entity: Entity) -> str | None:
     """What is wrong with a thing's size and finish, or None."""
     if not 0 < entity.size < math.inf:
-        return f"the size of {quoted(entity.name)} is {entity.size:g}; valid: a factor above 0"
+        return f"the size of {quote(entity.name)} is {entity.size:g}; valid: a factor above 0"
     if entity.finish.colour is not None and not all(0 <= value <= 1 for value in entity.finish.colour):
-        return f"the colour of {quoted(entity.name)} needs three numbers from 0 to 1"
+        return f"the colour of {quote(entity.name)} needs three numbers from 0 to 1"
     return None
 
 
@@ -198,7 +198,7 @@ def _region_flaws(scene: Scene) -> Iterator[Flaw]:
         if region.target == scene.arena.workspace and not region.rectangles:
             yield Flaw(
                 ("regions", index),
-                f"region {quoted(region.name)} lies on the workspace {quoted(region.target)}: "
+                f"region {quote(region.name)} lies on the workspace {quote(region.target)}: "
                 "it needs a rectangle",
             )
         for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):

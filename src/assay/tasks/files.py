@@ -30,8 +30,8 @@ from pydantic import TypeAdapter, ValidationError
 from assay.episodes.instruction import Instruction
 from assay.errors import TaskError, did_you_mean, one_line
 from assay.tasks.bddl.reader import MAX_BYTES, document_from_bytes
-from assay.tasks.checks import atom, check, quoted
-from assay.tasks.scene import Goal, Scene, Task
+from assay.tasks.checks import check, parse_atom, quote
+from assay.tasks.scene import Entity, Goal, Region, Scene, Task
 
 FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")
@@ -81,7 +81,7 @@ def load_file(id: str) -> Task:
     match = _ID.fullmatch(id)
     if match is None:
         raise TaskError(
-            f"{quoted(id, most=200)} names no task file: valid: a path that ends in .bddl or .json"
+            f"{quote(id, limit=200)} names no task file: valid: a path that ends in .bddl or .json"
         )
     return _of_digest(match["path"], match["digest"]) if match["digest"] else _read(match["path"])
 
@@ -162,12 +162,12 @@ def from_json(text: str, *, id: str, file: str) -> Task:
         raise TaskError(f'{file}: is not a task file: valid: an object with "format": "{FORMAT}"')
     for key in content:
         if key not in _KEYS:
-            raise TaskError(f"{file}: there is no key {quoted(key)}: {did_you_mean(key[:80], _KEYS)}")
+            raise TaskError(f"{file}: there is no key {quote(key)}: {did_you_mean(key[:80], _KEYS)}")
     try:
         task = Task(
             id=id,
             scene=_scene_from_plain(content.get("scene"), file),
-            goal=Goal(tuple(atom(each.split() or [""]) for each in _texts(content, "goal", file))),
+            goal=Goal(tuple(parse_atom(each.split() or [""]) for each in _texts(content, "goal", file))),
             instruction=Instruction(_text(content, "instruction", file)),
             of_interest=tuple(_texts(content, "of_interest", file)),
         )
@@ -197,7 +197,7 @@ def _read(path: str) -> Task:
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:  # a zero byte in the path
-        raise TaskError(f"{quoted(path)}: is no path") from None
+        raise TaskError(f"{quote(path)}: is no path") from None
     id = f"{path}@{hashlib.sha256(data).hexdigest()[:12]}"
     if path.lower().endswith(".bddl"):
         return replace(document_from_bytes(data, id=id, file=path).task, id=id)
@@ -231,7 +231,7 @@ def _scene_from_plain(value: object, file: str) -> Scene:
     if not isinstance(value, dict):
         raise TaskError(f"{file}: 'scene' must be an object")
     given = dict(value)
-    initial = [atom(text.split() or [""]) for text in _texts(given, "initial", file)]
+    initial = [parse_atom(text.split() or [""]) for text in _texts(given, "initial", file)]
     given["initial"] = [{"predicate": each.predicate, "arguments": each.arguments} for each in initial]
     try:
         scene = _SCENE.validate_json(json.dumps(given), strict=True)
@@ -241,7 +241,7 @@ def _scene_from_plain(value: object, file: str) -> Scene:
         raise TaskError(f"{file}: {place}: {first['msg'].lower()}") from None
     full = _SCENE.dump_python(scene, mode="json")
     for place in _unknown(given, full, "scene"):
-        raise TaskError(f"{file}: there is no field {quoted(place)}")
+        raise TaskError(f"{file}: there is no field {quote(place)}")
     return scene
 
 
@@ -277,3 +277,60 @@ def _texts(content: dict[str, Any], key: str, file: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise TaskError(f"{file}: '{key}' must be a list of texts")
     return value
+
+
+HORIZONS = {
+    "libero_spatial": 220,
+    "libero_object": 280,
+    "libero_goal": 300,
+    "libero_10": 520,
+    "libero_90": 400,
+}
+"""Control steps that the literature gives a task, by suite."""
+DEFAULT_HORIZON = 400
+PER_ATOM = 200
+"""Control steps for each atom of a goal of three and more, where no suite says how many."""
+
+
+def horizon(task_id: str) -> int:
+    """How many control steps a task gets; one in a file, as its goal needs."""
+    if names_file(task_id):
+        return goal_horizon(load_file(task_id).goal)
+    return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
+
+
+def goal_horizon(goal: Goal) -> int:
+    """How many control steps a goal gets that is not one of a suite's."""
+    return max(DEFAULT_HORIZON, PER_ATOM * len(goal.atoms))
+
+
+def to_plain(task: Task) -> dict[str, Any]:
+    """Everything about a task; atoms as text, metres and radians as in the scene."""
+    scene = task.scene
+    return {
+        "id": task.id,
+        "instruction": task.instruction.text,
+        "arena": scene.arena.value,
+        "style": scene.style,
+        "workspace": scene.arena.workspace,
+        "fixtures": [_entity(entity) for entity in scene.fixtures],
+        "objects": [_entity(entity) for entity in scene.objects],
+        "regions": [_region(region) for region in scene.regions],
+        "initial": [str(atom) for atom in scene.initial],
+        "goal": [str(atom) for atom in task.goal.atoms],
+        "of_interest": list(task.of_interest),
+    }
+
+
+def _entity(entity: Entity) -> dict[str, Any]:
+    return {"name": entity.name, "category": entity.category}
+
+
+def _region(region: Region) -> dict[str, Any]:
+    return {
+        "name": region.full_name,
+        "target": region.target,
+        "rectangles": [list(rectangle) for rectangle in region.rectangles],
+        "yaw": None if region.yaw is None else list(region.yaw),
+        "rgba": None if region.rgba is None else list(region.rgba),
+    }

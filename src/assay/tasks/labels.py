@@ -6,8 +6,13 @@ episodes, those of one family as one text: ``container, left-right``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
+from typing import Any, TypeVar
+
+from assay.tasks.language.lexicon import category_of
 
 FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -47,3 +52,111 @@ def label_order(family: str, label: str) -> tuple[int, str]:
 
 def _place(name: str, known: Sequence[str]) -> int:
     return known.index(name) if name in known else len(known)
+
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one task asks for."""
+
+    goal: tuple[str, ...]
+    """Its atoms: ``In bowl_1 cabinet_1_top_region``."""
+    labels: Mapping[str, tuple[str, ...]]
+    """Family -> its labels."""
+    scene: Hashable = None
+    """Equal for tasks in the same scene; None where scenes are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frequency:
+    """In how many scenes and tasks something occurs."""
+
+    scenes: int | None
+    """None where scenes are not known."""
+    tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How often what is asked for."""
+
+    all: Frequency
+    labels: Mapping[str, Mapping[str, Frequency]]
+    """Family -> label -> how often; a task counts for each of its labels."""
+    predicates: Mapping[str, Frequency]
+    objects: Mapping[str, Frequency]
+    """Categories of what is placed, opened or turned: the first argument of atoms. The most frequent first."""
+    containers: Mapping[str, Frequency]
+    """Categories of where something is placed: the second argument."""
+    flows: Mapping[tuple[str, str, str], Frequency]
+    """Predicate, object and container of an atom; the container is empty where the predicate has none."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            **asdict(self.all),
+            "labels": {family: _plain(counts) for family, counts in self.labels.items()},
+            **{f"{part}s": _plain(counts) for part, counts in self.parts.items()},
+            "flows": [[*triple, each.tasks] for triple, each in self.flows.items()],
+        }
+
+    @property
+    def parts(self) -> dict[str, Mapping[str, Frequency]]:
+        """The three parts of the paper's tables, by name."""
+        return {"predicate": self.predicates, "object": self.objects, "container": self.containers}
+
+
+def census(tasks: Iterable[Asked]) -> Census:
+    """Count what tasks ask for."""
+    asked = list(tasks)
+    labels: dict[str, dict[str, list[Asked]]] = defaultdict(lambda: defaultdict(list))
+    flows: dict[tuple[str, str, str], list[Asked]] = defaultdict(list)
+    parts: tuple[dict[str, list[Asked]], ...] = tuple(defaultdict(list) for _ in range(3))
+    for each in asked:
+        for family, found in each.labels.items():
+            for label in found:
+                labels[family][label].append(each)
+        triples = dict.fromkeys(map(_triple, each.goal))
+        for triple in triples:
+            flows[triple].append(each)
+        for place, part in enumerate(parts):
+            for name in dict.fromkeys(triple[place] for triple in triples if triple[place]):
+                part[name].append(each)
+    predicates, objects, containers = map(_frequencies, parts)
+    return Census(
+        _frequency(asked),
+        {
+            family: {
+                label: _frequency(labels[family][label])
+                for label in sorted(labels[family], key=lambda label: label_order(family, label))
+            }
+            for family in sorted(labels, key=family_order)
+        },
+        predicates,
+        objects,
+        containers,
+        _frequencies(flows),
+    )
+
+
+def _plain(counts: Mapping[str, Frequency]) -> dict[str, dict[str, int | None]]:
+    return {name: asdict(each) for name, each in counts.items()}
+
+
+def _triple(atom: str) -> tuple[str, str, str]:
+    predicate, *names = atom.split()
+    thing, place = (*map(category_of, names[:2]), "", "")[:2]
+    return predicate, thing, place
+
+
+def _frequency(asked: list[Asked]) -> Frequency:
+    scenes = {each.scene for each in asked}
+    return Frequency(None if None in scenes else len(scenes), len(asked))
+
+
+def _frequencies(found: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
+    """The most frequent first; ties in the order in which they are met."""
+    counts = {name: _frequency(asked) for name, asked in found.items()}
+    return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

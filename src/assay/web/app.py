@@ -1,13 +1,19 @@
-"""The web app: what every answer has in common. The pages are in ``pages``."""
+"""The web app and its server on this machine. The pages are in ``pages`` and ``episodes``."""
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import socket
 import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
+from threading import Thread
 
+import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
@@ -16,11 +22,12 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from assay.errors import AssayError, one_line
 from assay.runs.queries import NotFoundError
+from assay.web import episodes, pages
 from assay.web.library import Library
-from assay.web.pages import router
 from assay.web.replays import Replays
-from assay.web.site import Site, shown
+from assay.web.site import Site, render_page
 
+HOST = "127.0.0.1"
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'self'",
@@ -30,59 +37,111 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-"""Of every answer, unless it sets its own."""
+"""Default headers of every response."""
 
 _log = logging.getLogger(__name__)
+
+
+class ServingError(AssayError):
+    """The web app cannot be served at the requested port."""
 
 
 def application(library: Library, replays: Replays) -> FastAPI:
     """The web app for a folder of runs."""
     app = FastAPI(title="Assay", openapi_url=None)
     app.state.site = Site(library, replays)
-    app.include_router(router)
+    app.include_router(pages.router)
+    app.include_router(episodes.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
-    app.middleware("http")(_guarded)
-    # Whoever makes a browser believe that another name is this machine must not read it.
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
-    app.add_exception_handler(NotFoundError, _not_found)
-    app.add_exception_handler(AssayError, _unreadable)
-    app.add_exception_handler(sqlite3.Error, _unreadable)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _refused)
+    app.middleware("http")(_add_headers)
+    # DNS rebinding: a web site whose name resolves to this machine must not be able to read the runs.
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
+    for kind in (AssayError, sqlite3.Error, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _error_page)
     return app
 
 
-async def _guarded(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+async def _add_headers(request: Request, respond: Callable[[Request], Awaitable[Response]]) -> Response:
     try:
-        response = await answer(request)
-    except Exception as error:  # a file that holds what no run can hold; never a traceback
+        response = await respond(request)
+    except Exception as error:  # a run file with unexpected content; never show a traceback
         reason = one_line(error, 300)
         _log.error("%s: %s", request.url.path, reason)
-        response = _error(request, HTTPStatus.INTERNAL_SERVER_ERROR, f"This cannot be shown: {reason}")
+        response = _error_page(request, HTTPException(500, f"This page cannot be shown: {reason}"))
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
 
 
-def _error(request: Request, status: int, said: str) -> Response:
-    return shown(request, "error.html", status=status, title=HTTPStatus(status).phrase, said=said)
+def _error_page(request: Request, error: Exception) -> Response:
+    match error:
+        case NotFoundError():
+            status, message = HTTPStatus.NOT_FOUND.value, f"{error}."
+        case RequestValidationError():
+            first = error.errors()[0]
+            parameter = ".".join(str(part) for part in first["loc"][1:])
+            status, message = HTTPStatus.BAD_REQUEST.value, f"{parameter}: {first['msg'].lower()}"
+        case HTTPException():
+            status, message = error.status_code, str(error.detail)
+        case _:
+            status, message = HTTPStatus.UNPROCESSABLE_ENTITY.value, str(error)
+    return render_page(request, "error.html", status=status, title=HTTPStatus(status).phrase, message=message)
 
 
-def _not_found(request: Request, error: Exception) -> Response:
-    return _error(request, HTTPStatus.NOT_FOUND, f"{error}.")
+def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Serve the runs below a folder until Ctrl-C; ``ready`` is called with the address. Port 0 picks a free port.
+
+    Raises RunError if the folder does not exist, ServingError if the port is not available.
+    """
+    with Replays() as replays:
+        app = application(Library(folder), replays)
+
+        def start(address: str) -> None:
+            Thread(target=app.state.site.warm_up, daemon=True).start()
+            ready(address)
+
+        serve_app(app, port, start)
 
 
-def _unreadable(request: Request, error: Exception) -> Response:
-    return _error(request, HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+def serve_app(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:
+    """Serve an app as `serve` does."""
+    with suppress(KeyboardInterrupt), _listen(port) as listener:
+        config = uvicorn.Config(
+            app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=2,
+        )
+        address = f"http://{HOST}:{listener.getsockname()[1]}/"
+        # uvicorn raises the KeyboardInterrupt again once it has shut down
+        _Server(config, lambda: ready(address)).run(sockets=[listener])
 
 
-def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:])
-    return _error(request, HTTPStatus.BAD_REQUEST, f"{place}: {first['msg'].lower()}")
+class _Server(uvicorn.Server):
+    """Calls ``ready`` once it handles requests and Ctrl-C."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return _error(request, error.status_code, str(error.detail))
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen()
+    except (OSError, OverflowError) as error:
+        listener.close()
+        code = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
+        reason = os.strerror(code).lower()
+        raise ServingError(
+            f"{HOST}:{port}: {reason}; choose another --port, or 0 for any free port"
+        ) from None
+    return listener

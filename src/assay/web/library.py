@@ -1,13 +1,15 @@
-"""The runs in a folder, by name: how far each is, and why one cannot be read. Nothing is ever written."""
+"""The runs below a folder, by name, and results computed from them and cached. Nothing is ever written."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import polars as pl
@@ -22,36 +24,64 @@ from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.signature import signature
 from assay.support.files import is_locked
-from assay.web.memo import Memo
 
-_NEEDED = (
-    "id",
-    "key",
-    "experiment",
-    "condition",
-    "task",
-    "seed",
-    "start",
-    "labels",
-    "instruction",
-    "outcome",
+T = TypeVar("T")
+
+_RATE_COLUMNS = (
+    *("id", "key", "experiment", "condition", "task", "seed", "start", "labels", "instruction", "outcome"),
 )
 
-_FRAMES = 4
-"""Runs whose episodes are kept at hand."""
-_frames: dict[Path, tuple[tuple[int, ...], pl.DataFrame]] = {}
+REFRESH_FACTOR = 10.0
+"""A value that took t seconds to compute is not recomputed for this many times t, however fast a run grows."""
+
+
+@dataclass(slots=True)
+class _CacheEntry(Generic[T]):
+    signature: tuple[Any, ...]
+    value: T
+    fresh_until: float
+    """Seconds of the clock."""
+
+
+class RunCache(Generic[T]):
+    """Caches ``compute(*paths)`` until one of the runs changes; a slow computation is not repeated all the time."""
+
+    def __init__(
+        self, compute: Callable[..., T], size: int = 16, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._compute, self._size, self._clock = compute, size, clock
+        self._entries: dict[tuple[Path, ...], _CacheEntry[T]] = {}
+        self._locks: dict[tuple[Path, ...], Lock] = {}
+        self._guard = Lock()
+
+    def __call__(self, *paths: Path) -> T:
+        """The value for these runs."""
+        with self._guard:
+            lock = self._locks.setdefault(paths, Lock())
+        with lock:  # of two simultaneous requests the second uses the result of the first
+            now = tuple(signature(path) for path in paths)
+            entry = self._entries.get(paths)
+            if entry is None or (entry.signature != now and self._clock() >= entry.fresh_until):
+                start = self._clock()
+                value = self._compute(*paths)
+                end = self._clock()
+                self._entries.pop(paths, None)
+                self._entries[paths] = entry = _CacheEntry(now, value, end + REFRESH_FACTOR * (end - start))
+                for oldest in list(self._entries)[: -self._size]:
+                    self._entries.pop(oldest, None)
+            return entry.value
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class RunSummary:
     """One line of the list of runs."""
 
     name: str
-    """Its path below the folder, without the suffix."""
+    """Path below the folder, without the suffix."""
     link: str = ""
-    """The address of its page; empty where it cannot be read."""
+    """Address of the run's page; empty if the run cannot be read."""
     problem: str = ""
-    """Why it cannot be read."""
+    """Why the run cannot be read."""
     running: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     planned: int = 0
@@ -60,9 +90,9 @@ class Listed:
     rate: Rate | None = None
     """As in the report: of perturbed episodes in which success is expected; of all, if none is perturbed."""
     control: Rate | None = None
-    """Of episodes with nothing changed."""
+    """Of unperturbed episodes."""
     perturbed: bool = False
-    """Whether the rate is of perturbed episodes."""
+    """Whether ``rate`` is of perturbed episodes."""
 
 
 class Library:
@@ -72,8 +102,7 @@ class Library:
         if not folder.is_dir():
             raise RunError(f"{folder} is not a folder; valid: one with runs (*{SUFFIX}) in it, or below")
         self.folder = folder.resolve()
-        self._summary = Memo(_summary, most=10_000)
-        self._experiment = Memo(_experiment, most=10_000)
+        self._summarise = RunCache(_summarise, size=10_000)
 
     def path(self, name: str) -> Path:
         """The file of a run. Raises NotFoundError unless it is one below the folder."""
@@ -82,66 +111,62 @@ class Library:
             hidden = any(part.startswith(".") for part in Path(name).parts)
             if hidden or not name or not path.is_relative_to(self.folder) or not path.is_file():
                 raise NotFoundError(f"there is no run '{name[:100]}' here")
-        except (OSError, ValueError):  # a name that no file can have
+        except (OSError, ValueError):  # not a valid file name
             raise NotFoundError(f"there is no run '{name[:100]}' here") from None
         return path
 
     def names(self) -> list[str]:
-        """Every run that can be asked for, in the order of their names."""
-        return [name for name, _ in self._found() if name.isprintable()]
+        """Every run that has an address, sorted by name."""
+        return [name for name, _ in self._files() if name.isprintable()]
 
-    def alike(self, name: str) -> list[str]:
+    def siblings(self, name: str) -> list[str]:
         """The other runs of the same experiment."""
-        mine = self._experiment(self.path(name))
-        return [each for each in self.names() if each != name and self._of(each) == mine]
+        experiment = self._experiment(name)
+        return [other for other in self.names() if other != name and self._experiment(other) == experiment]
 
-    def _of(self, name: str) -> object:
-        """The experiment of a run; None where it cannot be read."""
+    def _experiment(self, name: str) -> object:
+        """The experiment of a run; None if the run cannot be read."""
         try:
-            return self._experiment(self.path(name))
+            return self._summarise(self.path(name)).meta.get("experiment", "")
         except (AssayError, sqlite3.Error, ValueError):
             return None
 
-    def listed(self) -> list[Listed]:
-        """Every run, the latest first; those that cannot be read at the end."""
-        found = [self._line(name, path) for name, path in self._found()]
-        found.sort(key=lambda each: str(each.meta.get("started", "")), reverse=True)
-        return sorted(found, key=lambda each: bool(each.problem))
+    def summaries(self) -> list[RunSummary]:
+        """Every run, the latest first; unreadable ones at the end."""
+        runs = [self._summary(name, path) for name, path in self._files()]
+        runs.sort(key=lambda run: str(run.meta.get("started", "")), reverse=True)
+        return sorted(runs, key=lambda run: bool(run.problem))
 
-    def _found(self) -> Iterator[tuple[str, Path]]:
+    def _files(self) -> Iterator[tuple[str, Path]]:
         for path in sorted(self.folder.rglob(f"*{SUFFIX}")):
             name = path.relative_to(self.folder)
             if not any(part.startswith(".") for part in name.parts):
                 yield name.as_posix().removesuffix(SUFFIX), path
 
-    def _line(self, name: str, path: Path) -> Listed:
-        shown = os.fsencode(name).decode(errors="replace")
+    def _summary(self, name: str, path: Path) -> RunSummary:
+        text = os.fsencode(name).decode(errors="replace")
         try:
             file = self.path(name)
-            if shown != name:
+            if text != name:
                 raise NotFoundError("its name is not UTF-8")
-            summary = self._summary(file)
+            summary = self._summarise(file)
         except NotFoundError as error:
-            outside = path.is_symlink() and "a link that leads out of the folder"
-            return Listed(shown, problem=outside or ("a folder" if path.is_dir() else str(error)))
+            if path.is_symlink():
+                return RunSummary(text, problem="a link to a file outside the folder")
+            return RunSummary(text, problem="a folder" if path.is_dir() else str(error))
         except (AssayError, sqlite3.Error, ValueError) as error:
-            return Listed(shown, problem=str(error).removeprefix(f"{path}: ").removeprefix(f"{file}: "))
+            return RunSummary(text, problem=str(error).removeprefix(f"{path}: ").removeprefix(f"{file}: "))
         return replace(summary, name=name, link=run_address(name), running=is_running(file))
 
 
-def _experiment(path: Path) -> object:
+def _summarise(path: Path) -> RunSummary:
     with reading(path) as run:
-        return run.store.meta.get("experiment", "")
-
-
-def _summary(path: Path) -> Listed:
-    with reading(path) as run:
-        rows, counts, meta = measured(run), run.store.counts(), run.store.meta
-    asked = perturbed_rows(plausible(rows))
-    rate = attempt(success_rate, asked if len(asked) else rows)
+        rows, counts, meta = read_rate_frame(run), run.store.counts(), run.store.meta
+    perturbed = perturbed_rows(plausible(rows))
+    rate = attempt(success_rate, perturbed if len(perturbed) else rows)
     control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
     planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
-    return Listed(
+    return RunSummary(
         name=path.stem,
         meta=meta,
         planned=planned,
@@ -149,30 +174,19 @@ def _summary(path: Path) -> Listed:
         errors=errors,
         rate=None if isinstance(rate, Missing) else rate,
         control=None if isinstance(control, Missing) else control,
-        perturbed=len(asked) > 0,
+        perturbed=len(perturbed) > 0,
     )
 
 
-def measured(run: Run) -> pl.DataFrame:
-    """A run's episodes with what success rates need of them: as the report measures them, without all else it needs.
-
-    The list and the page of a run both need it, mostly one after the other: the latest are kept until the run changes.
-    """
-    path, now = run.store.path, signature(run.store.path)
-    known = _frames.get(path)
-    if known is None or known[0] != now:
-        rows = run.rows(f"SELECT {', '.join(_NEEDED)} FROM ({FRAME})")
-        frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _NEEDED}, orient="row")
-        known = now, with_labels(frame).drop(*run.store.world.start_columns, strict=False)
-        _frames.pop(path, None)
-        _frames[path] = known
-        for oldest in list(_frames)[:-_FRAMES]:
-            _frames.pop(oldest, None)
-    return known[1]
+def read_rate_frame(run: Run) -> pl.DataFrame:
+    """A run's episodes with only the columns that success rates need; the report's frame takes much longer to read."""
+    rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
+    frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
+    return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
 
 
 def run_address(name: str) -> str:
-    """Where a run's pages are."""
+    """The address of a run's page."""
     return f"/runs/{quote(name)}{SUFFIX}"
 
 

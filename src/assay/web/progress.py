@@ -1,4 +1,4 @@
-"""Where a run stands: success so far for each condition and cell, also while it is being written."""
+"""The state of a run: success so far by condition and cell, also while it is being written."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from assay.measures import Missing, attempt, grid
 from assay.measures.success.rates import Rate, rates
 from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.runs.queries import reading
-from assay.web.library import is_running, measured
+from assay.web.library import is_running, read_rate_frame
 
-RECENT = 120.0
+PACE_WINDOW_S = 120.0
 """Seconds over which a run's speed is measured."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One group of episodes."""
+class GroupProgress:
+    """The episodes of one condition or cell."""
 
     id: str
-    """What the page calls its place."""
+    """Identifier of the element on the page."""
     name: str
     planned: int | None
     done: int
     rate: Rate | None
-    """None where nothing has ended yet."""
+    """None before the first episode has ended."""
     decided: bool = False
-    """Whether it was stopped before its end, because its rate was known well enough."""
+    """Whether the condition was stopped early because its rate was known precisely enough."""
     success_expected: bool = True
-    """Whether what is asked for can be known and done."""
+    """Whether the instruction can be understood and carried out."""
     control: tuple[int, int] | None = None
-    """Successes and number of the controls of the same tasks and seeds; None where there are none, or of controls."""
+    """Successes and number of the controls of the same tasks and seeds; None if there are no such controls."""
 
     def as_json(self) -> dict[str, Any]:
-        """What the page shows, in place."""
+        """The numbers that the page updates in place."""
         rate = self.rate
+        interval = rate.interval if rate else None
         return {
             "done": self.done,
             "planned": self.planned,
@@ -51,115 +52,112 @@ class Line:
             "errors": rate.errors if rate else 0,
             "control": self.control,
             "rate": rate.rate if rate else None,
-            "low": rate.interval.low if rate and rate.interval else None,
-            "high": rate.interval.high if rate and rate.interval else None,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """A run at one moment."""
 
     planned: int
     done: int
     running: bool
-    conditions: tuple[Line, ...]
-    cells: dict[tuple[str, str], Line]
+    conditions: tuple[GroupProgress, ...]
+    cells: dict[tuple[str, str], GroupProgress]
     """By object and action; empty unless the run has paraphrases."""
     errors: dict[str, int]
-    """What broke, and how often."""
+    """Error messages and how often each occurred."""
 
     objects = OBJECTS
     actions = ACTIONS
 
     def as_json(self) -> dict[str, Any]:
-        """What the page asks for every two seconds."""
+        """The state that a page polls every two seconds."""
         return {
             "planned": self.planned,
             "done": self.done,
             "running": self.running,
-            "lines": {
-                condition.id: condition.as_json() for condition in (*self.conditions, *self.cells.values())
-            },
+            "lines": {group.id: group.as_json() for group in (*self.conditions, *self.cells.values())},
         }
 
 
-def progress(path: Path) -> Progress:
-    """Measure a run as it is."""
+def read_progress(path: Path) -> RunProgress:
+    """Measure a run as it is now."""
     with reading(path) as run:
-        frame, counts, stopped = measured(run), run.store.counts(), run.store.stopped
+        frame, counts, stopped = read_rate_frame(run), run.store.counts(), run.store.stopped
         errors = run.store.reasons()
-    known = rates(frame, stopped=stopped) if len(frame) else ()
-    found = {str(each.group["condition"]): each for each in known}
-    controls = _controls(frame)
+    by_condition = rates(frame, stopped=stopped) if len(frame) else ()
+    condition_rates = {str(rate.group["condition"]): rate for rate in by_condition}
+    controls = _count_controls(frame)
     conditions = tuple(
-        Line(
+        GroupProgress(
             f"c{number}",
             name,
             planned,
             done,
-            found.get(name),
+            condition_rates.get(name),
             name in stopped,
             success_expected=expected,
             control=controls.get(name),
         )
         for number, (name, planned, done, *_, expected) in enumerate(counts.iter_rows())
     )
-    cells = attempt(grid, frame)
-    return Progress(
+    paraphrases = attempt(grid, frame)
+    cells = {
+        (cell.object, cell.action): GroupProgress(
+            f"g-{cell.object}-{cell.action}",
+            f"{cell.object}, {cell.action}",
+            None,
+            cell.rate.count + cell.rate.errors,
+            cell.rate,
+        )
+        for cell in (() if isinstance(paraphrases, Missing) else paraphrases.cells)
+    }
+    return RunProgress(
         planned=sum(condition.planned or 0 for condition in conditions),
         done=sum(condition.done for condition in conditions),
         running=is_running(path),
         conditions=conditions,
-        cells={}
-        if isinstance(cells, Missing)
-        else {
-            (cell.object, cell.action): Line(
-                f"g-{cell.object}-{cell.action}",
-                f"{cell.object}, {cell.action}",
-                None,
-                cell.rate.count + cell.rate.errors,
-                cell.rate,
-            )
-            for cell in cells.cells
-        },
+        cells=cells,
         errors=errors,
     )
 
 
-def _controls(frame: pl.DataFrame) -> dict[str, tuple[int, int]]:
+def _count_controls(frame: pl.DataFrame) -> dict[str, tuple[int, int]]:
     """For each condition the successes and the number of its episodes' controls."""
     start = ["task", "seed"]
     judged = frame.filter(pl.col("outcome") != "error")
-    usual = judged.filter(pl.col("condition") == CONTROL).unique(start, keep="first")
+    controls = judged.filter(pl.col("condition") == CONTROL).unique(start, keep="first")
     pairs = judged.filter(pl.col("condition") != CONTROL).join(
-        usual.select(*start, usual=pl.col("outcome") == "success"), on=start
+        controls.select(*start, control=pl.col("outcome") == "success"), on=start
     )
-    found = pairs.group_by("condition").agg(pl.col("usual").sum(), pl.len())
-    return {condition: (successes, count) for condition, successes, count in found.iter_rows()}
+    counts = pairs.group_by("condition").agg(pl.col("control").sum(), pl.len())
+    return {condition: (successes, count) for condition, successes, count in counts.iter_rows()}
 
 
 class Pace:
-    """How fast runs go on, from how much was done whenever somebody asked."""
+    """Speed of runs, from the number of finished episodes at each poll."""
 
     def __init__(self) -> None:
-        self._seen: dict[Path, deque[tuple[float, int]]] = {}
+        self._samples: dict[Path, deque[tuple[float, int]]] = {}
         self._lock = Lock()
 
     def __call__(
         self, path: Path, done: int, planned: int, now: float | None = None
     ) -> dict[str, float] | None:
-        """Episodes a minute and the seconds left; None until that can be told."""
+        """Episodes a minute and the seconds left; None before two samples differ."""
         now = time.monotonic() if now is None else now
         with self._lock:
-            seen = self._seen.setdefault(path, deque())
-            if seen and done < seen[-1][1]:
-                seen.clear()
-            seen.append((now, done))
-            while now - seen[0][0] > RECENT:
-                seen.popleft()
-            then, before = seen[0]
-        if done <= before or now <= then:
+            samples = self._samples.setdefault(path, deque())
+            if samples and done < samples[-1][1]:  # the run was started again
+                samples.clear()
+            samples.append((now, done))
+            while now - samples[0][0] > PACE_WINDOW_S:
+                samples.popleft()
+            first_time, first_done = samples[0]
+        if done <= first_done or now <= first_time:
             return None
-        rate = (done - before) / (now - then)
+        rate = (done - first_done) / (now - first_time)
         return {"per_minute": 60 * rate, "left": (planned - done) / rate}

@@ -1,7 +1,7 @@
-"""Videos and stills of episodes: the run's own, or drawn on demand and kept in the user's cache.
+"""Videos and stills of episodes: the run's own, or rendered on demand by child processes and cached as files.
 
-Pages ask again while they wait. What nobody asks for any more is not drawn; a video of few pictures comes before
-stills, and stills before the video of many pictures that replaces the first.
+Pages poll while they wait. A job that no page has asked for during `INTEREST_S`, queued or running, is abandoned, so
+a user who moves on to another episode does not wait for the last one.
 """
 
 from __future__ import annotations
@@ -9,94 +9,125 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from threading import Condition, Thread
-from types import TracebackType
-from typing import Any, Literal, Self
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from PIL import Image
 
 from assay import __version__
-from assay.episodes import world_of
-from assay.episodes.spec import EpisodeSpec
-from assay.errors import AssayError
-from assay.runs.episode_video import video_file
+from assay.episodes import WORLDS, Env, EpisodeSpec, world_of
+from assay.errors import AssayError, RenderingError
+from assay.runs.episode_video import EpisodeVideo, video_file
+from assay.runs.replay import replay
+from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
-from assay.support.files import cache_folder
-from assay.web.video_process import HURRY, DiedError, Kind, Order, PutOffError, VideoProcess, note_file
+from assay.support import processes
+from assay.support.files import cache_folder, replacing
+from assay.support.plugins import import_module
 
-PROCESSES = max(1, min(2, (os.cpu_count() or 1)))
-"""That draw at the same time: an episode and its control."""
-MOST_BYTES = 500_000_000
-"""What is kept may take; the least recently looked at goes."""
-MOST_STEPS = 3_000
-"""Longer episodes are not drawn."""
-INTEREST = 15.0
-"""Seconds after which something that nobody asks for any more is not drawn."""
-RANKS: dict[Kind, int] = {"rough": 0, "still": 1, "fine": 2}
-AHEAD = 3
-"""The rank of what nobody waits for yet."""
+RENDER_PROCESSES = max(1, min(2, os.cpu_count() or 1))
+"""Two render an episode and its control at the same time."""
+MAX_CACHE_BYTES = 500_000_000
+"""Size of the cache folder; the least recently used files are deleted."""
+MAX_STEPS = 3_000
+"""Longer episodes are not rendered."""
+INTEREST_S = 10.0
+"""Seconds without a request after which a job is abandoned. Background tabs poll once a second."""
+RENDER_TIMEOUT_S = 600.0
+POLL_INTERVAL_S = 0.1
+ROUGH_S, FINE_S = 1.0, 0.1
+"""Simulated seconds between two frames: of the video that is shown first, and of the one that replaces it."""
+JPEG_QUALITY = 85
+
+Kind = Literal["video", "still"]
+
+
+class _Files(NamedTuple):
+    """The cached files of one episode."""
+
+    poster: Path
+    """The first frame, written before any video."""
+    rough: Path
+    fine: Path
+    still: Path
+    """The last frame."""
+    note: Path
+    """JSON: how the replay differed from the record. Absent if it did not."""
+
+    def read_note(self) -> str:
+        """The note, or an empty string."""
+        try:
+            return str(json.loads(self.note.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recorded:
-    """What a run holds of an episode that can be played again."""
+class EpisodeRecording:
+    """The part of a stored episode that is needed to replay it."""
 
     spec: EpisodeSpec
     actions: np.ndarray
     """(steps, action size)"""
     outcome: str
     error: str = ""
-    """What broke, where something did."""
+    """The recorded error message, if the episode ended in an error."""
     states: Path | None = None
+    """The run's folder of stored initial states."""
     plugins: tuple[str, ...] = ()
-    own: Path | None = None
-    """The video that the run itself made of it."""
+    """Modules to import before the replay."""
+    own_video: Path | None = None
+    """The video that the run itself recorded."""
 
     @property
     def name(self) -> str:
-        """Equal for equal episodes, assets and versions only."""
+        """Hash of the episode, its assets and the versions that determine its frames."""
         about = "\0".join((self.spec.key, self.outcome, self.error, __version__, mujoco.__version__))
         content = about.encode() + _assets(self.spec.task, self.spec.pack).encode() + self.actions.tobytes()
         return hashlib.sha256(content).hexdigest()[:32]
 
     @property
     def problem(self) -> str:
-        """Why it cannot be played again; empty if it can."""
+        """Why the episode cannot be replayed; empty if it can."""
         if not len(self.actions):
-            return "No actions are recorded, so it cannot be played again."
-        if len(self.actions) > MOST_STEPS:
-            return f"{len(self.actions)} steps are too many to draw here (at most {MOST_STEPS})."
+            return "No actions are recorded, so the episode cannot be replayed."
+        if len(self.actions) > MAX_STEPS:
+            return f"{len(self.actions)} steps are too many to render here (at most {MAX_STEPS})."
         return ""
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """A video or a still, or what becomes of it."""
+class RenderStatus:
+    """A video or still, or the state of its rendering."""
 
-    state: Literal["ready", "drawing", "waiting", "failed"]
+    state: Literal["ready", "rendering", "waiting", "failed"]
     since: float = 0.0
-    """When drawing began, or it was ordered: seconds of the clock."""
-    said: str = ""
-    """Why it failed, or what is odd about it."""
+    """When rendering started or was requested, seconds of the monotonic clock."""
+    message: str = ""
+    """Why it failed, or how the replay differs from the record."""
     path: Path | None = None
-    """The file, when there is one."""
     poster: Path | None = None
-    """Its first picture, when there is one."""
     final: bool = True
-    """Whether nothing better is to come."""
+    """False while a better video is being rendered."""
 
     def as_json(self) -> dict[str, Any]:
-        """For the page that waits for it."""
-        seconds = round(time.monotonic() - self.since) if self.since else 0
+        """The status as the pages poll it."""
         return {
             "state": self.state,
-            "seconds": seconds,
-            "said": self.said,
+            "seconds": round(time.monotonic() - self.since) if self.since else 0,
+            "message": self.message,
             "final": self.final,
             "poster": self.poster is not None,
             "video": None if self.path is None else self.path.name,
@@ -104,256 +135,243 @@ class Replay:
 
 
 @dataclass(slots=True)
-class _Pending:
-    """An order that waits."""
+class _Job:
+    """One video or still that was requested and is not finished."""
 
-    order: Order
-    first: float
-    latest: float
-    """When it was asked for, seconds of the clock."""
-    ahead: bool
-    """Whether nobody waits for it yet."""
-
-    @property
-    def rank(self) -> int:
-        """What has the lowest is drawn first."""
-        return AHEAD if self.ahead else RANKS[self.order.kind]
-
-
-@dataclass(slots=True)
-class _Shared:
-    """What the threads that serve pages and those that draw have in common; under one lock."""
-
-    changed: Condition = field(default_factory=Condition)
-    waiting: dict[Path, _Pending] = field(default_factory=dict)
-    drawing: dict[Path, float] = field(default_factory=dict)
-    """Since when, seconds of the clock."""
-    busy: dict[VideoProcess, str] = field(default_factory=dict)
-    """What each process that draws is at."""
-    failed: dict[Path, str] = field(default_factory=dict)
-    """Why."""
-    died: set[Path] = field(default_factory=set)
-    """Those of them whose process died: told once, and drawn when somebody asks again."""
-    wanted: bool = False
-    """Whether somebody is about to ask for something."""
-    closed: bool = False
+    episode: EpisodeRecording
+    kind: Kind
+    files: _Files
+    since: float
+    last_request: float
+    is_running: bool = False
+    future: Future[None] | None = None
 
 
 class Replays:
-    """Draws and keeps videos and stills; a context manager."""
+    """Renders and caches videos and stills; a context manager that ends its child processes on exit."""
 
-    def __init__(self, folder: Path | None = None, processes: int = PROCESSES) -> None:
-        """``folder``: where they are kept, by default among what can be made again."""
+    def __init__(self, folder: Path | None = None, render_processes: int = RENDER_PROCESSES) -> None:
+        """``folder``: the cache, by default in the user's cache folder."""
         self.folder = folder or cache_folder() / "videos"
-        self._shared = _Shared()
-        self._processes = [VideoProcess() for _ in range(processes)]
-        self._threads = [
-            Thread(target=self._serve, args=(process,), name="videos", daemon=True)
-            for process in self._processes
-        ]
+        self._jobs: dict[tuple[str, Kind], _Job] = {}
+        self._lock = Lock()
+        self._is_closed = False
+        self._threads = ThreadPoolExecutor(render_processes, "videos")
+        self._idle: SimpleQueue[_RenderProcess] = SimpleQueue()
+        self._processes = [_RenderProcess() for _ in range(render_processes)]
+        for process in self._processes:
+            self._idle.put(process)
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._shared.changed:
-            self._shared.closed = True
-            self._shared.changed.notify_all()
+    def __exit__(self, *error: object) -> None:
+        self._is_closed = True  # running jobs notice it and end their process
+        self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
-            process.close()
-        for thread in self._threads:
-            thread.join()
+            process.stop()
 
-    def warm(self) -> None:
-        """Start the processes that draw, which takes a second: somebody looks at a run."""
-        with self._shared.changed:
-            self._shared.wanted = True
-            self._shared.changed.notify_all()
+    def video(self, episode: EpisodeRecording) -> RenderStatus:
+        """The best video of an episode so far; a better one is requested if there can be one."""
+        if episode.problem:
+            if episode.own_video is not None:
+                return RenderStatus("ready", path=episode.own_video)
+            return RenderStatus("failed", message=episode.problem)
+        files = self._files(episode)
+        poster = files.poster if files.poster.is_file() else None
+        if files.fine.is_file():
+            return self._cached(files, files.fine, poster)
+        status = self._request(episode, "video", files)
+        has_failed = status.state == "failed"
+        if episode.own_video is not None:
+            return RenderStatus("ready", path=episode.own_video, poster=poster, final=has_failed)
+        if files.rough.is_file():
+            return RenderStatus("ready", 0.0, files.read_note(), files.rough, poster, final=has_failed)
+        return RenderStatus(status.state, status.since, status.message, None, poster, final=has_failed)
 
-    def video(self, recorded: Recorded, *, ahead: bool = False) -> Replay:
-        """The video of an episode, as good as it is by now; the next better one is ordered.
+    def video_named(self, episode: EpisodeRecording, name: str) -> Path | None:
+        """One of the videos of an episode by its file name: a browser reads it in parts while a better one appears."""
+        files = self._files(episode)
+        videos = [path for path in (episode.own_video, files.rough, files.fine) if path is not None]
+        return next((path for path in videos if path.name == name and path.is_file()), None)
 
-        ``ahead``: nobody waits for it yet, so a first one is enough, and comes after all that somebody waits for.
-        """
-        if recorded.problem:
-            if recorded.own is not None:
-                return Replay("ready", path=recorded.own)
-            return Replay("failed", said=recorded.problem)
-        rough, fine, poster = (
-            self.folder / f"{recorded.name}{end}" for end in ("-rough.mp4", ".mp4", ".jpg")
-        )
-        shown = poster if poster.is_file() else None
-        if fine.is_file():
-            return self._kept(fine, shown)
-        have = recorded.own or (rough if rough.is_file() else None)
-        if ahead and have is not None:
-            return Replay("ready", path=have, poster=shown, final=False)
-        kind: Kind = "rough" if have is None else "fine"
-        now = self._ask(recorded, kind, rough if have is None else fine, ahead=ahead)
-        if have is None:
-            return replace(now, poster=shown, final=now.state == "failed")
-        said = "" if have == recorded.own else _note(have)
-        return Replay("ready", said=said, path=have, poster=shown, final=now.state == "failed")
+    def still(self, episode: EpisodeRecording) -> RenderStatus:
+        """The last frame of an episode."""
+        if episode.problem:
+            return RenderStatus("failed", message=episode.problem)
+        files = self._files(episode)
+        if files.still.is_file():
+            return self._cached(files, files.still, None)
+        return self._request(episode, "still", files)
 
-    def named(self, recorded: Recorded, name: str) -> Path | None:
-        """One of the videos of an episode by the name of its file."""
-        kept = [self.folder / f"{recorded.name}{end}" for end in ("-rough.mp4", ".mp4")]
-        known = [each for each in (recorded.own, *kept) if each is not None and each.is_file()]
-        return next((each for each in known if each.name == name), None)
+    def _files(self, episode: EpisodeRecording) -> _Files:
+        endings = (".jpg", "-rough.mp4", ".mp4", "-end.jpg", ".json")
+        return _Files(*(self.folder / f"{episode.name}{ending}" for ending in endings))
 
-    def still(self, recorded: Recorded) -> Replay:
-        """How an episode ended, in a picture."""
-        if recorded.problem:
-            return Replay("failed", said=recorded.problem)
-        path = self.folder / f"{recorded.name}-end.jpg"
-        return self._kept(path) if path.is_file() else self._ask(recorded, "still", path)
-
-    def _kept(self, path: Path, poster: Path | None = None) -> Replay:
-        for each in (path, note_file(path), *([] if poster is None else [poster])):  # they go together, too
+    def _cached(self, files: _Files, path: Path, poster: Path | None) -> RenderStatus:
+        for used in (path, files.note, files.poster):  # together, so that trimming keeps them together
             with suppress(OSError):
-                os.utime(each)
-        return Replay("ready", said=_note(path), path=path, poster=poster)
+                os.utime(used)
+        return RenderStatus("ready", 0.0, files.read_note(), path, poster)
 
-    def _ask(self, recorded: Recorded, kind: Kind, out: Path, *, ahead: bool = False) -> Replay:
-        shared, now = self._shared, time.monotonic()
-        with shared.changed:
-            if out in shared.died:
-                shared.died.remove(out)
-                return Replay("failed", said=shared.failed.pop(out))
-            if out in shared.failed:
-                return Replay("failed", said=shared.failed[out])
-            if out in shared.drawing:
-                return Replay("drawing", shared.drawing[out])
-            known = shared.waiting.get(out)
-            if known is None:
-                poster = None if kind == "still" else self.folder / f"{recorded.name}.jpg"
-                order = Order(
-                    kind,
-                    recorded.name,
-                    recorded.spec,
-                    recorded.actions,
-                    recorded.outcome,
-                    recorded.error,
-                    out,
-                    poster,
-                    recorded.states,
-                    recorded.plugins,
-                )
-                known = shared.waiting[out] = _Pending(order, now, now, ahead)
-                shared.changed.notify()
-            known.latest, known.ahead = now, known.ahead and ahead
-            if kind == "rough" and not ahead:
-                self._make_room()
-            return Replay("waiting", known.first)
+    def _request(self, episode: EpisodeRecording, kind: Kind, files: _Files) -> RenderStatus:
+        """Queue a job, or return the state of the queued one. A failure is reported once; the next request retries."""
+        now, key = time.monotonic(), (episode.name, kind)
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and job.future is not None and job.future.done():
+                del self._jobs[key]
+                error = job.future.exception()
+                if error is not None and not isinstance(error, _AbandonedError):
+                    return RenderStatus("failed", message=_describe(error))
+                job = None
+            if job is None:
+                job = self._jobs[key] = _Job(episode, kind, files, now, now)
+                job.future = self._threads.submit(self._run, job)
+            job.last_request = now
+            return RenderStatus("rendering" if job.is_running else "waiting", job.since)
 
-    def _make_room(self) -> None:
-        """Put off videos of many pictures, if every process is busy: one for each first one that somebody waits for."""
-        busy = self._shared.busy
-        if len(busy) < len(self._processes):
-            return
-        waited_for = sum(
-            each.order.kind == "rough" and not each.ahead for each in self._shared.waiting.values()
-        )
-        wanted = waited_for - sum(each == HURRY for each in busy.values())
-        for process in [each for each, kind in busy.items() if kind == "fine"][: max(wanted, 0)]:
-            if process.hurry():
-                busy[process] = HURRY
+    def _run(self, job: _Job) -> None:
+        """Render one job in an idle child process; the thread pool has as many threads as there are processes."""
 
-    def _serve(self, process: VideoProcess) -> None:
-        """Draw until it is closed."""
-        shared, latest = self._shared, ""
-        while True:
-            with shared.changed:
-                pending = self._next(latest)
-                order = None if pending is None else pending.order
-                if order is None:
-                    shared.changed.wait(1.0)
-                else:
-                    shared.drawing[order.out] = time.monotonic()
-                    shared.busy[process] = order.kind
-                warm = shared.wanted
-                if shared.closed:
-                    return
-            if order is None:
-                if warm:
-                    with suppress(Exception):  # which the first order will meet again, and tell
-                        process.begin()
-                continue
-            assert pending is not None
-            latest = order.name
-            try:
-                process.render(order)
-            except PutOffError:
-                with shared.changed:
-                    shared.waiting.setdefault(order.out, pending)
-            except (
-                Exception
-            ) as error:  # whatever it is, the next video is drawn, and the page that waits is told
-                self._fail(order.out, error)
-            finally:
-                with shared.changed:
-                    shared.drawing.pop(order.out, None)
-                    shared.busy.pop(process, None)
-            self._forget()
+        def is_wanted() -> bool:
+            return not self._is_closed and time.monotonic() - job.last_request < INTEREST_S
 
-    def _fail(self, out: Path, error: Exception) -> None:
-        """Remember why something could not be drawn."""
-        kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
-        with self._shared.changed:
-            if not self._shared.closed:
-                self._shared.failed[out] = f"{kind}{error}" or "it could not be drawn"
-                if isinstance(error, DiedError):
-                    self._shared.died.add(out)
+        if not is_wanted():
+            raise _AbandonedError
+        job.is_running, job.since = True, time.monotonic()
+        process = self._idle.get()
+        try:
+            process.render(job, is_wanted)
+        finally:
+            self._idle.put(process)
+        self._trim()
 
-    def _next(self, latest: str) -> _Pending | None:
-        """What is to be drawn first, by the process that played the episode ``latest``."""
-        shared, now = self._shared, time.monotonic()
-        for out, each in list(shared.waiting.items()):
-            if now - each.latest > INTEREST:
-                del shared.waiting[out]
-        busy = {out.name[:32] for out in shared.drawing}
-        free = [each for each in shared.waiting.values() if each.order.name not in busy]
-        if not free:
-            return None
-        chosen = min(free, key=lambda each: (each.rank, each.order.name != latest, each.first))
-        return shared.waiting.pop(chosen.order.out)
-
-    def _forget(self) -> None:
-        """Let what was not looked at for longest go while there is too much."""
+    def _trim(self) -> None:
+        """Delete the least recently used files while the cache is too large."""
         with suppress(OSError):
-            files = [(each.stat(), each) for each in self.folder.iterdir() if not each.name.startswith(".")]
-            total = sum(about.st_size for about, _ in files)
-            for about, path in sorted(files, key=lambda each: each[0].st_mtime):
-                if total <= MOST_BYTES:
+            files = [(path.stat(), path) for path in self.folder.iterdir() if not path.name.startswith(".")]
+            total = sum(stat.st_size for stat, _ in files)
+            for stat, path in sorted(files, key=lambda file: file[0].st_mtime):
+                if total <= MAX_CACHE_BYTES:
                     return
                 path.unlink(missing_ok=True)
-                total -= about.st_size
+                total -= stat.st_size
 
 
-def own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
-    """The video that the run itself made of an episode, if it did."""
+class _AbandonedError(RenderingError):
+    """No page waits for the job any more."""
+
+
+class _RenderProcess:
+    """A child process with its own GL context; started on first use and replaced if it died. Used by one thread."""
+
+    def __init__(self) -> None:
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def render(self, job: _Job, is_wanted: Callable[[], bool]) -> None:
+        """Write the files of a job. Raises RenderingError with the reason, `_AbandonedError` once it is not wanted."""
+        if self._process is None or not self._process.is_alive():
+            self._pipe, child_pipe = processes.context().Pipe()
+            self._process = processes.start(_render_jobs, child_pipe)
+            child_pipe.close()
+        assert self._pipe is not None
+        deadline = time.monotonic() + RENDER_TIMEOUT_S
+        try:
+            self._pipe.send((job.episode, job.kind, job.files))
+            while not self._pipe.poll(POLL_INTERVAL_S):
+                if not is_wanted():
+                    self.stop()
+                    raise _AbandonedError
+                if time.monotonic() > deadline:
+                    self.stop()
+                    raise RenderingError(f"rendering took longer than {RENDER_TIMEOUT_S:.0f} s")
+            error = self._pipe.recv()
+        except (EOFError, OSError):
+            self.stop()
+            raise RenderingError("the process that renders ended unexpectedly") from None
+        if error:
+            raise RenderingError(error)
+
+    def stop(self) -> None:
+        """Kill the process, whatever it is doing."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+
+
+def _render_jobs(pipe: Connection) -> None:
+    """The child process: for every job received, write its files and send back an error message or an empty string."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    with suppress(EOFError, OSError):
+        while True:
+            episode, kind, files = pipe.recv()
+            try:
+                _render(episode, kind, files)
+            except Exception as error:  # reported on the page; the next job may work
+                pipe.send(_describe(error))
+            else:
+                pipe.send("")
+
+
+def _render(recorded: EpisodeRecording, kind: Kind, files: _Files) -> None:
+    for module in recorded.plugins:
+        import_module(module)
+    gl.backend()  # fails before the simulation, not after it
+    env = _env(world_of(recorded.spec.task).traits.name, recorded.states)
+    video = EpisodeVideo(env, recorded.spec, seconds=FINE_S)
+
+    def watch(observation: Any) -> None:
+        video(observation)
+        if observation.step == 0 and kind == "video":
+            _save(video.picture(0), files.poster)
+
+    episode = replay(env, recorded.spec, recorded.actions, error=recorded.error, watch=watch)
+    if episode.outcome != recorded.outcome or episode.steps != len(recorded.actions):
+        note = (
+            f"The replay ended in {episode.outcome} after {episode.steps} steps, the recorded episode in "
+            f"{recorded.outcome} after {len(recorded.actions)}: the assets or the MuJoCo version differ."
+        )
+        with replacing(files.note) as part:  # before the frames, so that no page shows them without it
+            part.write_text(json.dumps(note), encoding="utf-8")
+    if kind == "still":
+        _save(video.picture(episode.steps), files.still)
+        return
+    if recorded.own_video is None and not files.rough.is_file():
+        video.write(files.rough, episode, seconds=ROUGH_S)
+    video.write(files.fine, episode, seconds=FINE_S)
+
+
+def _save(picture: np.ndarray, path: Path) -> None:
+    """Write an image (height, width, 3) as JPEG."""
+    with replacing(path) as part:
+        Image.fromarray(picture).save(part, "JPEG", quality=JPEG_QUALITY)
+
+
+@lru_cache(maxsize=2)
+def _env(world: str, states: Path | None) -> Env:
+    """Environments are reused because an episode and its control often share a compiled scene."""
+    return WORLDS[world].open(states)
+
+
+def _describe(error: BaseException) -> str:
+    kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
+    return " ".join(f"{kind}{error}".split())[:400] or "rendering failed"
+
+
+def find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
+    """The video that the run itself recorded of an episode, if it lies in the run's video folder."""
     folder = run.with_suffix(".videos").resolve()
     path = video_file(folder, spec, outcome).resolve()
-    inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
-    return path if inside and path.is_file() else None
+    is_inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
+    return path if is_inside and path.is_file() else None
 
 
 @lru_cache(maxsize=64)
 def _assets(task: str, pack: str) -> str:
-    """What stands for the assets that a task is drawn with; empty where they are not here."""
+    """Digest of the assets of a task; empty if they are not installed."""
     try:
         return world_of(task).digest(pack)
     except AssayError:
-        return ""
-
-
-def _note(path: Path) -> str:
-    """What is odd about something that was drawn."""
-    try:
-        return str(json.loads(note_file(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError):
         return ""

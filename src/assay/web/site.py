@@ -1,4 +1,4 @@
-"""What the pages share: the runs, the videos, what is known already, and the templates."""
+"""State and templates shared by the pages."""
 
 from __future__ import annotations
 
@@ -9,71 +9,93 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay import __version__
+from assay.measures import compare
 from assay.measures.compare import Comparison
 from assay.measures.views.wording import between, p_value, percent, points, thing
+from assay.report.comparison import outcomes
+from assay.report.glossary import GLOSSARY
 from assay.report.page import build
-from assay.report.rendering import in_page
+from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
-from assay.web.contrast import contrast
-from assay.web.divergence import Divergences
-from assay.web.library import Library, run_address
-from assay.web.memo import Memo
-from assay.web.progress import Pace, Progress, progress
+from assay.runs.queries import reading
+from assay.web.library import Library, RunCache, run_address
+from assay.web.progress import Pace, RunProgress, read_progress
 from assay.web.replays import Replays
+from assay.web.trajectories import divergences
 
 SHADES = 10
-"""Steps of the heat map's colours."""
+"""Number of colour steps of the heat map."""
+Text = Annotated[str, Query(max_length=300)]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """The report of a run."""
+
+    html: str
+    findings: tuple[str, ...]
+    """The findings; if there are none, the reasons."""
+
+
+def _build_report(path: Path) -> RunPage:
+    report = build([RunReport.read(path)])
+    diagnosis = report.parts[0].diagnosis
+    return RunPage(report.html(), tuple(diagnosis.found or diagnosis.unsure))
+
+
+def compare_runs(first: Path, second: Path) -> Comparison:
+    """Compare two runs as "A" and "B". Raises MeasureError if they share no spec."""
+    return compare({"A": outcomes(first), "B": outcomes(second)})
+
+
+def _divergence_steps(path: Path) -> dict[int, int | None]:
+    with reading(path) as run:
+        return {number: way and way.step for number, way in divergences(run).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One app's belongings."""
+    """The state of one web app."""
 
     library: Library
     replays: Replays
-    progress: Memo[Progress] = field(default_factory=lambda: Memo(progress))
-    report: Memo[Told] = field(default_factory=lambda: Memo(_report))
-    contrast: Memo[Comparison] = field(default_factory=lambda: Memo(contrast))
-    divergences: Divergences = field(default_factory=Divergences)
+    progress: RunCache[RunProgress] = field(default_factory=lambda: RunCache(read_progress))
+    report: RunCache[RunPage] = field(default_factory=lambda: RunCache(_build_report))
+    comparison: RunCache[Comparison] = field(default_factory=lambda: RunCache(compare_runs))
+    divergence_steps: RunCache[dict[int, int | None]] = field(
+        default_factory=lambda: RunCache(_divergence_steps)
+    )
     pace: Pace = field(default_factory=Pace)
 
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a report says."""
-
-    page: str
-    found: tuple[str, ...]
-    """What it begins with: the findings, or why there are none."""
-
-
-def _report(path: Path) -> Told:
-    built = build([RunReport.read(path)])
-    diagnosis = built.parts[0].diagnosis
-    return Told(built.html(), tuple(diagnosis.found or diagnosis.unsure))
+    def warm_up(self) -> None:
+        """Compute what the first page needs: the summaries of all runs and the compiled templates."""
+        with suppress(OSError):  # the folder may be gone; the page reports it
+            self.library.summaries()
+        for name in _templates.list_templates():
+            _templates.get_template(name)
 
 
 def _site(request: Request) -> Site:
-    found = request.app.state.site
-    assert isinstance(found, Site)
-    return found
+    site = request.app.state.site
+    assert isinstance(site, Site)
+    return site
 
 
 TheSite = Annotated[Site, Depends(_site)]
 
-_BREAKS = re.compile(r"[,/+_]|=(?!&)")
-"""After what an id may go on in the next line."""
+_BREAK_AFTER = re.compile(r"[,/+_]|=(?!&)")
+"""Characters of an id after which a line may be broken."""
 _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,
     undefined=StrictUndefined,
-    finalize=in_page,
+    finalize=replace_controls,
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -84,34 +106,26 @@ _templates.filters |= {
     "p_value": p_value,
     "thing": thing,
     "part": lambda text: quote(str(text), safe=""),
-    "breaks": lambda text: Markup(_BREAKS.sub(r"\g<0><wbr>", str(escape(text)))),
+    "breaks": lambda text: Markup(_BREAK_AFTER.sub(r"\g<0><wbr>", str(escape(text)))),
     "shade": lambda rate: round(rate * SHADES),
     "when": lambda text: str(text)[:16].replace("T", " "),
 }
-_templates.globals |= {"version": __version__, "address": run_address}
-
-
-def warm(site: Site) -> None:
-    """Make what the first page would wait for: the list of runs, with all of them examined, and the templates."""
-    with suppress(OSError):  # the folder may be gone; whoever asks is told
-        site.library.listed()
-    for name in _templates.list_templates():
-        _templates.get_template(name)
+_templates.globals |= {"version": __version__, "address": run_address, "glossary": GLOSSARY}
 
 
 def theme(request: Request) -> str:
-    """Whether a person chose light or dark; empty to follow the system."""
+    """The chosen theme, ``light`` or ``dark``; empty to follow the system."""
     chosen = request.cookies.get("theme", "")
     return chosen if chosen in ("light", "dark") else ""
 
 
-def rendered(request: Request, template: str, **values: Any) -> str:
-    """A page's text."""
+def render(request: Request, template: str, **values: Any) -> str:
+    """The HTML of a template."""
     return _templates.get_template(template).render(request=request, theme=theme(request), **values)
 
 
-def shown(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-    """A page."""
-    text = rendered(request, template, **values)
-    # What a file holds need not be Unicode; a lone surrogate cannot be sent.
-    return HTMLResponse(text.encode(errors="replace"), status)
+def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
+    """The response with the page of a template."""
+    html = render(request, template, **values)
+    # Texts from run files may hold lone surrogates, which UTF-8 cannot encode.
+    return HTMLResponse(html.encode(errors="replace"), status)

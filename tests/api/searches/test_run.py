@@ -18,7 +18,7 @@ from assay.experiments import axes
 from assay.experiments.axes import AXES, Axis, Rung
 from assay.measures.profile import profile
 from assay.perturb.senses import ActionDelay, GaussianNoise
-from assay.perturb.words.distance.errors import DistanceError
+from assay.perturb.words.distance.pride import DistanceError
 from assay.runs.execute import Observer
 from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.store import Store

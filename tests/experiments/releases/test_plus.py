@@ -14,15 +14,14 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.senses import GaussianBlur, StartJoints, View
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import FromFile, GaussianBlur, StartJoints, Unavailable, View
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Arena
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import JOINTS
-from assay.tasks.formats.release import ReleaseError
 
 GOAL = "put_the_bowl_on_the_plate"
 VIEW = "_view_0_0_100_0_0_initstate_0"
@@ -103,7 +102,7 @@ def test_joint_angles_come_from_the_releases_table(decoded: Callable[..., Episod
     )
     spec = decoded(name, "Robot Initial States")
     assert spec.perturbations == (StartJoints(tuple(angles)),)
-    compiled = compile_scene(task_of(spec).scene, PrimitivesPack())
+    compiled = compile_scene(task_of(spec).scene, AssetPack())
     assert compiled.home == pytest.approx(angles)
 
 
@@ -164,7 +163,7 @@ def test_a_view_is_turned_about_the_workspace(compiled: Callable[[str], Compiled
 
     def seen(view: View) -> tuple[np.ndarray, np.ndarray]:
         spec = EpisodeSpec(task.id, 0, perturbations=(view,))
-        return camera(compile_scene(task_of(spec).scene, PrimitivesPack()))
+        return camera(compile_scene(task_of(spec).scene, AssetPack()))
 
     position, looking = camera(compiled(task.id))
     assert position == pytest.approx(LAYOUTS[Arena.TABLE].cameras["agentview"].position)

@@ -11,15 +11,14 @@ from assay.episodes import CONTROL, EpisodeSpec, Perturbation, apply_perturbatio
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Say
-from assay.perturb.releases.draws import AnyGoal
-from assay.perturb.releases.values import Exchange, Recategorise, Unavailable, places
-from assay.perturb.words.rewordings.other_task import OtherTask
+from assay.perturb.releases import AnyGoal, Exchange, Recategorise, Unavailable, places
+from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Displace, Distractors, Room
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import LiberoEnv
 from assay.tasks import Arena, bddl
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.init_files import read_states
-from assay.tasks.formats.release import ReleaseError
 
 
 @pytest.fixture

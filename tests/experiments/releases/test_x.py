@@ -12,8 +12,8 @@ from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.experiments.releases.x import NO_CONTROL, NO_SCENE
 from assay.perturb import Say
-from assay.perturb.releases.values import FromFile, Unavailable
-from assay.tasks.formats.release import ReleaseError
+from assay.perturb.releases import FromFile, Unavailable
+from assay.tasks.formats import ReleaseError
 
 
 def test_the_sample_gives_every_file_and_rewording(shared: Path):

@@ -16,10 +16,10 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 from tfrecord import example_pb2
 
-from assay.extensions.eqa.episode import Episode, Tally
-from assay.extensions.eqa.pairs import Prepared, prepared
+from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
 from assay.extensions.eqa.sources.schema import NEAR
-from assay.extensions.eqa.views import View
+from assay.extensions.eqa.views import CameraView
 from assay.support.video import VideoWriter
 
 FRAMES = 24
@@ -74,18 +74,18 @@ class Invented:
 
     name, rules, threads, total = "invented", NEAR, 2, 16
 
-    def episodes(self, tally: Tally) -> Iterator[Episode]:
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         for number in range(16):
             states, text = walk(number), TEXTS[number % 4]
             cameras = Drawn(states), Drawn(states)
             scene, achieved = f"scene {number // 4}", frozenset({text})
-            yield Episode(str(number), text, states, cameras, Drawn(states), scene, achieved)
+            yield SourceEpisode(str(number), text, states, cameras, Drawn(states), scene, achieved)
 
 
 @pytest.fixture(scope="session")
-def ready() -> list[Prepared]:
-    """The invented episodes, prepared."""
-    return list(prepared(Invented(), View.parse("both"), Tally()))
+def ready() -> list[PreparedEpisode]:
+    """The invented episodes, prepare_episodes."""
+    return list(prepare_episodes(Invented(), CameraView.parse("both"), Tally()))
 
 
 def encoded(shot: np.ndarray) -> bytes:

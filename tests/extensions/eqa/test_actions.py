@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from assay.extensions.eqa.actions import described, difference, is_clear, printed, signs
+from assay.extensions.eqa.actions import describe, difference, format_action, is_clear, signs
 
 THRESHOLDS = (0.1, 0.1, 0.1, 18.0, 18.0, 18.0, 0.2)
 NOWHERE = np.zeros(7)
 
 
-def test_angles_go_the_short_way_round():
+def test_angles_take_the_shorter_way():
     start, end = NOWHERE.copy(), NOWHERE.copy()
     start[3:6], end[3:6] = (179, -170, 10), (-179, 170, -10)
     assert difference(start, end)[3:6] == pytest.approx([2, -20, -20])
 
 
-def test_an_exact_turn_is_one_rotation_about_the_axes_of_the_base():
+def test_exact_turns_are_rotation_vectors_about_the_axes_of_the_base():
     start, end = NOWHERE.copy(), NOWHERE.copy()
     start[3:6] = (180, 0, 40)
     turned = Rotation.from_rotvec([0, 0, 30], degrees=True) * Rotation.from_euler(
@@ -36,15 +36,15 @@ def test_an_exact_turn_is_one_rotation_about_the_axes_of_the_base():
     assert difference(start, end)[3:6] != pytest.approx([0, 25, 0], abs=1.0), "angle by angle is not the turn"
 
 
-def test_labels_are_those_of_the_dimensions_beyond_their_thresholds():
+def test_labels_name_dimensions_above_their_thresholds():
     action = np.array([0.2, -0.3, 0.05, 20, -40, 30, -0.5])
     pattern = signs(action, THRESHOLDS)
     assert pattern.tolist() == [1, -1, 0, 1, -1, 1, -1]
-    assert described(pattern.tolist()) == (
+    assert describe(pattern.tolist()) == (
         "move along positive X, move along negative Y, tilt clockwise about X, tilt upward about Y, "
         "rotate counterclockwise about Z, close the gripper"
     )
-    assert described([1, 0, 0, 0, 0, -1, 1], np.array([0.12, 0, 0, 0, 0, -33.4, 0.5])) == (
+    assert describe([1, 0, 0, 0, 0, -1, 1], np.array([0.12, 0, 0, 0, 0, -33.4, 0.5])) == (
         "move along positive X by 12 cm, rotate clockwise about Z by 33 degrees, "
         "open the gripper by 50 % of its range"
     )
@@ -54,12 +54,12 @@ def test_labels_are_those_of_the_dimensions_beyond_their_thresholds():
     ("x", "yaw", "clear"),
     [(0.2, 0, True), (0.04, 0, True), (0.07, 0, False), (0.101, 0, False), (0.2, 170, False)],
 )
-def test_what_half_changes_is_not_clear(x: float, yaw: float, clear: bool):
+def test_changes_near_the_threshold_are_not_clear(x: float, yaw: float, clear: bool):
     assert bool(is_clear(np.array([x, 0, 0, 0, 0, yaw, 0]), THRESHOLDS)) is clear
 
 
 @given(st.lists(st.floats(-1, 1), min_size=7, max_size=7))
-def test_all_actions_are_printed_alike(values: list[float]):
-    text = printed(np.array(values) * (1, 1, 1, 180, 180, 180, 1))
-    assert len(text) == len(printed(NOWHERE))
+def test_all_actions_have_the_same_length(values: list[float]):
+    text = format_action(np.array(values) * (1, 1, 1, 180, 180, 180, 1))
+    assert len(text) == len(format_action(NOWHERE))
     assert not re.search(r"-0+\.?0*[,\]]", text), "no negative zero"

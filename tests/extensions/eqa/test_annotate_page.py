@@ -1,4 +1,4 @@
-"""Questions in the web app: a real server, asked for odd things, and driven with a keyboard."""
+"""The annotation pages: a real server, invalid requests, and a browser driven by keyboard."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 from tests.web.conftest import served
 
 from assay.extensions.eqa.annotations import Annotations
-from assay.extensions.eqa.asking.answers import Answer, State, write
+from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import LETTERS, Question, load
-from assay.extensions.eqa.reviewing import read_csv
+from assay.extensions.eqa.reviews import read_csv
 
 from ..eqa.invented import small_set
 
@@ -56,7 +56,7 @@ def kept(folder: Path) -> Annotations:
 def address(folder: Path, questions: list[Question]) -> Iterator[str]:
     """``assay eqa annotate`` in a process of its own; host and port."""
     wrong = [
-        Answer("m", "steps", each.id, State.ANSWERED, LETTERS[(each.right + 1) % 4], text=HOSTILE)
+        Answer("m", "steps", each.id, AnswerState.ANSWERED, LETTERS[(each.right + 1) % 4], text=HOSTILE)
         for each in questions
     ]
     write(wrong, folder.parent / "m.jsonl")
@@ -90,7 +90,7 @@ def test_a_page_shows_the_question_and_not_its_answer(ask: Ask, questions: list[
     assert ask(f"/questions/{questions[0].pictures[0]}")[1]["content-type"] == "image/png"
 
 
-def test_answers_and_comments_are_kept_and_whoever_comes_back_goes_on(ask: Ask, questions, kept: Annotations):
+def test_answers_and_comments_are_stored_and_work_is_resumed(ask: Ask, questions, kept: Annotations):
     status, headers, _ = ask("/questions?name=+Ann+B. ".replace(" ", "%20"))
     assert (status, headers["location"]) == (303, "/questions/by/Ann%20B.")
     status, headers, _ = ask("/questions/by/Ann%20B./1", {"letter": "C", "comment": HOSTILE})
@@ -107,14 +107,14 @@ def test_answers_and_comments_are_kept_and_whoever_comes_back_goes_on(ask: Ask, 
     assert f"2 of {len(questions)}" in ask("/questions")[2]
 
 
-def test_who_has_answered_all_is_led_to_the_list(ask: Ask, questions):
+def test_a_finished_annotator_is_sent_to_the_list(ask: Ask, questions):
     for number in range(len(questions), 0, -1):
         _, headers, _ = ask(f"/questions/by/zoe/{number}", {"letter": "D", "comment": ""})
     assert headers["location"] == "/questions/by/zoe/list"
     assert ask("/questions/by/zoe/list")[2].count("<td>D</td>") == len(questions)
 
 
-def test_mistakes_of_models_are_marked_by_hand(ask: Ask, questions, kept: Annotations):
+def test_mistakes_of_models_are_categorised(ask: Ask, questions, kept: Annotations):
     status, headers, _ = ask("/questions/by/ann/mistakes/1")
     assert (status, headers["location"]) == (303, "/questions/by/ann/1"), "who owes an answer is not told it"
     ask("/questions/by/ann/1", {"letter": "A", "comment": ""})
@@ -148,12 +148,12 @@ def test_mistakes_of_models_are_marked_by_hand(ask: Ask, questions, kept: Annota
         ("/questions/by/ann/mistakes/999", None, {}, 404),
     ],
 )
-def test_odd_requests_are_refused_in_a_line(ask: Ask, path: str, fields, headers, status: int):
+def test_invalid_requests_are_refused(ask: Ask, path: str, fields, headers, status: int):
     found, _, text = ask(path, fields, **headers)
     assert found == status and "Traceback" not in text and '"answer"' not in text
 
 
-def test_questions_are_answered_with_the_keyboard_alone(address: str, questions, kept: Annotations):
+def test_questions_can_be_answered_with_the_keyboard(address: str, questions, kept: Annotations):
     playwright: Any = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     path = shutil.which("chromium")
     if path is None:
@@ -190,9 +190,7 @@ def test_questions_are_answered_with_the_keyboard_alone(address: str, questions,
     assert given[questions[0].id] == ("B", "bad light") and given[questions[2].id].letter == "D"
 
 
-def test_questions_are_reviewed_and_nothing_is_lost_when_the_server_is_killed(
-    folder: Path, questions, tmp_path: Path
-):
+def test_reviews_survive_a_killed_server(folder: Path, questions, tmp_path: Path):
     place = tmp_path / "reviews.sqlite"
     with serving("eqa", "annotate", folder, "--review", "--annotations", place) as (address, process):
         connection = HTTPConnection(address, timeout=60)

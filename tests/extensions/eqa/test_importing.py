@@ -9,10 +9,9 @@ import pytest
 from PIL import Image
 
 from assay.extensions.eqa.baselines import geometry
-from assay.extensions.eqa.errors import QuestionError
 from assay.extensions.eqa.importing import import_set
-from assay.extensions.eqa.question import Kind, load
-from assay.extensions.eqa.scoring.sheet import Sheet
+from assay.extensions.eqa.question import QuestionError, QuestionKind, load
+from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 
 LOW = [-0.056, 0.278, -0.046, 11.909, -3.473, -3.182, -0.418]
 
@@ -31,7 +30,7 @@ def written(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
-def test_a_set_with_the_papers_fields_is_read_from_a_folder(images: list[str], tmp_path: Path):
+def test_a_set_with_the_papers_fields_is_imported(images: list[str], tmp_path: Path):
     labels = [
         "Move along negative Y direction, Tilt counterclockwise around X-axis",
         "Move along positive Y direction, Tilt clockwise around X-axis",
@@ -60,14 +59,22 @@ def test_a_set_with_the_papers_fields_is_read_from_a_folder(images: list[str], t
     built = import_set(tmp_path, tmp_path / "set", view="exo2")
     assert built.counts == {"bridge": {"M-AI": 1}, "droid": {"L-AI": 1}, "others": {"H-SP": 1}}
     by_kind = {each.kind: each for each in load(tmp_path / "set")}
-    assert by_kind[Kind.M_AI].answer == "D" and by_kind[Kind.M_AI].actions[3] == (0, -1, 0, 1, 0, 0, 0)
-    assert by_kind[Kind.L_AI].answer == "B" and list(by_kind[Kind.L_AI].actions[1]) == LOW
-    assert by_kind[Kind.L_AI].thresholds[0] == 0.18 and by_kind[Kind.L_AI].episode == "7"
-    assert by_kind[Kind.H_SP].answer == "B" and "fold the cloth" in by_kind[Kind.H_SP].text
-    assert len(by_kind[Kind.H_SP].option_pictures) == 4 and by_kind[Kind.H_SP].view == "exo2"
+    assert by_kind[QuestionKind.M_AI].answer == "D" and by_kind[QuestionKind.M_AI].actions[3] == (
+        0,
+        -1,
+        0,
+        1,
+        0,
+        0,
+        0,
+    )
+    assert by_kind[QuestionKind.L_AI].answer == "B" and list(by_kind[QuestionKind.L_AI].actions[1]) == LOW
+    assert by_kind[QuestionKind.L_AI].thresholds[0] == 0.18 and by_kind[QuestionKind.L_AI].episode == "7"
+    assert by_kind[QuestionKind.H_SP].answer == "B" and "fold the cloth" in by_kind[QuestionKind.H_SP].text
+    assert len(by_kind[QuestionKind.H_SP].option_pictures) == 4 and by_kind[QuestionKind.H_SP].view == "exo2"
     assert all(geometry(each) == "" for each in by_kind.values()), "nothing is known but what is shown"
-    has = Sheet(list(by_kind.values()), {}).has
-    assert has.tolist()[list(by_kind).index(Kind.M_AI)] == [True, True, False]
+    has = AnswerSheet(list(by_kind.values()), {}).has
+    assert has.tolist()[list(by_kind).index(QuestionKind.M_AI)] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,7 @@ def test_a_set_with_the_papers_fields_is_read_from_a_folder(images: list[str], t
         ({"images": ["images/0.jpg"]}, "needs 2 images"),
         ({"images": ["images/0.jpg", "images/none.jpg"]}, "there is no image 'images/none.jpg'"),
         ({"images": ["images/0.jpg", "../../secret.png"]}, "there is no image"),
-        ({"kind": "X"}, "says no kind"),
+        ({"kind": "X"}, "has no kind"),
         ({"options": ["a", "a", "b", "c"]}, "four different options"),
         ({"images": 5}, "needs 2 images before the options, has 1"),
         ({"images": {"a": 1}}, "needs 2 images before the options, has 1"),
@@ -89,7 +96,7 @@ def test_a_set_with_the_papers_fields_is_read_from_a_folder(images: list[str], t
         ({"view": "sideways"}, "no view 'sideways'"),
     ],
 )
-def test_a_line_that_is_no_question_is_named_and_the_rest_is_read(images, tmp_path: Path, change, why: str):
+def test_invalid_lines_are_tallied_and_the_rest_is_read(images, tmp_path: Path, change, why: str):
     (tmp_path.parent / "secret.png").write_bytes(b"")
     good = {"kind": "H-AI", "images": images[:2], "options": list("wxyz"), "answer": "A"}
     built = import_set(written(tmp_path / "some.jsonl", good, {**good, **change}), tmp_path / "set")
@@ -99,7 +106,7 @@ def test_a_line_that_is_no_question_is_named_and_the_rest_is_read(images, tmp_pa
         import_set(written(tmp_path / "bad.jsonl", {**good, **change}), tmp_path / "none")
 
 
-def test_a_file_that_is_none_is_one_line(tmp_path: Path):
+def test_invalid_files_are_refused(tmp_path: Path):
     (tmp_path / "torn.jsonl").write_text("{")
     (tmp_path / "deep.jsonl").write_text("[" * 100_000)
     for path in (tmp_path / "torn.jsonl", tmp_path / "deep.jsonl", tmp_path / "none.jsonl"):

@@ -6,32 +6,33 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from assay.extensions.eqa.actions import signs
-from assay.extensions.eqa.episode import Episode
-from assay.extensions.eqa.errors import UnreadableError
-from assay.extensions.eqa.pairs import Prepared, key_frames, prepare
-from assay.extensions.eqa.quality import flaw, sharpness
+from assay.extensions.eqa.episode import SourceEpisode
+from assay.extensions.eqa.pairs import PreparedEpisode, image_flaw, key_frames, prepare_episode, sharpness
+from assay.extensions.eqa.question import UnreadableError
 from assay.extensions.eqa.sources.schema import NEAR
-from assay.extensions.eqa.views import View
+from assay.extensions.eqa.views import CameraView
 
 from .conftest import Drawn, picture, walk
 
-BOTH, OUTSIDE = View.parse("both"), View.parse("exo")
+BOTH, OUTSIDE = CameraView.parse("both"), CameraView.parse("exo")
 
 
 def grey(shot: np.ndarray) -> np.ndarray:
     return np.asarray(Image.fromarray(shot).convert("L"))
 
 
-def test_a_blurred_and_a_badly_lit_picture_are_found():
+def test_blurred_and_badly_lit_images_are_detected():
     shot = picture(walk(0)[0])
-    assert flaw(grey(shot), NEAR) == ""
+    assert image_flaw(grey(shot), NEAR) == ""
     blurred = np.asarray(Image.fromarray(shot).filter(ImageFilter.GaussianBlur(4)))
-    assert sharpness(grey(blurred)) < sharpness(grey(shot)) / 10 and flaw(grey(blurred), NEAR) == "blurred"
-    assert flaw(grey(shot // 8), NEAR) == "badly lit"
-    assert flaw(grey(np.full_like(shot, 250)), NEAR) == "badly lit"
+    assert (
+        sharpness(grey(blurred)) < sharpness(grey(shot)) / 10 and image_flaw(grey(blurred), NEAR) == "blurred"
+    )
+    assert image_flaw(grey(shot // 8), NEAR) == "badly lit"
+    assert image_flaw(grey(np.full_like(shot, 250)), NEAR) == "badly lit"
 
 
-def test_the_sharpness_is_the_variance_of_the_laplacian():
+def test_sharpness_is_the_variance_of_the_laplacian():
     noise = np.random.default_rng(0).integers(0, 256, (40, 50)).astype(np.uint8)
     wide = noise.astype(float)
     laplacian = (
@@ -40,20 +41,20 @@ def test_the_sharpness_is_the_variance_of_the_laplacian():
     assert np.isclose(sharpness(noise), laplacian[1:-1, 1:-1].var(), rtol=1e-4)
 
 
-def test_key_frames_lie_where_something_moves_and_begin_and_end_the_episode():
+def test_key_frames_follow_motion_and_include_both_ends():
     states = np.repeat(walk(1, 12), 5, axis=0)  # the hand rests four frames out of five
     frames = key_frames(states, NEAR)
     assert frames[0] == 0 and frames[-1] == len(states) - 1 and (np.diff(frames) >= 5).all()
     assert key_frames(np.repeat(walk(1)[:1], 9, axis=0), NEAR).tolist() == [0, 8], "nothing moves"
 
 
-def test_a_pair_needs_two_dimensions_beyond_their_thresholds(ready: list[Prepared]):
+def test_a_pair_needs_two_dimensions_beyond_their_thresholds(ready: list[PreparedEpisode]):
     for each in ready:
         assert (np.count_nonzero(signs(each.actions, NEAR.thresholds), axis=1) >= 2).all()
         assert (each.pairs[:, 0] < each.pairs[:, 1]).all()
     states = walk(2)
     states[:, 1:] = states[0, 1:]
-    alone, tally = prepare(Episode("one axis", "", states, (Drawn(states),)), NEAR, OUTSIDE)
+    alone, tally = prepare_episode(SourceEpisode("one axis", "", states, (Drawn(states),)), NEAR, OUTSIDE)
     assert alone is not None and not len(alone.pairs)
     assert (
         tally.counts["pair: trivial motion"] > 0
@@ -61,7 +62,7 @@ def test_a_pair_needs_two_dimensions_beyond_their_thresholds(ready: list[Prepare
     )
 
 
-def test_what_cannot_be_seen_is_left_out_and_counted():
+def test_invisible_frames_and_pairs_are_tallied():
     states = walk(3)
 
     class Flickering(Drawn):
@@ -75,20 +76,22 @@ def test_what_cannot_be_seen_is_left_out_and_counted():
         def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
             return super().read([0] * len(frames), grey=grey)
 
-    dark, tally = prepare(Episode("dark", "", states, (Flickering(states),)), NEAR, OUTSIDE)
+    dark, tally = prepare_episode(SourceEpisode("dark", "", states, (Flickering(states),)), NEAR, OUTSIDE)
     assert dark is not None and 0 not in dark.frames and not dark.whole
     assert tally.counts["frame: badly lit"] == 1 and tally.places["frame: badly lit"] == ["dark frame 0"]
-    away, tally = prepare(Episode("away", "", states, (Averted(states),)), NEAR, OUTSIDE)
+    away, tally = prepare_episode(SourceEpisode("away", "", states, (Averted(states),)), NEAR, OUTSIDE)
     assert away is not None and not len(away.pairs) and tally.counts["pair: before and after look alike"] > 0
     assert not away.whole and tally.counts["episode: beginning and end look alike"] == 1
 
 
-def test_an_episode_whose_pictures_break_is_counted_and_named():
+def test_an_unreadable_episode_is_tallied():
     class Broken(Drawn):
         def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
             raise UnreadableError("film.mp4 ends before frame 7")
 
     states = walk(4)
-    result, tally = prepare(Episode("torn", "", states, (Drawn(states),), Broken(states)), NEAR, BOTH)
+    result, tally = prepare_episode(
+        SourceEpisode("torn", "", states, (Drawn(states),), Broken(states)), NEAR, BOTH
+    )
     assert result is None
     assert tally.places["episode: pictures cannot be read"] == ["torn: film.mp4 ends before frame 7"]

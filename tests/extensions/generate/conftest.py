@@ -7,14 +7,14 @@ import pytest
 from assay.errors import PlacementError
 from assay.extensions.generate.kit import EVEN, LIBERO_X
 from assay.extensions.generate.layout import Cast, draw, draw_room
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.support.streams import stream
 
 
 @pytest.fixture(scope="session")
 def casts() -> list[Cast]:
     """A good many scenes, as they are drawn, before anything is certified."""
-    categories = PrimitivesPack().categories
+    categories = AssetPack().categories
     found = []
     for number in range(80):
         composition = LIBERO_X if number % 4 == 0 else EVEN

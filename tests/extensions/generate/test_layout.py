@@ -7,13 +7,13 @@ from itertools import combinations
 from assay.extensions.generate.kit import EVEN, STOVE, SUPERLATIVES
 from assay.extensions.generate.layout import MOST, Cast, draw
 from assay.sim import Simulation, compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.support.streams import stream
 from assay.tasks import Arena
 
 
 def test_a_scene_hangs_on_its_stream_and_nothing_else():
-    categories = PrimitivesPack().categories
+    categories = AssetPack().categories
     one, other = (draw(stream(3, "a"), Arena.KITCHEN, (STOVE,), categories, EVEN) for _ in range(2))
     assert one.scene == other.scene and one.things == other.things
     assert draw(stream(4, "a"), Arena.KITCHEN, (STOVE,), categories, EVEN).scene != one.scene
@@ -62,7 +62,7 @@ def test_all_rooms_and_furniture_are_used(casts: list[Cast]):
 
 def test_a_caddys_left_is_what_the_camera_sees_as_left(some: Callable[[str], Cast]):
     cast = some("caddy")
-    compiled = compile_scene(cast.scene, PrimitivesPack())
+    compiled = compile_scene(cast.scene, AssetPack())
     world = Simulation(compiled)
     world.reset(world.sample(0))
     caddy = next(thing for thing in cast.things if thing.noun == "caddy")

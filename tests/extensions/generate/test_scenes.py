@@ -22,7 +22,7 @@ from assay.extensions.generate.layout import Cast
 from assay.extensions.generate.proposals import propose
 from assay.extensions.generate.scenes import Made, Order, make
 from assay.policies.oracle.policy import Oracle
-from assay.report.scene_sheet import SIZE
+from assay.report.scene_images import SHEET_SIZE
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Task
@@ -197,6 +197,6 @@ def test_a_sheet_shows_every_scene_and_what_is_asked_for(
     said = assay("scenes", "sheet", tmp_path / "scenes", "--out", out)
     assert said.status == 0 and str(out) in said.out.replace("\n", "")
     with Image.open(out) as sheet:
-        assert sheet.width > 2 * SIZE and sheet.height > SIZE
+        assert sheet.width > 2 * SHEET_SIZE and sheet.height > SHEET_SIZE
     said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.gif")
     assert said.status == 2 and "valid: a file that ends in .png" in said.err

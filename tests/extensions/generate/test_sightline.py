@@ -7,13 +7,13 @@ from assay import tasks
 from assay.extensions.generate.sightline import hidden, hidden_regions
 from assay.perturb.world.ground import Spot, added, moved
 from assay.sim.compile import CompiledScene, compile_scene
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation
 from assay.tasks import Entity, Rectangle, Region, Scene
 
 
 def seen(scene: Scene, world_of: Callable[[CompiledScene], Simulation]) -> list[str]:
-    world = world_of(compile_scene(scene, PrimitivesPack()))
+    world = world_of(compile_scene(scene, AssetPack()))
     world.reset(world.sample(0))
     return hidden(world)
 
@@ -36,6 +36,6 @@ def test_a_place_that_a_basket_hides_is_hidden(world_of: Callable[[CompiledScene
     scene = replace(scene, regions=(*scene.regions, square))
     behind = added(scene, Entity("basket_1", "basket"), Spot(0.14, 0.22, 0.08, 0.09))
     for each, seen in ((scene, True), (behind, False)):
-        world = world_of(compile_scene(each, PrimitivesPack()))
+        world = world_of(compile_scene(each, AssetPack()))
         world.reset(world.sample(0))
         assert (square.full_name not in hidden_regions(world)) == seen

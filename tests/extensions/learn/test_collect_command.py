@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from assay.episodes.episode import Outcome
-from assay.extensions.learn.demonstrations import dataset, tries
-from assay.extensions.learn.demonstrations.demonstration import Demonstrations, LeftOut
+from assay.extensions.learn.demonstrations import dataset, max_attempts
+from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
 from assay.support import console
 
 Run = Callable[..., Any]
@@ -29,19 +29,21 @@ def test_it_collects_says_how_much_and_refuses_what_does_not_go_with_it(
     assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts left out ")
     assert rows["assay/seed"].item() >= 2
     said = assay("collect", *TASK[:-1], "64", "--out", out)
-    assert said.status == 2 and said.err.count("\n") == 1 and "with pictures of 32 pixels" in said.err
+    assert said.status == 2 and said.err.count("\n") == 1 and "with images of 32 pixels" in said.err
     said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
     assert said.status == 0
 
 
 def test_a_task_that_the_oracle_does_not_solve_often_enough_is_named(assay: Run, tmp_path: Path):
-    failures = [LeftOut("libero_goal/7", seed, Outcome.FAILURE, 300, "") for seed in range(tries(1))]
+    failures = [
+        FailedAttempt("libero_goal/7", seed, Outcome.FAILURE, 300, "") for seed in range(max_attempts(1))
+    ]
     dataset.write(tmp_path / "set", Demonstrations("primitives", 32, left_out=tuple(failures)))
     said = assay("collect", *TASK, "--out", tmp_path / "set")
     assert said.status == 1 and said.out.endswith(
-        f"episodes 0, frames 0, failed attempts left out {tries(1)}\n"
+        f"episodes 0, frames 0, failed attempts left out {max_attempts(1)}\n"
     )
-    assert said.err == f"short: libero_goal/7: 0 of 1 episodes from {tries(1)} seeds\n"
+    assert said.err == f"short: libero_goal/7: 0 of 1 episodes from {max_attempts(1)} seeds\n"
 
 
 @pytest.mark.parametrize(

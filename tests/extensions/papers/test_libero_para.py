@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.extensions.papers.libero_para.cells import action_means, average, category_means, scope_means
-from assay.extensions.papers.libero_para.tables import pride_table, success_table
+from assay.extensions.papers.libero_para.tables import (
+    action_means,
+    average,
+    category_means,
+    pride_table,
+    scope_means,
+    success_table,
+)
 from assay.measures.run_data import RunData
 from assay.measures.views.table import Table
 from assay.report.papers import PAPERS, Paper, PaperError, PaperReport, PaperRun, PaperSection, exhibit

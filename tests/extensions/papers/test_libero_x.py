@@ -12,8 +12,8 @@ import pytest
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.spec import Label
-from assay.extensions.papers.libero_x import tables, touching
-from assay.extensions.papers.libero_x.published import published
+from assay.extensions.papers.libero_x import figures, tables
+from assay.extensions.papers.libero_x.tables import published
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.time.timing import within_limit
@@ -139,7 +139,7 @@ def test_every_table_and_figure_is_there(report: PaperReport):
         f"Figure {n}" for n in (3, 5, 6, 7, 8, 9, 12)
     }
     assert not [line for section in report.sections for each in section.exhibits for line in each.missing]
-    assert "Figure 9. Things touched under long limits" in report.html()
+    assert "Figure 9. Objects touched under long limits" in report.html()
 
 
 def test_success_by_level_is_within_the_papers_limit_and_without_one(report: PaperReport):
@@ -211,7 +211,7 @@ def test_published_numbers_stand_beside_with_their_source(report: PaperReport):
 def test_things_that_the_goal_does_not_name_are_counted_within_each_limit(made: Made):
     late: dict[str, Intervals] = {BOWL: ((30, 50),), "stove_1": ((105, 120),), PLATE: ((130, 140),)}
     path = made("model", lambda task, level: 145, contacts=late)
-    found = {row["time limit"]: row for row in lines(part(path, touching.touched)[0])}
+    found = {row["time limit"]: row for row in lines(part(path, figures.contact_exhibits)[0])}
     assert [found[limit]["things touched, mean"] for limit in ("1", "1.1", "1.5")] == [1.0, 2.0, 3.0]
     assert [found[limit]["touched another thing"] for limit in ("1", "1.1", "1.5")] == [0.0, 1.0, 1.0]
     assert [found[limit]["and succeeded all the same"] for limit in ("1.1", "1.5")] == [0, 42]
@@ -224,7 +224,7 @@ def test_runs_with_one_label_a_family_and_without_contacts_still_report(made: Ma
     table, _ = part(path, tables.labels_table, 1)
     assert [column.name for column in table.columns][2:] == ["3+ subtasks", "left-right"]
     with pytest.raises(MeasureError, match="does not record what was touched when"):
-        part(path, touching.touched)
+        part(path, figures.contact_exhibits)
 
 
 def test_what_runs_are_asked_for_is_counted_without_scenes(report: PaperReport):

@@ -53,8 +53,8 @@ def test_what_was_done_too_early_has_to_be_done_again() -> None:
 
 def test_a_yaw_counts_where_it_is_asked_for() -> None:
     put = Put("a", 0.3, 0.0, np.pi, turned=True)
-    assert put.met(np.array([0.3, 0.0, -np.pi + 0.2]))
-    assert not put.met(np.array([0.3, 0.0, np.pi - 0.3]))
+    assert put.holds_at(np.array([0.3, 0.0, -np.pi + 0.2]))
+    assert not put.holds_at(np.array([0.3, 0.0, np.pi - 0.3]))
 
 
 def test_a_bystander_at_the_goal_is_a_mistake_that_can_be_undone() -> None:

@@ -47,7 +47,7 @@ def test_objects_come_in_the_order_of_the_scene_with_the_invisible_last(
 
 def test_permuted_objects_are_the_same_objects(observation: TableObservation) -> None:
     tokens = observation.objects("top")
-    permuted = tokens.permuted(np.array([1, 0, 2]))
+    permuted = tokens.permute(np.array([1, 0, 2]))
     assert permuted.items.tolist() == [2, 1, 0]
     assert (permuted.crops[0] == tokens.crops[1]).all()
 
@@ -55,7 +55,7 @@ def test_permuted_objects_are_the_same_objects(observation: TableObservation) ->
 def test_an_observation_gives_its_objects_in_another_order_with_the_invisible_last(
     observation: TableObservation,
 ) -> None:
-    ordered = observation.ordered(np.array([2, 0, 1]))
+    ordered = observation.reorder(np.array([2, 0, 1]))
     assert ordered.objects("top").items.tolist() == [2, 1, 0]
     assert ordered.objects("top").visible.tolist() == [True, True, False]
     assert observation.order is None and observation.objects("top").items.tolist() == [1, 2, 0]
@@ -65,7 +65,7 @@ def test_an_observation_gives_its_objects_in_another_order_with_the_invisible_la
 
 def test_an_order_that_is_none_is_refused(observation: TableObservation) -> None:
     with pytest.raises(RenderingError, match=r"\[0, 0, 1\] is no order of 3 objects"):
-        observation.ordered([0, 0, 1]).objects()
+        observation.reorder([0, 0, 1]).objects()
 
 
 def test_patches_cover_the_picture_row_by_row(observation: TableObservation) -> None:

@@ -102,7 +102,10 @@ def test_a_distractor_always_blocks_a_goal_where_rearranging_is_extreme() -> Non
 
 
 def test_a_setting_gives_the_same_task_in_another_process() -> None:
-    code = "from assay.extensions.tabletop import *; t = make(Setting('T9', 5)); print(t.prompt.words, t.scene.items[0])"  # noqa: E501
+    code = (
+        "from assay.extensions.tabletop.tasks import make; from assay.extensions.tabletop.tasks.task import Setting; "
+        "t = make(Setting('T9', 5)); print(t.prompt.words, t.scene.items[0])"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     task = make(Setting("T9", 5))
     assert run.stdout.strip() == f"{task.prompt.words} {task.scene.items[0]}"

@@ -27,8 +27,9 @@ from assay.perturb.senses import (
     ProprioceptionNoise,
     ProprioceptionOffset,
     ZoomBlur,
+    others_at,
+    pictures_at,
 )
-from assay.perturb.senses.catalogue import others_at, pictures_at
 
 EVERY = [each for severity in (1, 5, 10) for each in (pictures_at(severity) | others_at(severity)).values()]
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.episodes.senses import Chance
 from assay.perturb.senses import GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.senses.pictures import Severe
+from assay.perturb.senses.images import Severe
 
 SIZE = 256
 CHANCE = Chance((5, "agentview"), 3)

@@ -23,8 +23,8 @@ from assay.perturb.senses import (
 )
 from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.convention import Convention
-from assay.policies.remote.pictures import resized, turned
 from assay.sim import Observation, Simulation
+from assay.support.images import letterbox, orient
 
 Begun = Callable[..., Senses]
 
@@ -74,10 +74,10 @@ def test_tasks_draw_apart(seen: list[Observation]):
 @pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION], ids=["openpi", "vla-eval"])
 def test_servers_get_what_is_sensed(convention: Convention, seen: list[Observation], senses: Begun):
     changed = senses(Fog(5, cameras=("agentview",)), ProprioceptionNoise(0.05)).observe(seen[1])
-    sent, clean = convention.pictures(changed), convention.pictures(seen[1])
+    sent, clean = convention.images(changed), convention.images(seen[1])
     for camera, name in convention.cameras:
-        expected = turned(changed.image(camera, convention.drawn), convention.orientation)
-        assert np.array_equal(sent[name], resized(expected, convention.size, convention.size))
+        expected = orient(changed.image(camera, convention.drawn), convention.orientation)
+        assert np.array_equal(sent[name], letterbox(expected, convention.size, convention.size))
         assert np.array_equal(sent[name], clean[name]) == (camera != "agentview")
     assert np.array_equal(convention.state_vector(changed)[:3], changed.eef_position)
 

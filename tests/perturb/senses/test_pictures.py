@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from assay.episodes.senses import Chance
-from assay.perturb.senses import Senses
-from assay.perturb.senses.catalogue import pictures_at
-from assay.perturb.senses.pictures import CAMERAS, Optical
+from assay.perturb.senses import Senses, pictures_at
+from assay.perturb.senses.images import CAMERAS, Optical
 from assay.sim import CompiledScene, Observation, Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.agreement import Marks, agreement, read_sheets, sample, write_sheet
 from assay.perturb.words.grid.table import Row
+from assay.perturb.words.human_check import Marks, agreement, read_sheets, sample, write_annotation_sheet
 from assay.support.stats.agreement import gwet_ac1
 
 
@@ -34,7 +34,7 @@ def filled(path: Path, source: Path, **columns: list[str]) -> Path:
 
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
-    write_sheet(sample(rows(80), 0.05, 0), tmp_path / "sheet.csv")
+    write_annotation_sheet(sample(rows(80), 0.05, 0), tmp_path / "sheet.csv")
     return tmp_path / "sheet.csv"
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assay import tasks
 from assay.perturb import apply_perturbations, from_json, to_json
-from assay.perturb.words.mask import Mask
+from assay.perturb.words.text import Mask
 from assay.tasks import Instruction
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from assay import tasks
-from assay.perturb.world import (
-    compositions,
-)
+from assay.perturb.words.rewordings import compositions
 
 from .example import changed
 

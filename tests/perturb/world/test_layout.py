@@ -15,7 +15,7 @@ from assay.perturb.world import (
 )
 from assay.perturb.world.ground import Ground
 from assay.sim import Simulation
-from assay.tasks.staging import Colour
+from assay.tasks.scene import Colour
 
 from .example import BOWL, TASK, Built, Places, changed
 

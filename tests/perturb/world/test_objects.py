@@ -22,9 +22,9 @@ from assay.perturb.world import (
 )
 from assay.sim import CompiledScene, Simulation
 from assay.sim.compile import bounding_box
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.tasks import Task
-from assay.tasks.staging import Pattern
+from assay.tasks.scene import Pattern
 
 from .example import BOWL, TASK, Built, Places, changed
 
@@ -96,7 +96,7 @@ def test_an_abstract_shape_takes_the_place_of_a_thing(shape: str, built: Built, 
 def test_abstract_shapes_are_the_same_among_liberos_own_things(primitives: AssetPack, libero: AssetPack):
     assert set(SHAPES) <= libero.categories
     for shape in SHAPES:
-        assert tostring(libero.entity(shape).root) == tostring(primitives.entity(shape).root)
+        assert tostring(libero.entity(shape)) == tostring(primitives.entity(shape))
 
 
 def _is_five_centimetres_high(scene: CompiledScene) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
+from xml.etree.ElementTree import Element
 
 import pytest
 
@@ -12,8 +12,7 @@ from assay.errors import AssetError, PerturbationError
 from assay.perturb.world import Among, Confound, Distractors, Obstacle, Replace
 from assay.sim.compile import compile_scene
 from assay.sim.footprints import footprint
-from assay.sim.packs.base import Part
-from assay.sim.packs.primitives import PrimitivesPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import PACKS, load_pack, planned_on
 from assay.sim.world import LIBERO_WORLD
 from assay.tasks import Task
@@ -22,19 +21,20 @@ OWN = {"tea_tin": "alphabet_soup", "blue_bowl": "akita_black_bowl"}
 LACKS = frozenset({"ketchup", "milk", "white_bowl"})
 
 
-class TeaPack(PrimitivesPack):
+class TeaPack(AssetPack):
     """Has two things that Assay's own pack lacks, and lacks three; its plates are larger."""
 
-    name = "tea"
+    def __init__(self) -> None:
+        super().__init__("tea")
 
     @property
     def categories(self) -> frozenset[str]:
         return super().categories - LACKS | OWN.keys()
 
-    def entity(self, category: str) -> Part:
+    def entity(self, category: str) -> Element:
         if category not in self.categories:
             raise AssetError(f"the asset pack 'tea' has no category '{category}'")
-        return deepcopy(super().entity(OWN.get(category, "wooden_tray" if category == "plate" else category)))
+        return super().entity(OWN.get(category, "wooden_tray" if category == "plate" else category))
 
 
 @pytest.fixture(autouse=True)

@@ -35,7 +35,7 @@ from assay.perturb.world import (
     Swap,
 )
 from assay.tasks import Arena
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 from .example import TASK, changed
 

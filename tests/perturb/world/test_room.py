@@ -13,7 +13,7 @@ from assay.perturb.world import (
 )
 from assay.sim import Simulation
 from assay.tasks import Arena
-from assay.tasks.staging import Pattern, Surface
+from assay.tasks.scene import Pattern, Surface
 
 from .example import TASK, Built, changed
 

@@ -33,7 +33,7 @@ from assay.perturb.world.kinds import sort_of
 from assay.perturb.world.position import LEAST
 from assay.perturb.world.spoken import colours_said, true_to
 from assay.tasks import Arena, Entity, Task
-from assay.tasks.staging import Pattern
+from assay.tasks.scene import Pattern
 
 RED = (0.9, 0.1, 0.1)
 BLACK_BOWL = tasks.load("libero_spatial/0")

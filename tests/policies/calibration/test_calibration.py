@@ -13,14 +13,14 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.perturb import apply_perturbations
 from assay.perturb.world import Attribute, VariedTarget
-from assay.policies.calibration.colour import colour_of
-from assay.policies.calibration.keyword import Keyword, overlap
-from assay.policies.calibration.replay import recall
+from assay.policies.calibration.execution import memorise
+from assay.policies.calibration.instruction import KeywordPolicy, word_overlap
+from assay.policies.calibration.perception import mean_colour
 from assay.policies.registry import load_policy
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction, Rectangle, Scene, Task
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of
 
 MOVED = 0.03
 """How far a thing must have gone to have been moved, metres."""
@@ -151,7 +151,7 @@ def test_replay_plays_the_memory_whose_look_is_nearest():
         rollout(SceneEnv(world, BOWL_ON_PLATE, state), load_policy(address), spec).trajectory.actions
         for address in ("replay", "replay?seeds=2,1")
     ]
-    remembered = [recall(replace(spec, seed=seed)).actions for seed in (0, 1)]
+    remembered = [memorise(replace(spec, seed=seed)).actions for seed in (0, 1)]
     for actions, memory in zip(played, remembered, strict=True):
         steps = min(len(actions), len(memory))
         assert steps > 30 and np.array_equal(actions[:steps], memory[:steps])
@@ -189,7 +189,7 @@ def test_who_does_not_read_the_attribute_takes_what_looks_as_the_bowl_did(attemp
 
 def heard(task: Task, text: str) -> Goal:
     """What keyword pursues when it is told a text."""
-    world, policy = Simulation(built(task.scene)), Keyword()
+    world, policy = Simulation(built(task.scene)), KeywordPolicy()
     policy.attach(SceneEnv(world, task, world.state()))
     return policy.goal(Instruction(text), EpisodeSpec(task.id, 0))
 
@@ -232,7 +232,7 @@ def test_keyword_never_hits_by_chance_what_it_does_not_know(task: str):
     """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
     usual = tasks.load(task)
     world = Simulation(built(usual.scene))
-    policy = Keyword()
+    policy = KeywordPolicy()
     policy.attach(SceneEnv(world, usual, world.state()))
     spec = EpisodeSpec(task, 0)
     assert policy.goal(usual.instruction, spec) == usual.goal
@@ -259,8 +259,8 @@ def test_keyword_knows_on_from_off(attempt: Attempt):
 
 
 def test_the_share_of_known_words_leaves_function_words_out():
-    assert overlap("PUT the bowl, on a stove!", "put the bowl on the stove") == 1.0
-    assert overlap("put the bowl away", "put the bowl on the stove") == 0.5
+    assert word_overlap("PUT the bowl, on a stove!", "put the bowl on the stove") == 1.0
+    assert word_overlap("put the bowl away", "put the bowl on the stove") == 0.5
 
 
 # -- clumsy
@@ -307,7 +307,7 @@ def test_colour_does_not_mind_a_moved_bowl(attempt: Attempt):
 
 def test_colour_takes_what_has_the_bowls_colour(attempt: Attempt):
     model = built(BOWL_ON_PLATE.scene)
-    black = (*colour_of(model.model, model.entities["akita_black_bowl_1"]), 1.0)
+    black = (*mean_colour(model.model, model.entities["akita_black_bowl_1"]), 1.0)
 
     def change(world: Simulation) -> None:
         paint(world, "akita_black_bowl_1", (1.0, 0.5, 0.0, 1.0))

@@ -7,7 +7,7 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
-from assay.policies.calibration import Keyword, Semantic
+from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction
@@ -29,7 +29,7 @@ def grid() -> list[EpisodeSpec]:
 def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(
     world: Simulation, grid: list[EpisodeSpec]
 ):
-    policy = Semantic()
+    policy = SemanticPolicy()
     policy.attach(SceneEnv(world, BOWL_ON_STOVE, world.sample(0)))
     spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
     assert policy.goal(Instruction("set the basin down on the cooker"), spec) == BOWL_ON_STOVE.goal
@@ -45,12 +45,12 @@ def test_its_profile_on_the_grid_is_not_keywords(world: Simulation, grid: list[E
     for spec in grid:
         task, kind = tasks.load(spec.task), str(spec.labels["object"])
         asked[kind] += 1
-        for policy in (Keyword(), Semantic()):
+        for policy in (KeywordPolicy(), SemanticPolicy()):
             policy.attach(SceneEnv(world, task, state))
             heard = policy.goal(task_of(spec).instruction, spec)
             understood[type(policy).__name__, kind] += heard == task.goal
     share = {key: count / asked[key[1]] for key, count in understood.items()}
     for kind in ("none", "addition"):
-        assert share["Keyword", kind] > 0.9 and share["Semantic", kind] > 0.9
+        assert share["KeywordPolicy", kind] > 0.9 and share["SemanticPolicy", kind] > 0.9
     for kind in ("contextual", "habitual"):
-        assert share["Keyword", kind] < 0.3 and share["Semantic", kind] > 0.5
+        assert share["KeywordPolicy", kind] < 0.3 and share["SemanticPolicy", kind] > 0.5

@@ -10,16 +10,14 @@ import pytest
 from bench.trained import Frame, Trained, frames, served
 
 from assay.errors import PolicyError
-from assay.policies.probe import Plan, examine
-from assay.policies.probe.fields import SIZE, options_of
-from assay.policies.probe.moments import DemonstratedStep, moments
-from assay.policies.remote.convention import Gripper, Sign
+from assay.policies.probe.examination import SIZE, ProbePlan, examine
+from assay.policies.probe.server import DemonstratedStep, demonstrated_steps, options_of
+from assay.policies.remote.convention import Gripper, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
-from assay.policies.remote.pictures import Orientation
-from assay.policies.remote.rotations import Rotation
+from assay.support.images import Orientation
 
 TASKS = ("libero_goal/7",)
-PLAN = Plan(TASKS, (0, 1), "primitives", moments=18, episodes=0)
+PLAN = ProbePlan(TASKS, (0, 1), "primitives", moments=18, episodes=0)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def trained_on(drawing: str) -> list[Frame]:
 
 @pytest.fixture(scope="module")
 def shown(drawing: str) -> list[DemonstratedStep]:
-    return moments(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
+    return demonstrated_steps(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
 
 
 def options(address: str) -> dict[str, str]:
@@ -41,7 +39,7 @@ def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
 ):
     secret = replace(CONVENTION, orientation=Orientation.RAW, gripper=Gripper.UNIT, closes=Sign.MINUS)
     with served(Trained(secret, trained_on)) as address:
-        found = examine(f"{address}?layout=hand&timeout=20", PLAN, shown=shown)
+        found = examine(f"{address}?layout=hand&timeout=20", PLAN, steps=shown)
     assert options(found.address) == {
         "layout": "hand",
         "timeout": "20",
@@ -49,17 +47,17 @@ def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
         "gripper": "unit",
         "closes": "-1",
     }
-    verdicts = {each.field: each.verdict for each in found.settled}
+    verdicts = {each.field: each.verdict for each in found.verdicts}
     assert verdicts["image orientation"] in ("sure", "likely") and verdicts["gripper"] in ("sure", "likely")
-    assert found.understood and found.agreement > found.given_agreement
+    assert found.understood and found.agreement > found.agreement_as_given
 
 
 def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[DemonstratedStep]):
     secret = replace(CONVENTION, rotation=Rotation.WXYZ)
     with served(Trained(secret, trained_on)) as address:
-        found = examine(f"{address}?orientation=rotated&size=224&closes=1", PLAN, shown=shown)
+        found = examine(f"{address}?orientation=rotated&size=224&closes=1", PLAN, steps=shown)
     assert options(found.address)["rotation"] == "wxyz"
-    assert [each.field for each in found.settled] == ["state"], "nothing else was open"
+    assert [each.field for each in found.verdicts] == ["state"], "nothing else was open"
 
 
 def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
@@ -72,9 +70,9 @@ def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
             return super().infer(request)
 
     with served(Picky(replace(CONVENTION, size=256), trained_on)) as address:
-        found = examine(f"{address}?layout=hand&orientation=rotated&closes=1", PLAN, shown=shown[:6])
+        found = examine(f"{address}?layout=hand&orientation=rotated&closes=1", PLAN, steps=shown[:6])
     assert options(found.address)["size"] == "256"
-    (size,) = found.settled
+    (size,) = found.verdicts
     assert size.rival is None and "256 pixels, please" in next(iter(size.refused.values()))
 
 
@@ -86,18 +84,18 @@ def test_a_server_that_knows_nothing_is_not_understood(
             return np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0], (5, 1))
 
     with served(Silly(CONVENTION, trained_on)) as address:
-        found = examine(f"{address}?layout=hand&size=224", PLAN, shown=shown[:6])
+        found = examine(f"{address}?layout=hand&size=224", PLAN, steps=shown[:6])
     assert not found.understood and found.agreement == 0.5
-    assert {each.verdict for each in found.settled if each.field == "image orientation"} == {"indifferent"}
+    assert {each.verdict for each in found.verdicts if each.field == "image orientation"} == {"indifferent"}
 
 
 def test_what_is_no_server_is_refused_in_one_line():
-    with pytest.raises(PolicyError, match="is no policy server"):
+    with pytest.raises(PolicyError, match="is not a policy server"):
         examine("oracle", PLAN)
 
 
 def test_the_usual_alternative_comes_first_even_if_it_is_none_of_them():
-    field = SIZE.usual_first(replace(CONVENTION, size=200))
+    field = SIZE.with_first(replace(CONVENTION, size=200))
     assert field.alternatives[0] == {"size": "200"} and len(field.alternatives) == 4
-    assert SIZE.usual_first(replace(CONVENTION, size=256)).alternatives[0] == {"size": "256"}
+    assert SIZE.with_first(replace(CONVENTION, size=256)).alternatives[0] == {"size": "256"}
     assert options_of(CONVENTION)["closes"] == "1"

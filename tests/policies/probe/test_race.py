@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from assay.policies.probe.race import Refused, race
+from assay.policies.probe.race import RefusedError, race
 from assay.support.streams import stream
 
 
@@ -17,23 +17,23 @@ def test_the_best_wins_and_the_bad_drop_out_early():
         return float(np.clip(quality + rng.normal(scale=0.2), 0.0, 1.0))
 
     entries = race([0.2, 0.9, 0.3, 0.8], range(200), score)
-    assert entries[0].what == 0.9
+    assert entries[0].value == 0.9
     assert asked[0.2] < 30 and asked[0.3] < 30 < asked[0.8]
 
 
 def test_the_usual_one_stays_where_there_is_no_difference():
     entries = race(["usual", "other"], range(20), lambda what, number: 0.5)
-    assert entries[0].what == "usual" and abs(entries[0].ahead_of(entries[1])) < 1e-9
+    assert entries[0].value == "usual" and abs(entries[0].ahead_of(entries[1])) < 1e-9
 
 
 def test_who_refuses_is_out_and_says_why():
     def score(what: str, number: int) -> float:
         if what == "usual":
-            raise Refused("no such state")
+            raise RefusedError("no such state")
         return 0.7
 
     best, other = race(["usual", "other"], range(3), score)
-    assert (best.what, other.refused, other.scores) == ("other", "no such state", [])
+    assert (best.value, other.refused, other.scores) == ("other", "no such state", [])
 
 
 def test_the_best_is_seldom_dropped_though_one_looks_after_every_round():
@@ -42,5 +42,5 @@ def test_the_best_is_seldom_dropped_though_one_looks_after_every_round():
     for number in range(60):
         scores = iter(stream(number, "alike").random(200))
         entries = race(["a", "b"], range(30), lambda what, this, scores=scores: float(next(scores)))  # type: ignore[misc]
-        dropped += any(entry.beaten for entry in entries)
+        dropped += any(entry.is_eliminated for entry in entries)
     assert dropped <= 4

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_websocket
 
-from assay.policies.remote.serve import Server
+from assay.policies.remote.serve import PolicyServer
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
 
@@ -92,7 +92,7 @@ def served() -> Iterator[Callable[..., str]]:
     endings: list[Callable[[], None]] = []
 
     def start(policy: str, protocol: str, replan: int | None = None) -> str:
-        server = Server(policy, protocol, replan=replan)
+        server = PolicyServer(policy, protocol, replan=replan)
         addresses: list[str] = []
         ready = threading.Event()
         loop = asyncio.new_event_loop()

@@ -16,7 +16,9 @@ from websockets.sync.server import ServerConnection, serve
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, rollout
-from assay.policies.remote import OpenPI, UnreachableError, codec
+from assay.policies.remote import codec
+from assay.policies.remote.openpi import OpenPI
+from assay.policies.remote.transport import UnreachableError
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
 
@@ -71,7 +73,7 @@ def test_a_connection_is_encrypted_where_the_address_says_so(
 
 
 def test_a_certificate_that_nobody_vouches_for_is_one_line(encrypted: str):
-    with pytest.raises(UnreachableError, match="cannot be trusted"):
+    with pytest.raises(UnreachableError, match="has no trusted certificate"):
         OpenPI(f"openpi://{encrypted}?tls=1&connect=1").connect()
 
 
@@ -95,7 +97,7 @@ def test_a_key_and_a_path_arrive_and_a_wrong_key_is_one_line(stub: Stub, monkeyp
     with serve(answer, "127.0.0.1", 0, process_request=closed) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         port = server.socket.getsockname()[1]
-        with pytest.raises(UnreachableError, match=r"HTTP 401: it wants another key") as caught:
+        with pytest.raises(UnreachableError, match=r"HTTP 401: wrong or missing key") as caught:
             OpenPI(f"openpi://127.0.0.1:{port}?key=ROBOT_KEY").connect()
         assert "s3cret" not in str(caught.value)
         server.shutdown()

@@ -6,14 +6,15 @@ import pytest
 
 from assay.errors import PolicyError
 from assay.policies.registry import check_address, load_policy
-from assay.policies.remote import OpenPI, VlaEval, load_remote
-from assay.policies.remote.address import parse
+from assay.policies.remote.address import parse_address
+from assay.policies.remote.openpi import OpenPI
+from assay.policies.remote.vla_eval import VlaEval
 
 
 def test_an_address_is_a_host_a_port_and_options():
-    address = parse("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
+    address = parse_address("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
     assert (address.text, address.urls("ws")) == ("openpi://gpu-1:9000", ("ws://gpu-1:9000",))
-    assert (address.patience.timeout, address.patience.connect) == (2.5, 1.0)
+    assert (address.timeouts.timeout, address.timeouts.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
 
 
@@ -22,7 +23,7 @@ def test_an_address_is_a_host_a_port_and_options():
     [("openpi://gpu", "ws://gpu:8000"), ("openpi://[::1]:9/", "ws://[::1]:9"), ("openpi://h:0", "ws://h:0")],
 )
 def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, url: str):
-    assert parse(text, "openpi").urls("ws") == (url,)
+    assert parse_address(text, "openpi").urls("ws") == (url,)
 
 
 def test_options_change_the_convention_and_nothing_else():
@@ -34,7 +35,7 @@ def test_options_change_the_convention_and_nothing_else():
 
 
 def test_an_address_may_have_a_path_copies_and_tls():
-    address = parse("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
+    address = parse_address("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
     assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
     assert address.urls("ws") == ("wss://a:1/v1/robot", "wss://b:8000/v1/robot", "wss://[::1]:3/v1/robot")
 
@@ -46,7 +47,7 @@ def test_a_key_comes_from_the_environment_and_stays_out_of_what_is_printed(
     option: str, header: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("ROBOT_KEY", "s3cret")
-    address = parse(f"openpi://h:1?{option}", "openpi")
+    address = parse_address(f"openpi://h:1?{option}", "openpi")
     assert address.access.headers(address.text) == {"Authorization": header}
     assert "s3cret" not in repr(address)
 
@@ -54,21 +55,21 @@ def test_a_key_comes_from_the_environment_and_stays_out_of_what_is_printed(
 @pytest.mark.parametrize("address", ["openpi://me:s3/cret@h:1", "openpi://a, b:1", "openpi://a:1,b c"])
 def test_passwords_and_blanks_are_refused_and_no_password_is_printed(address: str):
     with pytest.raises(PolicyError, match="openpi://host:port") as told:
-        parse(address, "openpi")
+        parse_address(address, "openpi")
     assert "s3" not in str(told.value) and "cret" not in str(told.value)
 
 
 def test_it_can_be_like_the_client_of_libero_x_but_for_what_the_address_sets():
-    like = parse("openpi://h:1?client=libero-x", "openpi").adjusted
-    assert like == parse("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
+    like = parse_address("openpi://h:1?client=libero-x", "openpi").adjusted
+    assert like == parse_address("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
     changed = OpenPI("openpi://h:1?client=libero-x&wait=10").convention
     assert (changed.orientation, changed.replan, changed.wait) == ("upright", 25, 10)
     assert changed.size == OpenPI.default.size
 
 
 def test_the_scheme_chooses_the_client():
-    assert type(load_remote("openpi://h:1")) is OpenPI
-    assert type(load_remote("vla-eval://h:1?timeout=5")) is VlaEval
+    assert type(load_policy("openpi://h:1")) is OpenPI
+    assert type(load_policy("vla-eval://h:1?timeout=5")) is VlaEval
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_the_scheme_chooses_the_client():
 )
 def test_a_wrong_address_says_what_would_be_right(text: str, words: str):
     with pytest.raises(PolicyError) as caught:
-        load_remote(text)
+        load_policy(text)
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
@@ -125,7 +126,7 @@ def test_a_wrong_address_says_what_would_be_right(text: str, words: str):
         "openpy://me:S3CRET@h:1?key=sk-S3CRET",
     ],
 )
-@pytest.mark.parametrize("load", [load_remote, load_policy, check_address])
+@pytest.mark.parametrize("load", [load_policy, check_address])
 def test_no_error_repeats_a_key_or_a_password(text: str, load: Callable[[str], object]):
     with pytest.raises(PolicyError) as caught:
         load(text)

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from assay.policies.remote import openpi, vla_eval
-from assay.policies.remote.convention import checked_actions
-from assay.policies.remote.pictures import Orientation
-from assay.policies.remote.rotations import Rotation
+from assay.policies.remote.convention import Rotation, check_actions
 from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.parity import _fixtures
+from assay.support.images import Orientation
 
 
 def robosuite_vector(quaternion: np.ndarray) -> np.ndarray:
@@ -56,41 +55,41 @@ def test_our_own_arm_has_the_sign_of_libero_s(
 
 @pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION])
 def test_pictures_go_out_mirrored_in_the_size_that_is_expected(observation: Observation, convention):
-    pictures = convention.pictures(observation)
+    pictures = convention.images(observation)
     assert list(pictures) == [wire for _, wire in convention.cameras]
     assert all(
         each.shape == (convention.size, convention.size, 3) and each.dtype == np.uint8
         for each in pictures.values()
     )
-    mirrored = convention.adjusted({"size": 256}).pictures(observation)
+    mirrored = convention.adjusted({"size": 256}).images(observation)
     for camera, wire in convention.cameras:
         upright = observation.image(camera, 256)
         assert np.array_equal(mirrored[wire], upright[:, ::-1])
         assert not np.array_equal(mirrored[wire], upright)
-    raw = convention.adjusted({"size": 256, "orientation": Orientation.RAW}).pictures(observation)
+    raw = convention.adjusted({"size": 256, "orientation": Orientation.RAW}).images(observation)
     for picture, rotated in zip(raw.values(), mirrored.values(), strict=True):
         assert np.array_equal(np.rot90(picture, 2), rotated)
 
 
 def test_the_gripper_closes_on_the_sign_that_the_server_uses():
     action = np.array([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.25], [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, -0.5]])
-    assert np.array_equal(openpi.CONVENTION.executed(action), action)
-    assert vla_eval.CONVENTION.executed(action)[:, 6].tolist() == [1.0, 1.0, -1.0]
+    assert np.array_equal(openpi.CONVENTION.decode_actions(action), action)
+    assert vla_eval.CONVENTION.decode_actions(action)[:, 6].tolist() == [1.0, 1.0, -1.0]
     turned = openpi.CONVENTION.adjusted({"closes": -1})
-    assert turned.executed(action)[:, 6].tolist() == [-0.25, 0.0, 0.5]
-    assert np.array_equal(turned.executed(turned.replied(action)), action)
+    assert turned.decode_actions(action)[:, 6].tolist() == [-0.25, 0.0, 0.5]
+    assert np.array_equal(turned.decode_actions(turned.encode_actions(action)), action)
 
 
 def test_only_the_first_actions_of_a_reply_are_executed():
     actions = np.zeros((16, 7))
-    assert len(openpi.CONVENTION.executed(actions)) == 5
-    assert len(openpi.CONVENTION.adjusted({"replan": None}).executed(actions)) == 16
-    assert vla_eval.CONVENTION.executed(np.zeros(7, np.float32)).shape == (1, 7)
+    assert len(openpi.CONVENTION.decode_actions(actions)) == 5
+    assert len(openpi.CONVENTION.adjusted({"replan": None}).decode_actions(actions)) == 16
+    assert vla_eval.CONVENTION.decode_actions(np.zeros(7, np.float32)).shape == (1, 7)
 
 
 def test_a_server_that_says_what_it_needs_gets_that():
     def declared(**wanted: bool):
-        return vla_eval.as_declared(vla_eval.CONVENTION, wanted)
+        return vla_eval.adopt_parameters(vla_eval.CONVENTION, wanted)
 
     assert [wire for _, wire in declared(send_state=True).cameras] == ["agentview"]
     assert declared(send_wrist_image=True).state is None
@@ -117,5 +116,5 @@ def test_a_server_that_says_what_it_needs_gets_that():
 )
 def test_what_are_no_actions_says_why(given: object, words: str):
     with pytest.raises(ValueError) as caught:
-        checked_actions(given)
+        check_actions(given)
     assert words in str(caught.value)

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Outcome, Policy, rollout
+from assay.episodes import LIBERO, EpisodeSpec, Outcome, Policy, rollout, world_servers
 from assay.policies.registry import load_policy
-from assay.policies.remote import SCHEMES, OpenPI
-from assay.policies.remote.address import Access, Patience
+from assay.policies.remote.address import Access, Timeouts
 from assay.policies.remote.convention import ADJUSTABLE
+from assay.policies.remote.openpi import OpenPI
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
+from assay.support.plugins import imported
 
 PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
 TASK = tasks.load("libero_goal/7")
@@ -94,7 +95,7 @@ def test_a_server_of_ones_own_is_asked(server: str, drawing: str, play: Callable
 def test_every_option_of_an_address_is_explained():
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", PAGE.read_text(), re.MULTILINE)
     documented = [option.strip("`") for row in rows for option in row.split(", ")]
-    own = {option for kind in SCHEMES.values() for option in kind.options}
+    own = {option for kind in map(imported, world_servers(LIBERO).values()) for option in kind.options}
     assert sorted(documented) == sorted(
-        [*ADJUSTABLE, *Patience.__dataclass_fields__, *Access.__dataclass_fields__, *own, "client"]
+        [*ADJUSTABLE, *Timeouts.__dataclass_fields__, *Access.__dataclass_fields__, *own, "client"]
     )

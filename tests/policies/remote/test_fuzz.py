@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 from websockets.sync.server import ServerConnection
 
 from assay.episodes import EpisodeSpec
-from assay.policies.remote import OpenPI, RemoteError, RemotePolicy, VlaEval, codec
+from assay.policies.remote import codec
+from assay.policies.remote.client import RemotePolicy
+from assay.policies.remote.openpi import OpenPI
+from assay.policies.remote.transport import RemoteError
+from assay.policies.remote.vla_eval import VlaEval
 from assay.sim import Observation
 from assay.tasks import Instruction
 

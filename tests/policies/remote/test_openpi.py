@@ -14,8 +14,9 @@ from websockets.sync.server import ServerConnection
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
-from assay.policies.remote import OpenPI, RemoteError, ReplyError, ServerError, StalledError, codec
-from assay.policies.remote.openpi import CONVENTION
+from assay.policies.remote import codec
+from assay.policies.remote.openpi import CONVENTION, OpenPI
+from assay.policies.remote.transport import RemoteError, ReplyError, ServerError, StalledError
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
@@ -35,7 +36,7 @@ def answering(
         connection.send(codec.encode_openpi(metadata))
         for number, message in enumerate(connection):
             if seen is not None:
-                seen.append(codec.decode(message, largest=2**24))
+                seen.append(codec.decode(message, max_bytes=2**24))
             reply = replies[min(number, len(replies) - 1)]
             connection.send(reply if isinstance(reply, str | bytes) else codec.encode_openpi(reply))
 
@@ -59,7 +60,7 @@ def test_a_request_is_what_openpis_libero_example_sends(stub: Stub, observation:
     assert request["prompt"] == TASK.instruction.text
     assert request["observation/state"].dtype == np.float64
     assert np.array_equal(request["observation/state"], CONVENTION.state_vector(observation))
-    for wire, picture in CONVENTION.pictures(observation).items():
+    for wire, picture in CONVENTION.images(observation).items():
         assert np.array_equal(request[wire], picture) and picture.shape == (224, 224, 3)
 
 
@@ -238,7 +239,7 @@ def test_a_dead_server_makes_an_error_episode(
 
 def saved(observation: Observation, folder: Path) -> Path:
     """An observation as openpi's LIBERO example would send it, in a file."""
-    arrays = CONVENTION.pictures(observation) | {"observation/state": CONVENTION.state_vector(observation)}
+    arrays = CONVENTION.images(observation) | {"observation/state": CONVENTION.state_vector(observation)}
     with (folder / "observation.npz").open("wb") as file:
         np.savez(file, **arrays)
     return folder / "observation.npz"
@@ -286,7 +287,7 @@ def test_the_real_openpi_client_gets_a_text_when_the_policy_breaks(
     monkeypatch.syspath_prepend(tmp_path)
     port = served("python:breaking_policies:Breaks", "openpi").rpartition(":")[2]
     out = peer(openpi_python, "openpi_peer.py", "infer", port, saved(observation, tmp_path), "stack")
-    assert "the arm's joint angles did not come over the wire" in json.loads(out.splitlines()[1])["error"]
+    assert "not sent by the client: the arm's joint angles" in json.loads(out.splitlines()[1])["error"]
 
 
 def test_our_client_and_our_server_understand_each_other(

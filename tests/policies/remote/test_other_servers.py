@@ -18,17 +18,15 @@ from websockets.sync.server import ServerConnection
 from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.policies.remote import (
+from assay.policies.remote import codec, gr00t, openvla_oft
+from assay.policies.remote.client import load_client
+from assay.policies.remote.openpi import STARVLA_CONVENTION
+from assay.policies.remote.transport import (
     RemoteError,
     ReplyError,
     ServerError,
     StalledError,
     UnreachableError,
-    codec,
-    gr00t,
-    load_remote,
-    openvla_oft,
-    starvla,
 )
 from assay.sim import Observation
 
@@ -40,7 +38,7 @@ Stub = Callable[[Callable[[ServerConnection], None]], str]
 
 def asked(address: str, observation: Observation, **options: object) -> np.ndarray:
     given = {"timeout": 5, "connect": 2} | options
-    policy = load_remote(f"{address}?{'&'.join(f'{name}={value}' for name, value in given.items())}")
+    policy = load_client(f"{address}?{'&'.join(f'{name}={value}' for name, value in given.items())}")
     try:
         policy.reset(TASK.instruction, SPEC)
         return policy.act(observation)
@@ -124,14 +122,14 @@ def test_openvla_oft_is_sent_json_and_its_list_of_actions_is_executed(
 @pytest.mark.parametrize(
     ("respond", "kind", "words"),
     [
-        (replying("error"), ServerError, "its own log says why"),
+        (replying("error"), ServerError, "see its own log"),
         (replying(b"oops"), ReplyError, "not JSON"),
         (replying({"a": 1}), ReplyError, "not an array of numbers"),
         (replying([spelled(np.zeros(6))]), ReplyError, "shape (1, 6)"),
-        (replying([{"__numpy__": "!", "dtype": "<f8", "shape": [1]}]), ReplyError, "no base64"),
+        (replying([{"__numpy__": "!", "dtype": "<f8", "shape": [1]}]), ReplyError, "not base64"),
         (replying([{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}]), ReplyError, "only numbers"),
         (replying([], status=500), ServerError, "HTTP 500"),
-        (replying([], status=401), ServerError, "wants another key"),
+        (replying([], status=401), ServerError, "wrong or missing key"),
         (replying(b"[" * 3000), ReplyError, "not JSON"),
         (replying(b"0" * 5_000_000), ReplyError, "more than 4,194,304 bytes"),
     ],
@@ -200,7 +198,7 @@ def star(reply: object, seen: list[Any]) -> Callable[[ServerConnection], None]:
     def handle(connection: ServerConnection) -> None:
         connection.send(codec.encode_openpi({"available_unnorm_keys": ["franka", "bridge"]}))
         for message in connection:
-            seen.append(codec.decode(message, largest=2**24))
+            seen.append(codec.decode(message, max_bytes=2**24))
             connection.send(codec.encode_openpi(reply))
 
     return handle
@@ -214,7 +212,7 @@ def test_starvla_is_sent_examples_and_a_status_comes_back(stub: Stub, observatio
     (example,) = request["payload"]["examples"]
     assert request["type"] == "infer" and request["payload"]["unnorm_key"] == "franka"
     assert [each.shape for each in example["image"]] == [(224, 224, 3)] * 2
-    pictures = starvla.CONVENTION.pictures(observation).values()
+    pictures = STARVLA_CONVENTION.images(observation).values()
     assert all(np.array_equal(*pair) for pair in zip(example["image"], pictures, strict=True))
     assert example["lang"] == TASK.instruction.text and example["state"].shape == (1, 8)
     assert len(actions) == 10 and actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 5
@@ -244,7 +242,7 @@ def arena(config: dict[str, object], reply: object, seen: list[Any]) -> Callable
     def handle(connection: ServerConnection) -> None:
         connection.send(codec.encode_openpi(config))
         for message in connection:
-            request = codec.decode(message, largest=2**24)
+            request = codec.decode(message, max_bytes=2**24)
             seen.append((connection.request.path, dict(connection.request.headers), request))
             ending = request["endpoint"] == "reset"
             connection.send("reset successful" if ending else codec.encode_openpi(reply))
@@ -318,7 +316,7 @@ def zmq_server(zmq_installed: None) -> Iterator[Callable[..., str]]:
         def serve() -> None:
             while not ended.is_set():
                 if socket.poll(50):
-                    reply = answer(codec.decode(socket.recv(), largest=2**24))
+                    reply = answer(codec.decode(socket.recv(), max_bytes=2**24))
                     socket.send(reply if isinstance(reply, bytes) else msgpack.packb(reply, default=spell))
             socket.close()
 
@@ -399,11 +397,11 @@ def test_a_copy_of_a_gr00t_server_that_is_gone_is_passed_over(
 @pytest.mark.parametrize("scheme", ["gr00t", "roboarena"])
 @pytest.mark.parametrize("options", ["layout=joints", "layout=fingers-first", "rotation=xyzw"])
 def test_a_state_that_a_protocol_has_no_names_for_is_refused(scheme: str, options: str, zmq_installed: None):
-    with pytest.raises(PolicyError, match=f"{options} cannot be sent this way; valid: (hand|robosuite)"):
-        load_remote(f"{scheme}://h:1?{options}")
+    with pytest.raises(PolicyError, match=f"{options} is not possible; valid: (hand|robosuite)"):
+        load_client(f"{scheme}://h:1?{options}")
 
 
 @pytest.mark.parametrize("options", ["nested=2", "tls=1", "bearer=HOME"])
 def test_what_gr00t_does_not_have_is_said(options: str, zmq_installed: None):
     with pytest.raises(PolicyError, match=options.partition("=")[0]):
-        load_remote(f"gr00t://h:1?{options}")
+        load_client(f"gr00t://h:1?{options}")

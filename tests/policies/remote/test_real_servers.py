@@ -20,7 +20,7 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec
-from assay.policies.remote import load_remote
+from assay.policies.remote.client import load_client
 from assay.sim import Observation
 
 PEER = Path(__file__).with_name("peers") / "real_server.py"
@@ -131,7 +131,7 @@ def test_a_real_server_understands_and_is_understood(
     observation: Observation,
 ):
     place, requests = real(kind)
-    policy = load_remote(f"{kind}://{place}?connect=60&timeout=20&{query}".rstrip("&"))
+    policy = load_client(f"{kind}://{place}?connect=60&timeout=20&{query}".rstrip("&"))
     policy.reset(TASK.instruction, SPEC)
     actions = policy.act(observation)
     policy.close()

@@ -15,8 +15,7 @@ from websockets.sync.client import ClientConnection, connect
 from assay.errors import PolicyError
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION
-from assay.policies.remote.received import Received
-from assay.policies.remote.serve import Server, servable
+from assay.policies.remote.serve import PolicyServer, ReceivedObservation, load_servable
 
 PICTURE = np.arange(27, dtype=np.uint8).reshape(3, 3, 3)
 GOOD = {"observation/image": PICTURE, "observation/state": np.zeros(8), "prompt": "stack"}
@@ -29,34 +28,34 @@ def url(address: str) -> str:
 def asked(connection: ClientConnection, message: object) -> Any:
     connection.send(message if isinstance(message, str | bytes) else codec.encode_openpi(message))
     reply = connection.recv(timeout=5)
-    return reply if isinstance(reply, str) else codec.decode(reply, largest=2**20)
+    return reply if isinstance(reply, str) else codec.decode(reply, max_bytes=2**20)
 
 
 @pytest.mark.parametrize("name", ["oracle", "replay", "keyword"])
 def test_a_policy_that_looks_behind_the_scenes_cannot_be_served(name: str):
     with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state") as caught:
-        Server(name, "openpi")
+        PolicyServer(name, "openpi")
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_protocol_or_policy_says_what_would_be_right():
     with pytest.raises(PolicyError, match="did you mean 'openpi'"):
-        Server("random", "openpy")
+        PolicyServer("random", "openpy")
     with pytest.raises(PolicyError, match="did you mean 'random'"):
-        Server("randon", "openpi")
+        PolicyServer("randon", "openpi")
 
 
 def test_a_port_in_use_is_one_line():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(PolicyError, match=f"127.0.0.1:{port}: something else listens there") as caught:
-            asyncio.run(Server("idle", "openpi").run("127.0.0.1", port))
+        with pytest.raises(PolicyError, match=f"127.0.0.1:{port}: the port is in use") as caught:
+            asyncio.run(PolicyServer("idle", "openpi").run("127.0.0.1", port))
     assert "\n" not in str(caught.value)
 
 
 def test_an_unknown_host_is_one_line():
     with pytest.raises(PolicyError, match=r"no-such-host\.invalid:0: "):
-        asyncio.run(Server("idle", "openpi").run("no-such-host.invalid", 0))
+        asyncio.run(PolicyServer("idle", "openpi").run("no-such-host.invalid", 0))
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/health"])
@@ -174,7 +173,7 @@ def test_policies_are_made_once_for_clients_that_come_one_after_the_other(
 
 def test_a_served_policy_sees_what_came_and_is_told_what_did_not():
     state = np.array([0.1, 0.2, 0.3, np.pi, 0.0, 0.0, 0.04, -0.04])
-    received = Received(CONVENTION, {"observation/image": PICTURE}, state, 2)
+    received = ReceivedObservation(CONVENTION, {"observation/image": PICTURE}, state, 2)
     assert received.step == 2 and received.eef_position.tolist() == [0.1, 0.2, 0.3]
     assert np.allclose(received.eef_quaternion, [0, 1, 0, 0]) and received.gripper.tolist() == [0.04, -0.04]
     assert np.array_equal(received.image("agentview", 3), PICTURE[:, ::-1])
@@ -184,10 +183,19 @@ def test_a_served_policy_sees_what_came_and_is_told_what_did_not():
         (lambda: received.moment, "the simulator's state"),
         (lambda: received.depth(), "depth"),
         (lambda: received.segmentation(), "segmentation"),
-        (lambda: received.image("robot0_eye_in_hand"), "'observation/wrist_image' did not come"),
+        (
+            lambda: received.image("robot0_eye_in_hand"),
+            "not sent by the client: the image 'observation/wrist_image'",
+        ),
         (lambda: received.image("agentveiw"), "did you mean 'agentview'?"),
-        (lambda: Received(CONVENTION, {}, None, 0).gripper, "'observation/state' did not come"),
-        (lambda: Received(CONVENTION, {"observation/image": 5}, None, 0).image(), "a picture should be"),
+        (
+            lambda: ReceivedObservation(CONVENTION, {}, None, 0).gripper,
+            "not sent by the client: the state 'observation/state'",
+        ),
+        (
+            lambda: ReceivedObservation(CONVENTION, {"observation/image": 5}, None, 0).image(),
+            "an image should be",
+        ),
     ):
         with pytest.raises(PolicyError) as caught:
             look()
@@ -196,4 +204,4 @@ def test_a_served_policy_sees_what_came_and_is_told_what_did_not():
 
 @pytest.mark.parametrize("name", ["random", "idle"])
 def test_policies_that_need_no_world_can_be_served(name: str):
-    assert type(servable(name)).__name__.lower() == name
+    assert type(load_servable(name)).__name__.lower() == name

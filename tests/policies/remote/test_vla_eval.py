@@ -15,9 +15,10 @@ from websockets.sync.server import ServerConnection
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.registry import load_policy
-from assay.policies.remote import RemoteError, ReplyError, ServerError, VlaEval, codec
-from assay.policies.remote.rotations import Rotation
-from assay.policies.remote.vla_eval import CONVENTION
+from assay.policies.remote import codec
+from assay.policies.remote.convention import Rotation
+from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
+from assay.policies.remote.vla_eval import CONVENTION, VlaEval
 from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Instruction, Task
@@ -54,7 +55,7 @@ def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., An
     seen = server.look(0)
     robosuite = CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
     assert np.array_equal(seen["states"], robosuite.state_vector(observation))
-    for wire, picture in CONVENTION.pictures(observation).items():
+    for wire, picture in CONVENTION.images(observation).items():
         assert np.array_equal(seen[f"image_{wire}"], picture) and picture.shape == (256, 256, 3)
     assert eventually(lambda: len(server.events) == 7)
     start = {
@@ -187,7 +188,7 @@ def test_episodes_in_which_a_real_server_breaks_are_errors_and_the_others_are_no
 def saved(observation: Observation, folder: Path) -> Path:
     convention = CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
     with (folder / "observation.npz").open("wb") as file:
-        np.savez(file, **convention.pictures(observation), states=convention.state_vector(observation))
+        np.savez(file, **convention.images(observation), states=convention.state_vector(observation))
     return folder / "observation.npz"
 
 
@@ -293,7 +294,7 @@ def answering(reply: Callable[[dict[str, Any]], object]) -> Callable[[ServerConn
 
     def handle(connection: ServerConnection) -> None:
         for message in connection:
-            said = codec.decode(message, largest=2**24)
+            said = codec.decode(message, max_bytes=2**24)
             chosen = reply(said)
             if isinstance(chosen, str | bytes):
                 connection.send(chosen)
@@ -358,8 +359,8 @@ def test_an_action_may_be_called_action(stub: Stub, observation: Observation):
 @pytest.mark.parametrize(
     ("payload", "words"),
     [
-        (HELLO | {"protocol_version": 2}, "speaks protocol version 2; valid: 1"),
-        ({}, "speaks protocol version None; valid: 1"),
+        (HELLO | {"protocol_version": 2}, "has protocol version 2; valid: 1"),
+        ({}, "has protocol version None; valid: 1"),
         ("hi", "with a str"),
     ],
 )
@@ -404,7 +405,7 @@ def test_a_server_with_absolute_actions_gets_controller_states_and_is_told_how_i
 
     def handle(connection: ServerConnection) -> None:
         for message in connection:
-            said = codec.decode(message, largest=2**24)
+            said = codec.decode(message, max_bytes=2**24)
             seen.append(said)
             params = {"send_state": True, "absolute_action": True}
             replies = {"hello": HELLO | {"observation_params": params}, "observation": {"actions": [1.9] * 7}}

@@ -6,12 +6,12 @@ import pytest
 
 from assay.episodes import EpisodeSpec, horizon, task_of
 from assay.perturb import Mask, Perturbation, Say
-from assay.perturb.senses.catalogue import pictures_at
+from assay.perturb.senses import pictures_at
 from assay.perturb.words.rewordings import Counterfactual, OtherTask
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Relocate, Remove, Repaint, Room
 from assay.runs.certificates import claim
 from assay.tasks import Arena
-from assay.tasks.staging import USUAL_FINISH, USUAL_STAGING, Surface
+from assay.tasks.scene import USUAL_FINISH, USUAL_STAGING, Surface
 
 SPEC = EpisodeSpec("libero_goal/1", 3)
 ASKED = ("On plate_1 flat_stove_1_cook_region",)

@@ -16,7 +16,7 @@ from assay.perturb.words.rewordings import OtherTask, Synonyms
 from assay.perturb.world import Confound, Displace, MoveCamera, Orbit, Recolour, Relight, Relocate, Room
 from assay.runs.certificates import Cache, Certificate, Service, Verdict, claim, counted, summarise
 from assay.tasks import Arena, Scene
-from assay.tasks.staging import USUAL_FINISH, Lighting
+from assay.tasks.scene import USUAL_FINISH, Lighting
 
 SPEC = EpisodeSpec("libero_spatial/0", 0)
 TASK = tasks.load(SPEC.task)

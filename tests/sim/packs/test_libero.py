@@ -50,7 +50,7 @@ def replaced(file: Path, text: str) -> None:
 
 def mesh_of(pack: LiberoPack, category: str) -> Path:
     """The first mesh that a category's description names."""
-    return next(Path(str(each.get("file"))) for each in pack.entity(category).root.iter("mesh"))
+    return next(Path(str(each.get("file"))) for each in pack.entity(category).iter("mesh"))
 
 
 def test_it_offers_every_category_of_the_built_in_tasks(libero: LiberoPack):
@@ -58,7 +58,7 @@ def test_it_offers_every_category_of_the_built_in_tasks(libero: LiberoPack):
     assert wanted <= libero.categories
     for category in sorted(wanted):
         part = libero.entity(category)
-        assert part.root.find("./worldbody/body/body[@name='object']") is not None, category
+        assert part.find("./worldbody/body/body[@name='object']") is not None, category
 
 
 def test_it_says_what_it_is(libero: LiberoPack):
@@ -68,19 +68,19 @@ def test_it_says_what_it_is(libero: LiberoPack):
 @pytest.mark.parametrize("arena", [Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR])
 def test_files_of_parts_are_absolute_and_there(arena: Arena, libero: LiberoPack):
     for root in (
-        libero.arena(arena, "").root,
-        libero.robot().root,
-        libero.gripper().root,
-        libero.mount().root,
+        libero.arena(arena, ""),
+        libero.robot(),
+        libero.gripper(),
+        libero.mount(),
     ):
         for node in root.iterfind("./asset/*[@file]"):
             assert Path(str(node.get("file"))).is_file(), node.get("file")
 
 
 def test_parts_are_fresh_copies(libero: LiberoPack):
-    libero.entity("plate").root.clear()
-    libero.robot().root.clear()
-    assert len(libero.entity("plate").root) > 0 and len(libero.robot().root) > 0
+    libero.entity("plate").clear()
+    libero.robot().clear()
+    assert len(libero.entity("plate")) > 0 and len(libero.robot()) > 0
 
 
 def test_folders_without_the_files_name_each_and_where_it_comes_from(tmp_path: Path):
@@ -95,7 +95,7 @@ def test_folders_without_the_files_name_each_and_where_it_comes_from(tmp_path: P
 
 def test_only_the_missing_file_is_named(libero: LiberoPack, copy: LiberoPack):
     (copy.robosuite / "mounts/rethink_mount.xml").unlink()
-    with pytest.raises(AssetError, match=r"lacks 1 needed .*rethink_mount\.xml") as caught:
+    with pytest.raises(AssetError, match=r"lacks 1 required .*rethink_mount\.xml") as caught:
         LiberoPack(copy.libero, copy.robosuite)
     assert "robot.xml" not in str(caught.value)
 
@@ -129,13 +129,13 @@ def test_the_folders_of_libero_x_are_read_beside_libero_s(copy: LiberoPack):
     assert copy.categories - before[0] == {"pink_bowl", "akita_red_bowl"}
     assert copy.digest() != before[1]
     for category, folder in (("pink_bowl", "pink_bowl"), ("akita_red_bowl", "akita_bowl")):
-        assert Path(str(next(copy.entity(category).root.iter("mesh")).get("file"))).parents[1].name == folder
+        assert Path(str(next(copy.entity(category).iter("mesh")).get("file"))).parents[1].name == folder
 
 
 def test_what_differs_in_how_it_stands_alone_is_made_of_the_same_parts(libero: LiberoPack):
-    usual = ElementTree.tostring(libero.entity("desk_caddy").root)
+    usual = ElementTree.tostring(libero.entity("desk_caddy"))
     for category in ("desk_caddy_back", "desk_caddy_right"):
-        assert ElementTree.tostring(libero.entity(category).root) == usual
+        assert ElementTree.tostring(libero.entity(category)) == usual
 
 
 def test_a_missing_texture_of_a_room_is_named(copy: LiberoPack):

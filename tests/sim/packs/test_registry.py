@@ -47,5 +47,5 @@ def test_added_assets_are_used(no_assets: Path, shared: Path, libero: LiberoPack
 
 
 def test_a_named_folder_without_the_files_names_them(no_assets: Path, tmp_path: Path):
-    with pytest.raises(AssetError, match="lacks 4 needed"):
+    with pytest.raises(AssetError, match="lacks 4 required"):
         libero_pack(tmp_path, tmp_path)

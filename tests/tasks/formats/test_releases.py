@@ -12,11 +12,11 @@ import pytest
 from assay import tasks
 from assay.perturb.words.grid.cells import CELLS
 from assay.tasks import Instruction, bddl
+from assay.tasks.formats import ReleaseError, Wording
 from assay.tasks.formats import libero_para as para
 from assay.tasks.formats import libero_plus as plus
 from assay.tasks.formats import libero_pro as pro
 from assay.tasks.formats import libero_x as x
-from assay.tasks.formats.release import ReleaseError, Wording
 
 
 def read_metadata(folder: Path) -> tuple[para.Paraphrase, ...]:

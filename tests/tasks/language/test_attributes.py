@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.tasks.language import colours_of
-from assay.tasks.language.positions import Position, positions
+from assay.tasks.language.phrases import Position, positions
 
 NAMES = {"bowl_1": ("bowl",), "bowl_2": ("bowl",), "plate_1": ("plate",), "mug_1": ("mug",)}
 

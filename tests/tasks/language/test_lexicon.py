@@ -6,15 +6,13 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.sim.packs.primitives.fixtures import BUILDERS as FIXTURES
-from assay.sim.packs.primitives.objects import BUILDERS as OBJECTS
+from assay.sim.packs.pack import AssetPack
 from assay.tasks.language import lexicon, verb_named
-from assay.tasks.language.verbs import verb_table
-from assay.tasks.names import names_of
+from assay.tasks.language.lexicon import names_of, verb_table
 
 
 def test_every_thing_of_the_primitives_has_a_name() -> None:
-    for category in (*OBJECTS, *FIXTURES):
+    for category in AssetPack().files:
         assert lexicon().of_category(category)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import PerturbationError
-from assay.tasks.language.moved import rename_moved
+from assay.tasks.language.meaning import rename_moved
 
 BOWL, SOUP, SAUCE, POT = "akita_black_bowl", "alphabet_soup", "tomato_sauce", "moka_pot"
 WHITE, YELLOW = "porcelain_mug", "white_yellow_mug"

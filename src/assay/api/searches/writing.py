@@ -9,9 +9,7 @@ import polars as pl
 from assay.api.searches.run import Searched
 from assay.episodes import Outcome, world_of
 from assay.experiments.search import AXIS, MAGNITUDE
-from assay.measures.world.thresholds import AxisThreshold
-from assay.measures.world.thresholds import thresholds_figure
-from assay.measures.world.thresholds import cases_table, thresholds_table
+from assay.measures.world.thresholds import AxisThreshold, cases_table, thresholds_figure, thresholds_table
 from assay.runs.episode_video import video_file
 from assay.runs.replay import write_video
 from assay.runs.store import Store
@@ -23,7 +21,7 @@ def write(found: Searched, folder: Path, videos: int) -> dict[str, str]:
     """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
     folder.mkdir(parents=True, exist_ok=True)
     made = _videos(found, folder / VIDEOS, videos)
-    for table in (thresholds_table(found.thresholds), cases_table(found.cases, made)):
+    for table in (thresholds_table(found.thresholds), cases_table(found.cases, videos=made)):
         if table is not None:
             for suffix, text in (
                 ("csv", table.as_csv()),

@@ -15,7 +15,7 @@ from assay.cli.words.scenes import draw_scenes, task_loader
 from assay.support.console import say
 
 if TYPE_CHECKING:
-    from assay.perturb.words.agreement import Failing
+    from assay.perturb.words.human_check import Failing
 
 
 def agree(
@@ -48,8 +48,15 @@ def agree(
 
     Lists the paraphrases that fail the strict criterion, with their cells.
     """
-    from assay.perturb.words.agreement import Marks, agreement, once_each, read_sheets, sample, write_sheet
     from assay.perturb.words.grid.table import read, with_tasks
+    from assay.perturb.words.human_check import (
+        Marks,
+        agreement,
+        once_each,
+        read_sheets,
+        sample,
+        write_annotation_sheet,
+    )
 
     if export is not None:
         once_each(tables)
@@ -59,7 +66,7 @@ def agree(
             load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")
             files = draw_scenes([load(id) for id in sorted({row.task for row in chosen.values()})], folder)
             scenes = {id: f"{folder.name}/{file.name}" for id, file in files.items()}
-        write_sheet(chosen, export, scenes)
+        write_annotation_sheet(chosen, export, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
     found = agreement(

@@ -30,8 +30,7 @@ def generate(
 
     43 cells, spread evenly over the tasks. The columns: task, object_type, action_type, original, paraphrase.
     """
-    from assay.perturb.words.grid.examples import markdown
-    from assay.perturb.words.grid.generate import grid, shortfalls
+    from assay.perturb.words.grid.generate import grid, markdown, shortfalls
     from assay.perturb.words.grid.table import write
 
     if out is None and not as_markdown:

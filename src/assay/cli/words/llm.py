@@ -112,7 +112,7 @@ def llm(
 
 def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
     """What is wrong with a paraphrase by the rules of its task, in one line; nothing if nothing is."""
-    from assay.perturb.words.grid.verify import Rules
+    from assay.perturb.words.grid.rules import Rules
 
     rules = {task.id: Rules(task, lexicon) for task in tasks}
     return lambda each: "; ".join(

@@ -38,7 +38,7 @@ def review(
     decisions.csv --out kept.csv. Rows that nobody decided are kept.
     """
     from assay.perturb.words.grid.table import read, with_tasks
-    from assay.perturb.words.review import keep, read_decisions, write_sheet
+    from assay.perturb.words.human_check import keep, read_decisions, write_review_sheet
     from assay.support.files import replacing
 
     rows = with_tasks(read(table, with_cells=True))
@@ -50,7 +50,7 @@ def review(
         )
     if sheet is not None:
         if sheet.suffix.lower() == ".html":
-            from assay.perturb.words.grid.verify import verify
+            from assay.perturb.words.grid.rules import verify
             from assay.report.review_page import review_page
 
             load = task_loader(selection)
@@ -60,7 +60,7 @@ def review(
             with replacing(sheet) as unfinished:
                 unfinished.write_text(page, encoding="utf-8")
         elif sheet.suffix.lower() == ".csv":
-            write_sheet(rows, sheet)
+            write_review_sheet(rows, sheet)
         else:
             raise PerturbationError(f"--sheet '{sheet}': valid: a file that ends in .html or .csv")
         say(f"{len(rows)} paraphrases in {sheet}", aside=True)

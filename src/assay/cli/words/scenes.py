@@ -25,11 +25,11 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
     """Pictures of the tasks' initial scenes, by id."""
-    from assay.report.picture import scene_pictures
+    from assay.report.scene_images import save_scene_images
 
     with progress_bar() as bar:
         progress = bar.add_task("pictures", total=len({task.scene for task in tasks}))
-        return scene_pictures(
+        return save_scene_images(
             tasks, folder, on_scene=lambda id: bar.update(progress, advance=1, description=f"picture of {id}")
         )
 

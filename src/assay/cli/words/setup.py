@@ -14,8 +14,14 @@ def setup(
     record: Annotated[Path | None, typer.Option(help="Write down where they are, a file a line.")] = None,
 ) -> None:
     """Fetch the parser and the word embeddings where they are not here yet, and try them."""
-    from assay.perturb.words.distance.fetch import ensure_minilm, ensure_parser
-    from assay.perturb.words.distance.models import MINILM, PARSER, PARSER_VERSION, model_paths
+    from assay.perturb.words.distance.models import (
+        MINILM,
+        PARSER,
+        PARSER_VERSION,
+        ensure_minilm,
+        ensure_parser,
+        model_paths,
+    )
 
     with progress_bar() as bar:
         task = bar.add_task(f"{PARSER} {PARSER_VERSION}, 13 MB", total=3)

@@ -15,7 +15,7 @@ from assay.errors import PerturbationError
 from assay.support.console import output, say, table_of
 
 if TYPE_CHECKING:
-    from assay.perturb.words.grid.stats import CellStats, GridStats
+    from assay.perturb.words.grid.table import CellStats, GridStats
 
 _DISTANCES = {"pd": "mean PD", "keyword_distance": "mean 1 - S_K", "structural_distance": "mean 1 - S_T"}
 
@@ -36,7 +36,7 @@ def stats(
 
     Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata has them.
     """
-    from assay.perturb.words.grid.stats import grid_stats, read_wordings, thing_names
+    from assay.perturb.words.grid.table import grid_stats, read_wordings, thing_names
 
     found = grid_stats(read_wordings(table))
     if not found.paraphrases:
@@ -98,13 +98,13 @@ def _write(found: GridStats, folder: Path) -> None:
     from dataclasses import replace
 
     from assay.measures.result import MeasureError
-    from assay.report import wording_statistics
+    from assay.measures.words import paraphrase_statistics
     from assay.report.page import write_files
 
     tables = {
-        "table-8": wording_statistics.counts_table,
-        "table-9": wording_statistics.originals_table,
-        "figure-12": wording_statistics.names_table,
+        "table-8": paraphrase_statistics.counts_table,
+        "table-9": paraphrase_statistics.originals_table,
+        "figure-12": paraphrase_statistics.names_table,
     }
     shown = []
     for name, make in tables.items():
@@ -113,10 +113,12 @@ def _write(found: GridStats, folder: Path) -> None:
         except MeasureError as error:
             say(f"{name}: {error}", aside=True)
     drawings = []
-    for which, (label, _) in wording_statistics.DISTANCES.items():
+    for which, (label, _) in paraphrase_statistics.DISTANCES.items():
         try:
             drawings.append(
-                replace(wording_statistics.distance_grid(found, which), name=label.lower().replace(" ", "-"))
+                replace(
+                    paraphrase_statistics.distance_grid(found, which), name=label.lower().replace(" ", "-")
+                )
             )
         except MeasureError as error:
             say(f"{label}: {error}", aside=True)

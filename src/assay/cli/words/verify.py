@@ -15,7 +15,7 @@ from assay.errors import PerturbationError
 from assay.support.console import say
 
 if TYPE_CHECKING:
-    from assay.perturb.words.grid.verify import Fault
+    from assay.perturb.words.grid.rules import Fault
 
 
 def verify(
@@ -35,8 +35,8 @@ def verify(
 
     Exit status 1 if anything is wrong.
     """
+    from assay.perturb.words.grid.rules import verify as faults_of
     from assay.perturb.words.grid.table import read, with_tasks
-    from assay.perturb.words.grid.verify import verify as faults_of
 
     rows = with_tasks(read(table, with_cells=True))
     if not rows:

@@ -14,7 +14,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.differences import differences
 from assay.tasks import Task
 from assay.tasks.files import located
-from assay.tasks.formats.release import ReleaseError
+from assay.tasks.formats import ReleaseError
 
 Variants = Mapping[str, Iterable[Variant]]
 """Task id -> what the release does to it."""

@@ -17,14 +17,13 @@ from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.senses import CAMERA, GaussianBlur, StartJoints, View
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, StartJoints, Unavailable, View
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.senses.pictures import Severe
+from assay.perturb.senses.images import Severe
 from assay.tasks import Task
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_plus as plus
 from assay.tasks.formats.libero_plus import Entry
-from assay.tasks.formats.release import ReleaseError
 
 NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("motion blur", MotionBlur),

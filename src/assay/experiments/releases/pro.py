@@ -21,15 +21,24 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.differences import differences, shared_names
 from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.draws import AnyGoal, AnyRoom, AnyWording, ExchangeEach, RecategoriseEach
-from assay.perturb.releases.values import Exchange, FromFile, Recategorise, Unavailable
-from assay.perturb.words.rewordings.other_task import OtherTask
+from assay.perturb.releases import (
+    AnyGoal,
+    AnyRoom,
+    AnyWording,
+    Exchange,
+    ExchangeEach,
+    FromFile,
+    Recategorise,
+    RecategoriseEach,
+    Unavailable,
+)
+from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Room
 from assay.tasks import Task
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_pro as pro
 from assay.tasks.formats.libero_pro import FrozenFile, OtherGoal
-from assay.tasks.formats.release import ReleaseError
-from assay.tasks.names import words
+from assay.tasks.language.lexicon import words
 
 Draw = Literal["entries", "joint", "both", "frozen"]
 DIMENSIONS = ("object", "position", "semantic", "environment")

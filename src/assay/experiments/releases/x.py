@@ -21,10 +21,10 @@ from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
 from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases.values import FromFile, Unavailable
+from assay.perturb.releases import FromFile, Unavailable
 from assay.tasks import Task
+from assay.tasks.formats import Wording
 from assay.tasks.formats import libero_x as x
-from assay.tasks.formats.release import Wording
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"

@@ -8,7 +8,7 @@ from typing import Any
 from assay import tasks
 from assay.extensions.dropin.planned import planned_task
 from assay.tasks import Atom, Region, Task
-from assay.tasks.bddl.problem import problem_name, workspace_category
+from assay.tasks.bddl.reader import problem_name, workspace_category
 
 
 def task_at(path: str | os.PathLike[str]) -> Task:

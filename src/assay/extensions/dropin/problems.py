@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from assay.extensions.dropin.domain import Domain
 from assay.extensions.dropin.env_wrapper import ControlEnv
 from assay.tasks import Arena
-from assay.tasks.bddl.problem import problem_name
+from assay.tasks.bddl.reader import problem_name
 
 AnyClass = TypeVar("AnyClass", bound=type)
 

@@ -82,7 +82,7 @@ class Recorder:
         if not self._actions:
             _warn_of_unread(self._spec, self.task)
         try:
-            sent = self._senses.act(done, self._env.steps, absolute=absolute)
+            sent = self._senses.act(done, len(self._actions), absolute=absolute)
             now = self._env.step(sent, absolute=absolute)
         except Exception as error:
             if self._open:
@@ -193,7 +193,9 @@ class Recorder:
         seen: Observation = self._senses.observe(self._env.reset(spec))
         self._told = self._env.task.instruction.words
         happening = events_of(spec.perturbations)
-        self._events = Events(self._env, spec, self._senses) if happening else None
+        self._events = (
+            Events(self._env, spec, self._senses, lambda: len(self._actions)) if happening else None
+        )
         return seen
 
     def _waited(self) -> int:

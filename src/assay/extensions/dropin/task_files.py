@@ -19,7 +19,7 @@ from assay.sim.packs.registry import load_pack
 from assay.sim.placement import sample
 from assay.sim.states import InitialState
 from assay.support.files import replacing
-from assay.tasks import Entry, Instruction, Task
+from assay.tasks import CatalogueEntry, Instruction, Task
 from assay.tasks.formats.init_files import read_states
 
 STATES = 50
@@ -28,7 +28,7 @@ BDDL, INIT = "bddl_files", "init_files"
 
 
 @cache
-def entries(suite: str) -> tuple[tuple[str, Entry], ...]:
+def entries(suite: str) -> tuple[tuple[str, CatalogueEntry], ...]:
     """Each task of a suite: the name of its files, and the task."""
     found = [tasks.entry(task.id) for task in tasks.suite(suite)]
     return tuple((each.file or each.task.id.replace("/", "_"), each) for each in found)
@@ -65,7 +65,7 @@ def write_tasks(now: Session) -> None:
             write_task(folder / suite / f"{name}.bddl", as_filed(entry))
 
 
-def as_filed(entry: Entry) -> Task:
+def as_filed(entry: CatalogueEntry) -> Task:
     """A task of the catalogue as LIBERO's file of it has it: some are worded otherwise there."""
     if entry.file_wording is None:
         return entry.task

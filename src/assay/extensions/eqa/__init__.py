@@ -1,11 +1,13 @@
-"""Action questions for vision-language models: multiple choice, made from robot episodes.
+"""Multiple-choice questions about robot actions for vision-language models (ActionEQA).
 
-sources/   episodes of data sets, runs and the built-in demonstration, all as one Episode
-pairs      key frames that can be seen well, and pairs of them between which something happened
-drafts/    sets of four options; which of them is asked for is drawn afterwards, so that no text tells
-build      questions with pictures in a folder
-leak       probes that look for what a text may tell after all
-baselines  answers without a model
+sources/      episodes of data sets, stored runs and the built-in demonstration
+pairs         usable key frames, and pairs of them between which something visibly changed
+drafts/       sets of four options; the correct one is drawn afterwards, so that no text gives it away
+build         a folder of questions with images
+leak          probes that try to guess answers without seeing the question's images
+asking/       models behind endpoints, local models, prompts and answer files
+annotations   human answers, reviews and error categories
+scoring/      accuracies, contrasts, error analyses, the report and the tables of the ActionEQA paper
 """
 
 from assay.support.plugins import provide

@@ -1,4 +1,4 @@
-"""Pages on which people answer questions, review them, and say what kind of mistake a model made."""
+"""Web pages on which people answer questions, review them, and categorise the mistakes of models."""
 
 from __future__ import annotations
 
@@ -15,108 +15,148 @@ from assay.extensions.eqa.annotations import (
     HAND,
     VERDICTS,
     Annotations,
-    Given,
+    HumanAnswer,
     Mistake,
     Review,
-    categories,
-    group_of,
-    named,
+    category_group,
+    error_categories,
+    normalise_name,
 )
-from assay.extensions.eqa.asking.judging import Wrong
-from assay.extensions.eqa.asking.prompts import picture
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import LETTERS, PICTURES, Question
-from assay.extensions.eqa.reviewing import as_csv
+from assay.extensions.eqa.asking.prompts import find_image
+from assay.extensions.eqa.asking.session import WrongAnswer
+from assay.extensions.eqa.question import LETTERS, PICTURES, Question, QuestionError
+from assay.extensions.eqa.reviews import as_csv
 from assay.runs.queries import NotFoundError
-from assay.web.app import application
+from assay.web.app import application, serve_app
 from assay.web.library import Library
 from assay.web.replays import Replays
-from assay.web.server import run
-from assay.web.site import shown
+from assay.web.site import render_page
 
 T = TypeVar("T")
 
 router = APIRouter(prefix="/questions")
 HOME = "/questions"
-MOST_BYTES = 20_000
-"""Of what a page sends."""
+MAX_FORM_BYTES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What is asked, and where answers are kept."""
+class AnnotationDesk:
+    """The questions to be answered or reviewed, and the file for the results."""
 
     folder: Path
     questions: Sequence[Question]
     annotations: Annotations
-    wrong: Sequence[Wrong] = ()
-    """Models' wrong answers that can be looked at."""
+    wrong: Sequence[WrongAnswer] = ()
+    """Wrong answers of models, to be categorised."""
     review: bool = False
     """Whether questions are shown with their answers, to be kept or dropped."""
 
+    def people(self) -> list[str]:
+        """Names of everyone who answered or reviewed."""
+        if self.review:
+            return sorted({review.reviewer for review in self.annotations.reviews()})
+        return self.annotations.annotators()
 
-def serve(desk: Desk, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
-    """Serve a desk to this machine until Ctrl-C, as `assay.web.server.serve` does runs."""
+    def reviews(self, name: str) -> dict[str, Review]:
+        """Reviews of a person by question."""
+        return {review.question: review for review in self.annotations.reviews() if review.reviewer == name}
+
+    def answered(self, name: str) -> set[str]:
+        """Ids of the questions that a person has answered with a letter."""
+        answers = self.annotations.answers(name)
+        return {question.id for question in self.questions if answers.get(question.id, HumanAnswer()).letter}
+
+    def done(self, name: str) -> set[str]:
+        """Ids of the questions that a person has answered or, when reviewing, given a verdict on."""
+        if not self.review:
+            return self.answered(name)
+        reviews = self.reviews(name)
+        return {
+            question.id
+            for question in self.questions
+            if question.id in reviews and reviews[question.id].verdict
+        }
+
+    def marks(self, name: str) -> dict[tuple[str, str], Mistake]:
+        """Categories that a person has assigned, by model and question."""
+        return {
+            (mistake.model, mistake.question): mistake
+            for mistake in self.annotations.mistakes()
+            if mistake.marker == f"{HAND}: {name}"
+        }
+
+
+def serve(desk: AnnotationDesk, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Serve the pages to this machine until Ctrl-C; ``ready`` is called with their address."""
     with Replays() as replays:
-        run(with_desk(desk, replays), port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
+        serve_app(with_desk(desk, replays), port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
 
 
-def with_desk(desk: Desk, replays: Replays) -> FastAPI:
-    """The web app with a desk in it."""
+def with_desk(desk: AnnotationDesk, replays: Replays) -> FastAPI:
+    """The web app with the annotation pages."""
     app = application(Library(desk.folder), replays)
     app.state.desk = desk
     app.include_router(router)
     return app
 
 
-def _desk(request: Request) -> Desk:
-    found = request.app.state.desk
-    assert isinstance(found, Desk)
-    return found
+def _desk(request: Request) -> AnnotationDesk:
+    desk = request.app.state.desk
+    assert isinstance(desk, AnnotationDesk)
+    return desk
 
 
-async def _sent(request: Request) -> dict[str, str]:
-    """The fields of a form; only pages of this app may send one."""
+def _annotator(name: str) -> str:
+    return normalise_name(name)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Fields of a form; requests from other sites are rejected."""
     origin = request.headers.get("origin", "null")
-    ours = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
-    if not ours or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
-        raise HTTPException(403, "answers are for the pages of this app")
+    same_site = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    if not same_site or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
+        raise HTTPException(403, "only pages of this app may send answers")
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, f"more than {MOST_BYTES:,} bytes")
+        if len(body) > MAX_FORM_BYTES:
+            raise HTTPException(413, f"more than {MAX_FORM_BYTES:,} bytes")
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10))
     except ValueError:
         raise HTTPException(400, "not the fields of a form") from None
 
 
-TheDesk = Annotated[Desk, Depends(_desk)]
-Sent = Annotated[dict[str, str], Depends(_sent)]
+TheDesk = Annotated[AnnotationDesk, Depends(_desk)]
+Annotator = Annotated[str, Depends(_annotator)]
+Form = Annotated[dict[str, str], Depends(_form)]
+
+
+def _redirect(name: str, place: str = "") -> Response:
+    return RedirectResponse(f"{HOME}/by/{quote(name, safe='')}{place}", 303)
 
 
 @router.get("")
 def start(request: Request, desk: TheDesk, name: str = "") -> Response:
-    """Who answers? With a name, goes on where that person left."""
+    """Ask for a name; with one, resume that person's work."""
     if name.strip():
-        return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}", 303)
-    people = {person: len(_done(desk, person)) for person in _people(desk)}
-    return shown(request, "annotate_start.html", desk=desk, people=people)
+        return _redirect(normalise_name(name))
+    people = {person: len(desk.done(person)) for person in desk.people()}
+    return render_page(request, "annotate_start.html", desk=desk, people=people)
 
 
 @router.get(f"/{PICTURES}/{{name}}")
-def picture_file(desk: TheDesk, name: str) -> Response:
-    """A picture of a question."""
+def image_file(desk: TheDesk, name: str) -> Response:
+    """An image of a question."""
     try:
-        return FileResponse(picture(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
+        return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
         raise NotFoundError("there is no such picture") from None
 
 
 @router.get("/reviews.csv")
 def reviews_file(desk: TheDesk) -> Response:
-    """Every verdict, as a file that `assay eqa review --read` takes back."""
+    """All reviews, in the format that `assay eqa review --read` reads."""
     if not desk.review:
         raise NotFoundError("there are reviews only with --review")
     text = as_csv(desk.questions, desk.annotations.reviews())
@@ -125,148 +165,104 @@ def reviews_file(desk: TheDesk) -> Response:
 
 
 @router.get("/by/{name}")
-def resume(desk: TheDesk, name: str) -> Response:
-    """On to the first question without an answer; to the list if there is none."""
-    return _onward(desk, named(name), 0)
+def resume(desk: TheDesk, name: Annotator) -> Response:
+    """Redirect to the first open question, or to the list if none is open."""
+    return _next_open(desk, name, 0)
 
 
 @router.get("/by/{name}/list")
-def listing(request: Request, desk: TheDesk, name: str) -> Response:
-    """Every question, and whether it has an answer."""
-    return shown(
+def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
+    """All questions with their answers or verdicts."""
+    return render_page(
         request,
         "annotate_list.html",
         desk=desk,
-        name=named(name),
-        given=_reviews(desk, named(name)) if desk.review else desk.annotations.answers(named(name)),
-        marked=_marked(desk, name),
+        name=name,
+        given=desk.reviews(name) if desk.review else desk.annotations.answers(name),
+        marked=desk.marks(name),
     )
 
 
 @router.get("/by/{name}/mistakes/{number}")
-def mistake_page(request: Request, desk: TheDesk, name: str, number: int) -> Response:
-    """A model's wrong answer, with the right one; first the question itself, for who has yet to answer it."""
+def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
+    """A wrong answer of a model with the correct one; the question itself first if the person has not answered it."""
     wrong = _nth(desk.wrong, number)
-    asked = {question.id: place for place, question in enumerate(desk.questions, 1)}
-    if wrong.question.id in asked and wrong.question.id not in _answered(desk, named(name)):
-        return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}/{asked[wrong.question.id]}", 303)
-    return shown(
+    places = {question.id: place for place, question in enumerate(desk.questions, 1)}
+    if wrong.question.id in places and wrong.question.id not in desk.answered(name):
+        return _redirect(name, f"/{places[wrong.question.id]}")
+    return render_page(
         request,
         "annotate_mistake.html",
-        name=named(name),
+        name=name,
         number=number,
         count=len(desk.wrong),
         wrong=wrong,
         question=wrong.question,
         letters=LETTERS,
-        categories=categories(),
-        mark=_marked(desk, name).get((wrong.model, wrong.question.id)),
+        categories=error_categories(),
+        mark=desk.marks(name).get((wrong.model, wrong.question.id)),
     )
 
 
 @router.post("/by/{name}/mistakes/{number}")
-def mark_mistake(desk: TheDesk, sent: Sent, name: str, number: int) -> Response:
-    """Keep what kind of mistake it is, and go on."""
-    wrong, category = _nth(desk.wrong, number), sent.get("category", "")
-    group_of(category)
-    marker = f"{HAND}: {named(name)}"
-    desk.annotations.mark(Mistake(wrong.model, wrong.question.id, marker, category, sent.get("note", "")))
-    following = f"mistakes/{number + 1}" if number < len(desk.wrong) else "list"
-    return RedirectResponse(f"{HOME}/by/{quote(named(name), safe='')}/{following}", 303)
+def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
+    """Store the category of a mistake and continue with the next one."""
+    wrong, category = _nth(desk.wrong, number), form.get("category", "")
+    category_group(category)  # raises if it is unknown
+    marker = f"{HAND}: {name}"
+    desk.annotations.mark(Mistake(wrong.model, wrong.question.id, marker, category, form.get("note", "")))
+    return _redirect(name, f"/mistakes/{number + 1}" if number < len(desk.wrong) else "/list")
 
 
 @router.get("/by/{name}/{number}")
-def question_page(request: Request, desk: TheDesk, name: str, number: int) -> Response:
-    """One question; never its answer."""
+def question_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
+    """One question, with its correct answer only when reviewing."""
     question = _nth(desk.questions, number)
+    given: HumanAnswer | Review
     if desk.review:
-        return shown(
-            request,
-            "annotate_review.html",
-            name=named(name),
-            number=number,
-            count=len(desk.questions),
-            done=len(_done(desk, named(name))),
-            question=question,
-            letters=LETTERS,
-            verdicts=VERDICTS,
-            given=_reviews(desk, named(name)).get(question.id, Review("", "", "", "")),
-        )
-    given = desk.annotations.answers(named(name))
-    return shown(
+        given = desk.reviews(name).get(question.id, Review(name, question.id))
+    else:
+        given = desk.annotations.answers(name).get(question.id, HumanAnswer())
+    return render_page(
         request,
-        "annotate_question.html",
-        name=named(name),
+        "annotate_review.html" if desk.review else "annotate_question.html",
+        name=name,
         number=number,
         count=len(desk.questions),
-        done=len(_answered(desk, named(name))),
+        done=len(desk.done(name)),
         question=question,
         letters=LETTERS,
-        given=given.get(question.id, Given("", "")),
+        verdicts=VERDICTS,
+        given=given,
     )
 
 
 @router.post("/by/{name}/{number}")
-def answer(desk: TheDesk, sent: Sent, name: str, number: int) -> Response:
-    """Keep an answer or verdict, or a comment beside the one there is, and go on to the next question without one."""
-    question, letter = _nth(desk.questions, number), sent.get("letter", "")
+def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
+    """Store an answer or verdict, or a comment beside the earlier one, and continue with the next open question."""
+    question, comment = _nth(desk.questions, number), form.get("comment", "")
+    field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
+    choice = form.get(field, "")
+    if choice not in (*valid, ""):
+        raise HTTPException(400, f"{field}: one of {', '.join(valid)}")
     if desk.review:
-        verdict = sent.get("verdict", "")
-        if verdict not in (*VERDICTS, ""):
-            raise HTTPException(400, f"verdict: one of {', '.join(VERDICTS)}")
-        earlier = _reviews(desk, named(name)).get(question.id, Review("", "", "", ""))
-        kept = Review(named(name), question.id, verdict or earlier.verdict, sent.get("comment", ""))
-        desk.annotations.review_all([kept])
-        return _onward(desk, named(name), number)
-    if letter not in (*LETTERS, ""):
-        raise HTTPException(400, f"letter: one of {', '.join(LETTERS)}")
-    before = desk.annotations.answers(named(name)).get(question.id, Given("", ""))
-    desk.annotations.answer(named(name), question.id, letter or before.letter, sent.get("comment", ""))
-    return _onward(desk, named(name), number)
+        before = desk.reviews(name).get(question.id, Review(name, question.id))
+        desk.annotations.review_all([Review(name, question.id, choice or before.verdict, comment)])
+    else:
+        earlier = desk.annotations.answers(name).get(question.id, HumanAnswer())
+        desk.annotations.answer(name, question.id, choice or earlier.letter, comment)
+    return _next_open(desk, name, number)
 
 
-def _onward(desk: Desk, name: str, number: int) -> Response:
-    """To the next question without an answer after a number, from 1, then before it."""
-    done, count = _done(desk, name), len(desk.questions)
+def _next_open(desk: AnnotationDesk, name: str, number: int) -> Response:
+    """Redirect to the next open question after a number (from 1), then before it."""
+    done, count = desk.done(name), len(desk.questions)
     order = [*range(number, count), *range(min(number, count))]
     following = next((place + 1 for place in order if desk.questions[place].id not in done), "list")
-    return RedirectResponse(f"{HOME}/by/{quote(name, safe='')}/{following}", 303)
+    return _redirect(name, f"/{following}")
 
 
-def _answered(desk: Desk, name: str) -> set[str]:
-    """The questions of the desk that have a letter."""
-    given = desk.annotations.answers(name)
-    return {question.id for question in desk.questions if question.id in given and given[question.id].letter}
-
-
-def _reviews(desk: Desk, name: str) -> dict[str, Review]:
-    return {review.question: review for review in desk.annotations.reviews() if review.reviewer == name}
-
-
-def _done(desk: Desk, name: str) -> set[str]:
-    """The questions of the desk that have a letter, or a verdict, of somebody."""
-    if not desk.review:
-        return _answered(desk, name)
-    given = _reviews(desk, name)
-    return {question.id for question in desk.questions if question.id in given and given[question.id].verdict}
-
-
-def _people(desk: Desk) -> list[str]:
-    if not desk.review:
-        return desk.annotations.annotators()
-    return sorted({review.reviewer for review in desk.annotations.reviews()})
-
-
-def _marked(desk: Desk, name: str) -> dict[tuple[str, str], Mistake]:
-    marker = f"{HAND}: {named(name)}"
-    return {
-        (mistake.model, mistake.question): mistake
-        for mistake in desk.annotations.mistakes()
-        if mistake.marker == marker
-    }
-
-
-def _nth(things: Sequence[T], number: int) -> T:
-    if not 1 <= number <= len(things):
-        raise NotFoundError(f"there is no number {number} here; there are {len(things)}")
-    return things[number - 1]
+def _nth(items: Sequence[T], number: int) -> T:
+    if not 1 <= number <= len(items):
+        raise NotFoundError(f"there is no number {number} here; there are {len(items)}")
+    return items[number - 1]

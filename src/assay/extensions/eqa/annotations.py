@@ -1,28 +1,37 @@
-"""What people say about questions, in one SQLite file: answers, whether to keep them, and kinds of models' mistakes."""
+"""What people say about questions, in one SQLite file: answers, reviews and error categories; and their agreement."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import numpy as np
 import yaml
 
 from assay.errors import did_you_mean
-from assay.extensions.eqa.errors import QuestionError
+from assay.extensions.eqa.question import LETTERS, QuestionError
+from assay.measures.result import MeasureError, Result
+from assay.measures.views.table import Column
+from assay.support.stats.agreement import gwet_ac1, kappa
+from assay.support.stats.bootstrap import bootstrap
+from assay.support.stats.intervals import Interval
 
 FILE = "annotations.sqlite"
-"""Its name beside the questions."""
-MOST_COMMENT = 2_000
+"""Name of the file beside the questions."""
+MAX_COMMENT = 2_000
 """Characters."""
-MOST_NAME = 60
+MAX_NAME = 60
 HAND = "hand"
-"""Who marked a mistake: ``hand: NAME``, or ``judge: MODEL``."""
+"""Prefix of a person who categorised a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
+VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
     annotator TEXT NOT NULL, question TEXT NOT NULL, letter TEXT NOT NULL, comment TEXT NOT NULL,
@@ -34,19 +43,17 @@ CREATE TABLE IF NOT EXISTS reviews (
     reviewer TEXT NOT NULL, question TEXT NOT NULL, verdict TEXT NOT NULL, comment TEXT NOT NULL,
     at TEXT NOT NULL, PRIMARY KEY (reviewer, question));
 """
-VERDICTS = ("keep", "drop")
-"""What a reviewer says about a question."""
 
 
-class Given(NamedTuple):
-    """An annotator's answer; the letter is empty where there is only a comment."""
+class HumanAnswer(NamedTuple):
+    """Answer of an annotator; the letter is empty if there is only a comment."""
 
-    letter: str
-    comment: str
+    letter: str = ""
+    comment: str = ""
 
 
 class Mistake(NamedTuple):
-    """What kind of mistake a model made, and who says so."""
+    """Error category of a model's wrong answer, and who assigned it."""
 
     model: str
     question: str
@@ -56,70 +63,67 @@ class Mistake(NamedTuple):
 
 
 class Review(NamedTuple):
-    """What a reviewer says about a question."""
+    """Verdict of a reviewer on a question."""
 
     reviewer: str
     question: str
-    verdict: str
-    """One of `VERDICTS`; empty where there is only a comment."""
-    comment: str
+    verdict: str = ""
+    """One of `VERDICTS`; empty if there is only a comment."""
+    comment: str = ""
 
 
 class Annotations:
-    """The file. Several may write to it at once. Raises QuestionError if it is none."""
+    """The annotation file; several processes may write to it. Raises QuestionError if it is not one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._opened() as database:
+        with self._connect() as database:
             database.executescript(_TABLES)
 
     def answer(self, annotator: str, question: str, letter: str, comment: str = "") -> None:
-        """Keep an annotator's answer in place of an earlier one."""
-        row = (annotator, question, letter, comment.strip()[:MOST_COMMENT], _now())
-        with self._opened() as database:
-            database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        """Store an annotator's answer; replaces an earlier one."""
+        self._write("answers", [(annotator, question, letter, comment.strip()[:MAX_COMMENT])])
 
-    def answers(self, annotator: str) -> dict[str, Given]:
-        """An annotator's answers by question."""
-        with self._opened() as database:
-            rows = database.execute(
-                "SELECT question, letter, comment FROM answers WHERE annotator = ?", (annotator,)
-            )
-            return {question: Given(letter, comment) for question, letter, comment in rows}
+    def answers(self, annotator: str) -> dict[str, HumanAnswer]:
+        """Answers of an annotator by question."""
+        sql = "SELECT question, letter, comment FROM answers WHERE annotator = ?"
+        return {question: HumanAnswer(*answer) for question, *answer in self._read(sql, annotator)}
 
     def annotators(self) -> list[str]:
-        """Everybody who said anything, by name."""
-        with self._opened() as database:
-            return [name for (name,) in database.execute("SELECT DISTINCT annotator FROM answers ORDER BY 1")]
+        """Names of everyone who answered or commented."""
+        return [name for (name,) in self._read("SELECT DISTINCT annotator FROM answers ORDER BY 1")]
 
     def review_all(self, reviews: Sequence[Review]) -> None:
-        """Keep verdicts, all or none, in place of what the same reviewers said before."""
-        rows = [(*review[:3], review.comment.strip()[:MOST_COMMENT], _now()) for review in reviews]
-        with self._opened() as database:
-            database.executemany("INSERT OR REPLACE INTO reviews VALUES (?, ?, ?, ?, ?)", rows)
+        """Store reviews, all or none; replaces earlier ones of the same reviewers."""
+        self._write("reviews", [(*review[:3], review.comment.strip()[:MAX_COMMENT]) for review in reviews])
 
     def reviews(self) -> list[Review]:
-        """Every verdict and comment on questions."""
-        with self._opened() as database:
-            rows = database.execute("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
-            return [Review(*row) for row in rows]
+        """All reviews."""
+        rows = self._read("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
+        return [Review(*row) for row in rows]
 
     def mark(self, mistake: Mistake) -> None:
-        """Keep what kind a mistake is in place of what the same marker said before."""
-        kept = mistake._replace(note=mistake.note.strip()[:MOST_COMMENT])
-        with self._opened() as database:
-            database.execute("INSERT OR REPLACE INTO mistakes VALUES (?, ?, ?, ?, ?, ?)", (*kept, _now()))
+        """Store the category of a mistake; replaces an earlier one of the same marker."""
+        self._write("mistakes", [(*mistake[:4], mistake.note.strip()[:MAX_COMMENT])])
 
     def mistakes(self) -> list[Mistake]:
-        """Every mark."""
-        with self._opened() as database:
-            rows = database.execute(
-                "SELECT model, question, marker, category, note FROM mistakes ORDER BY 1, 2, 3"
-            )
-            return [Mistake(*row) for row in rows]
+        """All categorised mistakes."""
+        rows = self._read("SELECT model, question, marker, category, note FROM mistakes ORDER BY 1, 2, 3")
+        return [Mistake(*row) for row in rows]
+
+    def _read(self, sql: str, *arguments: str) -> list[tuple[str, ...]]:
+        with self._connect() as database:
+            return database.execute(sql, arguments).fetchall()
+
+    def _write(self, table: str, rows: Sequence[tuple[str, ...]]) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._connect() as database:
+            for row in rows:
+                places = ", ".join("?" * (len(row) + 1))
+                database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, now))
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _connect(self) -> Iterator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             database = sqlite3.connect(self.path, timeout=30.0)
@@ -132,33 +136,103 @@ class Annotations:
             raise QuestionError(f"{self.path}: not a file of annotations: {error}") from None
 
 
-def named(annotator: str) -> str:
-    """An annotator's name, tidied. Raises QuestionError for what is none."""
+def normalise_name(annotator: str) -> str:
+    """Collapse the blanks of an annotator's name. Raises QuestionError if it is invalid."""
     name = " ".join(annotator.split())
-    if not name or len(name) > MOST_NAME or not name.isprintable() or "/" in name:
-        raise QuestionError(
-            f"a name has 1 to {MOST_NAME} characters: letters, digits, blanks, signs that print, but no slash"
-        )
+    if not name or len(name) > MAX_NAME or not name.isprintable() or "/" in name:
+        raise QuestionError(f"a name has 1 to {MAX_NAME} printable characters and no slash")
     return name
 
 
 @cache
-def categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Kinds of mistakes: group -> part of it -> name -> what it means."""
+def error_categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    """Error categories: group -> part of it -> category -> meaning."""
     text = files("assay.extensions.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
-    found: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
-    return found
+    categories: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
+    return categories
 
 
-def group_of(category: str) -> tuple[str, str]:
-    """The group of a kind of mistake, and the part of it. Raises QuestionError for what is none."""
-    for group, parts in categories().items():
+def category_group(category: str) -> tuple[str, str]:
+    """Group of an error category, and the part of the group. Raises QuestionError if it is unknown."""
+    valid = {}
+    for group, parts in error_categories().items():
         for part, members in parts.items():
-            if category in members:
-                return group, part
-    valid = [name for parts in categories().values() for members in parts.values() for name in members]
-    raise QuestionError(f"there is no kind of mistake '{category[:60]}': {did_you_mean(category, valid)}")
+            valid.update(dict.fromkeys(members, (group, part)))
+    if category not in valid:
+        raise QuestionError(f"there is no error category '{category[:60]}': {did_you_mean(category, valid)}")
+    return valid[category]
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+@dataclass(frozen=True, slots=True)
+class AnnotatorAgreement(Result):
+    """Agreement of two or more annotators on the questions that several of them answered."""
+
+    annotators: tuple[str, ...]
+    items: Annotated[int, Column("n", "count")]
+    """Questions answered by at least two of them."""
+    observed: Annotated[float, Column("agreement", "share")]
+    """Share of pairs of answers to the same question that are equal."""
+    interval: Annotated[Interval | None, Column("95 % interval", "share")]
+    """Bootstrap interval over questions; None if there are too few."""
+    even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]
+    """Kappa with uniform chance: 1/4 for four letters."""
+    kappa: Annotated[float | None, Column("Cohen's kappa", "number")]
+    """Cohen's kappa, mean over all pairs of annotators; None if undefined."""
+    ac1: Annotated[float | None, Column("Gwet's AC1", "number")]
+    """Gwet's AC1, with chance from all letters, including questions of a single annotator; None for one question."""
+    ac1_interval: tuple[float, float] | None
+
+
+def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> AnnotatorAgreement:
+    """Agreement of annotators' answers (questions,), from 0 to ``classes`` - 1, or -1 for none.
+
+    Raises MeasureError if no question has two answers.
+    """
+    rated = np.stack(list(letters.values()), axis=1).astype(np.int64)  # (questions, annotators)
+    ratings = rated[(rated >= 0).sum(axis=1) > 1]
+    if not len(ratings):
+        raise MeasureError("agreement: no question was answered by two annotators")
+    counts = np.stack([(ratings == label).sum(axis=1) for label in range(classes)], axis=1)
+    raters = counts.sum(axis=1)
+    same, all_pairs = (counts * (counts - 1)).sum(axis=1) / 2, raters * (raters - 1) / 2
+    observed = float(same.sum() / all_pairs.sum())
+    ac1, low, high = gwet_ac1(rated, classes, 0.95) if len(ratings) > 1 else (None, 0.0, 0.0)
+    return AnnotatorAgreement(
+        annotators=tuple(letters),
+        items=len(ratings),
+        observed=observed,
+        interval=bootstrap(np.stack([same, all_pairs], axis=1), lambda sums: sums[:, 0] / sums[:, 1]),
+        even_kappa=kappa(observed, 1 / classes),
+        kappa=_mean_cohen_kappa(ratings, classes),
+        ac1=ac1,
+        ac1_interval=None if ac1 is None else (low, high),
+    )
+
+
+def all_agreements(
+    letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)
+) -> tuple[AnnotatorAgreement, ...]:
+    """Agreement of all annotators, and of every two of three or more, as far as they share questions."""
+    groups = [letters] if len(letters) > 1 else []
+    if len(letters) > 2:
+        groups += [dict(pair) for pair in combinations(letters.items(), 2)]
+    results = []
+    for group in groups:
+        try:
+            results.append(agreement(group, classes))
+        except MeasureError:
+            continue
+    return tuple(results)
+
+
+def _mean_cohen_kappa(ratings: np.ndarray, classes: int) -> float | None:
+    values = []
+    for one, other in combinations(ratings.T, 2):
+        both = (one >= 0) & (other >= 0)
+        if not both.any():
+            continue
+        shares = [np.bincount(rater[both], minlength=classes) / both.sum() for rater in (one, other)]
+        chance = float(shares[0] @ shares[1])
+        if chance < 1:
+            values.append(kappa(float((one == other)[both].mean()), chance))
+    return float(np.mean(values)) if values else None

@@ -1,9 +1,9 @@
-"""Answers without a model: what a set of questions must not, and must, give away.
+"""Answers without a model: what a set of questions must, and must not, give away.
 
-random      any letter
+random      a random letter
 longest     the longest option
-text-only   the option that has the most in common with the others: distractors flock to what they are made of
-geometry    privileged: computes the action from the states; must be right always
+text-only   the option with the most in common with the others: distractors cluster around their origin
+geometry    privileged: computes the action from the states; must always be correct
 """
 
 from __future__ import annotations
@@ -14,51 +14,51 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.extensions.eqa.actions import Level, described, difference, signs
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import LETTERS, Kind, Question
+from assay.extensions.eqa.actions import ActionLevel, describe, difference, signs
+from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind
 from assay.support.streams import stream
 
 Baseline = Callable[[Question], str]
-"""Gives a letter; nothing where it cannot know."""
+"""Returns a letter; empty if the question lacks the necessary data."""
 
 
 def random(question: Question) -> str:
-    """Any letter; the same for the same question."""
+    """Return a random letter, always the same for the same question."""
     return LETTERS[stream("eqa", "random", question.id).integers(len(LETTERS))]
 
 
 def longest(question: Question) -> str:
-    """The longest option, any of those that are."""
+    """Return the longest option; ties are drawn."""
     return _best(question, [float(len(option)) for option in question.options])
 
 
 def text_only(question: Question) -> str:
-    """The option that shares the most words and figures with the others."""
+    """Return the option that shares the most words and numbers with the others."""
     words = [frozenset(re.findall(r"[-+.\w]+", option)) for option in question.options]
-    shared = [sum(len(mine & other) for other in words) / max(len(mine), 1) for mine in words]
+    shared = [sum(len(own & other) for other in words) / max(len(own), 1) for own in words]
     return _best(question, shared)
 
 
 def geometry(question: Question) -> str:
-    """The option that fits the states and goals, which no model sees; nothing where no goal is known."""
-    if question.kind.level is Level.HIGH:
+    """Return the option that fits the privileged states and goals; empty if the question has none."""
+    if question.kind.level is ActionLevel.HIGH:
         if not question.achieved:
             return ""
-        fits = [float(each) for each in question.achieved]
+        fits = [float(achieved) for achieved in question.achieved]
     elif not question.states:
         return ""
     elif question.kind.predicts:
         start, *ends = np.asarray(question.states)
-        found = difference(start, np.asarray(ends), question.turning)
-        fits = [-_distance(action, question.actions[0], question) for action in found]
-        labels = described(signs(np.array(question.actions[0]), question.thresholds).tolist())
-        if question.kind is Kind.M_SP and f": {labels}. " in question.text:  # no word of how far
-            fits = [float(described(each) == labels) for each in signs(found, question.thresholds).tolist()]
+        actions = difference(start, np.asarray(ends), question.turning)
+        fits = [-_distance(action, question.actions[0], question) for action in actions]
+        labels = describe(signs(np.array(question.actions[0]), question.thresholds).tolist())
+        if question.kind is QuestionKind.M_SP and f": {labels}. " in question.text:  # without amounts
+            patterns = signs(actions, question.thresholds).tolist()
+            fits = [float(describe(pattern) == labels) for pattern in patterns]
     else:
         start, end = np.asarray(question.states)
         action = difference(start, end, question.turning)
-        if question.kind.level is Level.MID:
+        if question.kind.level is ActionLevel.MID:
             action = signs(action, question.thresholds).astype(np.float64)
         fits = [-_distance(action, option, question) for option in question.actions]
     best = [letter for letter, fit in zip(LETTERS, fits, strict=True) if fit == max(fits)]
@@ -73,15 +73,16 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType(
 
 
 def _distance(one: np.ndarray, other: object, question: Question) -> float:
-    """In thresholds, the largest over all dimensions; angles the short way round."""
+    """Largest distance over all dimensions, in thresholds; angles take the shorter way."""
     gap = np.asarray(one) - np.asarray(other, dtype=np.float64)
-    if question.turning == "wrapped" and (question.kind.predicts or question.kind.level is Level.LOW):
+    is_signs = not question.kind.predicts and question.kind.level is ActionLevel.MID
+    if question.turning == "wrapped" and not is_signs:
         gap = difference(np.zeros_like(gap), gap)
     return float(np.abs(gap / np.asarray(question.thresholds)).max())
 
 
 def _best(question: Question, scores: list[float]) -> str:
-    """A letter with the highest score, any of them; any letter if there are no scores."""
+    """A letter with the highest score; ties are drawn, and all letters tie without scores."""
     if not scores:
         return random(question)
     best = [letter for letter, score in zip(LETTERS, scores, strict=True) if score == max(scores)]

@@ -1,10 +1,10 @@
-"""Builds a folder of questions."""
+"""Builds a folder of questions from episode sources."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -15,58 +15,65 @@ import numpy as np
 from PIL import Image
 
 from assay import __version__
-from assay.extensions.eqa.actions import Level, Turning
-from assay.extensions.eqa.drafts import Draft, Options, Plan, Shot, Wrong, planned
-from assay.extensions.eqa.episode import FOUND, Rules, Source, Tally
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.pairs import Prepared, prepared
-from assay.extensions.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS, Kind, Question, save
-from assay.extensions.eqa.views import View, all_of
-from assay.extensions.eqa.wording import worded
+from assay.extensions.eqa.actions import ActionLevel, Turning
+from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
+from assay.extensions.eqa.episode import EPISODES_FOUND, EpisodeSource, QualityRules, Tally
+from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
+from assay.extensions.eqa.question import (
+    FOLDER_FILES,
+    LETTERS,
+    PICTURES,
+    Question,
+    QuestionError,
+    QuestionKind,
+    save,
+)
+from assay.extensions.eqa.views import CameraView
+from assay.extensions.eqa.wording import write_text
 from assay.support.files import making
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Case:
-    """An episode for which wrong instructions are wanted."""
+class InstructionCase:
+    """An episode that needs wrong instructions."""
 
     episode: str
-    """Its id."""
+    """Id of the episode."""
     instruction: str
-    pictures: Callable[[], Sequence[np.ndarray]]
-    """Draws, or reads, how it begins and ends: uint8, (height, width, 3) each."""
+    images: Callable[[], Sequence[np.ndarray]]
+    """Reads or renders its first and last frame: uint8, (height, width, 3) each."""
 
 
-Distractors = Callable[[Sequence[Case]], Wrong]
-"""Gives three wrong instructions for each of some episodes; those it leaves out are edited."""
-ALIKE = "question: two options look the same"
+Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
+"""Returns three wrong instructions per episode; episodes it leaves out get edited ones."""
+IDENTICAL_OPTIONS = "question: two options look the same"
 ADVICE = {
     "missing camera": "--views names the cameras",
     "gripper on another scale": "--gripper gives its values",
-    "cannot be read": "--schema names how a data set is written",
-    "trivial motion": "thresholds are those of assay.extensions.eqa.sources.schema",
+    "cannot be read": "--schema names the layout of a data set",
+    "trivial motion": "thresholds are defined in assay.extensions.eqa.sources.schema",
 }
-"""What may help if nothing comes of a source, by a part of the reason."""
+"""Advice for a source that yields no question, by a part of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """What was built, and what was not."""
+class BuildResult:
+    """Number of questions, and what was skipped."""
 
     questions: int
     counts: dict[str, dict[str, int]]
-    """Questions of each kind, by data set."""
+    """Questions of each kind by data set."""
     short: dict[str, dict[str, int]]
-    """Kinds of which there are fewer than asked for, by data set."""
+    """Kinds with fewer questions than requested, by data set."""
     tallies: dict[str, Tally]
-    """What was left out, by data set."""
+    """Skipped frames, pairs and episodes by data set."""
 
 
 def build(
     out: Path,
-    sources: Sequence[Source],
+    sources: Sequence[EpisodeSource],
     plan: Plan,
-    views: Sequence[View],
+    views: Sequence[CameraView],
     *,
     seed: int = 0,
     turning: Turning = "exact",
@@ -74,166 +81,126 @@ def build(
     on_episode: Callable[[], None] = lambda: None,
     settings: Mapping[str, object] | None = None,
     distractors: Distractors | None = None,
-    options: Options = "matched",
-) -> Built:
-    """Make questions from sources in a new folder; each question once for every view.
+    options: OptionMethod = "matched",
+) -> BuildResult:
+    """Build questions from sources in a new folder; each question once for every view.
 
-    ``most_episodes`` bounds what is taken from each source. ``on_episode`` is called after each. ``settings``
-    are written down beside the questions. ``distractors`` gives wrong instructions, where it can, for data
-    sets that do not say which episodes began alike. All is made in ``OUT.part``, which becomes ``out`` in the
-    end.
+    ``most_episodes`` limits the episodes of each source, ``on_episode`` is called after each. ``settings`` are stored
+    beside the questions. ``distractors`` writes wrong instructions for data sets that do not say which episodes
+    started alike. Everything is written to ``OUT.part``, which is renamed to ``out`` at the end.
     """
     if len({source.name for source in sources}) < len(sources):
-        raise QuestionError(f"two sources are called alike: {', '.join(source.name for source in sources)}")
-    with making(out, ours={QUESTIONS, METADATA, BUILD, PICTURES}) as unfinished:
-        return _built(
-            unfinished,
-            sources,
-            plan,
-            views,
-            seed,
-            turning,
-            most_episodes,
-            on_episode,
-            settings or {},
-            distractors,
-            options,
-        )
-
-
-def _built(
-    out: Path,
-    sources: Sequence[Source],
-    plan: Plan,
-    views: Sequence[View],
-    seed: int,
-    turning: Turning,
-    most_episodes: int | None,
-    on_episode: Callable[[], None],
-    settings: Mapping[str, object],
-    distractors: Distractors | None,
-    options: Options,
-) -> Built:
+        raise QuestionError(f"two sources have the same name: {', '.join(source.name for source in sources)}")
+    all_cameras = CameraView(max(view.outside for view in views), any(view.hand for view in views))
     questions: list[Question] = []
-    built = Built(0, {}, {}, {})
-    for source in sources:
-        tally = built.tallies[source.name] = Tally()
-        ready = []
-        for each in prepared(source, all_of(views), tally, turning=turning, most=most_episodes):
-            ready.append(each)
-            on_episode()
-        wrong = None if distractors is None or Kind.H_AI not in plan else distractors(_cases(ready, views[0]))
-        made = written(
-            out,
-            source,
-            ready,
-            plan,
-            views,
-            seed=seed,
-            turning=turning,
-            tally=tally,
-            wrong=wrong,
-            options=options,
-        )
-        questions += _in_turn(made)
-        built.counts[source.name] = {str(kind): len(each) // len(views) for kind, each in made.items()}
-        built.short[source.name] = {
-            str(kind): len(made[kind]) // len(views)
-            for kind, count in plan.items()
-            if kind in made and len(made[kind]) < count * len(views)
+    counts: dict[str, dict[str, int]] = {}
+    short: dict[str, dict[str, int]] = {}
+    tallies: dict[str, Tally] = {}
+    with making(out, ours=set(FOLDER_FILES)) as folder:
+        for source in sources:
+            tally = tallies[source.name] = Tally()
+            ready = []
+            for episode in prepare_episodes(source, all_cameras, tally, turning=turning, most=most_episodes):
+                ready.append(episode)
+                on_episode()
+            wrong = None
+            if distractors is not None and QuestionKind.H_AI in plan:
+                wrong = distractors(_instruction_cases(ready, views[0]))
+            drafts = plan_drafts(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)
+            by_kind = write_questions(folder, source, ready, drafts, views, turning=turning, tally=tally)
+            for rotation in zip_longest(*by_kind.values()):
+                questions += [question for question in rotation if question is not None]
+            counts[source.name] = {str(kind): len(group) // len(views) for kind, group in by_kind.items()}
+            short[source.name] = {
+                kind: count for kind, count in counts[source.name].items() if count < plan[QuestionKind(kind)]
+            }
+        if not questions:
+            reasons = "; ".join(f"{name}: {_summarise_tally(tally)}" for name, tally in tallies.items())
+            raise QuestionError(f"no question could be made; {reasons}")
+        info = {
+            "version": __version__,
+            **(settings or {}),
+            "seed": seed,
+            "views": [str(view) for view in views],
+            "turning": turning,
+            "options": options,
+            "plan": {str(kind): count for kind, count in plan.items()},
+            "most_episodes": most_episodes,
+            "counts": counts,
+            "short": short,
+            "tally": {name: tally.as_json() for name, tally in tallies.items()},
         }
-    if not questions:
-        reasons = "; ".join(f"{name}: {_reasons(tally)}" for name, tally in built.tallies.items())
-        raise QuestionError(f"no question could be made; {reasons}")
-    told = {
-        "version": __version__,
-        **settings,
-        "seed": seed,
-        "views": [str(view) for view in views],
-        "turning": turning,
-        "options": options,
-        "plan": {str(kind): count for kind, count in plan.items()},
-        "most_episodes": most_episodes,
-        "counts": built.counts,
-        "short": built.short,
-        "tally": {name: tally.as_json() for name, tally in built.tallies.items()},
-    }
-    save(out, questions, told)
-    return Built(len(questions), built.counts, built.short, built.tallies)
+        save(folder, questions, info)
+    return BuildResult(len(questions), counts, short, tallies)
 
 
-def written(
+def write_questions(
     out: Path,
-    source: Source,
-    ready: Sequence[Prepared],
-    plan: Plan,
-    views: Sequence[View],
+    source: EpisodeSource,
+    ready: Sequence[PreparedEpisode],
+    drafts: Mapping[QuestionKind, Sequence[Draft]],
+    views: Sequence[CameraView],
     *,
-    seed: int = 0,
     turning: Turning = "exact",
-    tally: Tally | None = None,
-    wrong: Wrong | None = None,
-    options: Options = "matched",
-) -> dict[Kind, list[Question]]:
-    """Questions of one data set from prepared pairs; their pictures are written.
+    tally: Tally,
+) -> dict[QuestionKind, list[Question]]:
+    """Write the images of drafts and make questions of them, each once for every view.
 
-    A question of which two options look the same in some view is left out.
+    Questions with two identical options in some view are skipped.
     """
-    drafts = planned(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)
-    shots = {shot for each in chain(*drafts.values()) for shot in (*each.shots, *each.option_shots)}
-    files = _pictures(out, ready, sorted(shots), views, source.threads)
-    for kind, each in drafts.items():
-        drafts[kind] = [draft for draft in each if not _alike(draft, files)]
-        if tally is not None:
-            tally.add(ALIKE, count=len(each) - len(drafts[kind]))
-    return {
-        kind: [
+    shots = {shot for draft in chain(*drafts.values()) for shot in (*draft.shots, *draft.option_shots)}
+    files = _write_images(out, ready, sorted(shots), views, source.threads)
+    questions = {}
+    for kind, group in drafts.items():
+        distinct = [
+            draft
+            for draft in group
+            if all(
+                len({names[shot] for shot in draft.option_shots}) == len(draft.option_shots)
+                for names in files.values()
+            )
+        ]
+        tally.add(IDENTICAL_OPTIONS, count=len(group) - len(distinct))
+        questions[kind] = [
             _question(draft, view, source.name, source.rules, ready, files[view], turning)
-            for draft in each
+            for draft in distinct
             for view in views
         ]
-        for kind, each in drafts.items()
-    }
+    return questions
 
 
-def _cases(ready: Sequence[Prepared], view: View) -> list[Case]:
-    """Whole episodes of which it is not known what else could have been done from the same beginning."""
+def _instruction_cases(ready: Sequence[PreparedEpisode], view: CameraView) -> list[InstructionCase]:
+    """Whole episodes of unknown scenes."""
     return [
-        Case(
-            each.episode.id,
-            each.episode.instruction,
-            partial(view.pictures, each.episode, [int(each.frames[0]), int(each.frames[-1])]),
+        InstructionCase(
+            prepared.episode.id,
+            prepared.episode.instruction,
+            partial(view.images, prepared.episode, [int(prepared.frames[0]), int(prepared.frames[-1])]),
         )
-        for each in ready
-        if each.whole and each.episode.instruction and not each.episode.scene
+        for prepared in ready
+        if prepared.whole and prepared.episode.instruction and not prepared.episode.scene
     ]
 
 
-def _alike(draft: Draft, files: Mapping[View, Mapping[Shot, str]]) -> bool:
-    return any(
-        len({file[shot] for shot in draft.option_shots}) < len(draft.option_shots) for file in files.values()
-    )
-
-
-def _reasons(tally: Tally, most: int = 4) -> str:
-    """What was left out most often, with an example, and what may help."""
-    left = [(reason, count) for reason, count in tally.counts.most_common() if ": " in reason][:most]
-    told = [
+def _summarise_tally(tally: Tally, most: int = 4) -> str:
+    """The most frequent reasons for skipping, each with an example, and advice."""
+    skipped = [(reason, count) for reason, count in tally.counts.most_common() if ": " in reason][:most]
+    reasons = [
         f"{count} x {reason}" + "".join(f" ({place})" for place in tally.places[reason][:1])
-        for reason, count in left
+        for reason, count in skipped
     ]
-    found = f"{tally.counts[FOUND]} episodes found"
-    advice = [text for part, text in ADVICE.items() if any(part in reason for reason, _ in left)]
-    return ", ".join([found, *told]) + "".join(f"; {text}" for text in advice)
+    advice = [text for part, text in ADVICE.items() if any(part in reason for reason, _ in skipped)]
+    found = f"{tally.counts[EPISODES_FOUND]} episodes found"
+    return ", ".join([found, *reasons]) + "".join(f"; {text}" for text in advice)
 
 
 def _question(
     draft: Draft,
-    view: View,
+    view: CameraView,
     dataset: str,
-    rules: Rules,
-    ready: Sequence[Prepared],
-    files: dict[Shot, str],
+    rules: QualityRules,
+    ready: Sequence[PreparedEpisode],
+    files: Mapping[Shot, str],
     turning: Turning,
 ) -> Question:
     episode = ready[draft.shots[0].episode].episode
@@ -243,7 +210,7 @@ def _question(
         episode=episode.id,
         group=draft.group,
         view=str(view),
-        text=worded(
+        text=write_text(
             draft.kind, view, draft.action, rules.thresholds, turning, episode.places, episode.hand_place
         ),
         pictures=[files[shot] for shot in draft.shots],
@@ -257,46 +224,45 @@ def _question(
         states=draft.states,
         actions=draft.actions,
         achieved=draft.achieved,
-        thresholds=rules.thresholds if draft.kind.level is not Level.HIGH else (),
+        thresholds=rules.thresholds if draft.kind.level is not ActionLevel.HIGH else (),
         turning=turning,
     )
 
 
-def _pictures(
-    out: Path, ready: Sequence[Prepared], shots: Sequence[Shot], views: Sequence[View], threads: int
-) -> dict[View, dict[Shot, str]]:
-    """Write every moment that is shown, once for each view; returns the files, relative to the folder."""
+def _write_images(
+    out: Path,
+    ready: Sequence[PreparedEpisode],
+    shots: Sequence[Shot],
+    views: Sequence[CameraView],
+    threads: int,
+) -> dict[CameraView, dict[Shot, str]]:
+    """Write every shot once for each view; returns file names relative to the folder."""
     (out / PICTURES).mkdir(parents=True, exist_ok=True)
     frames: defaultdict[int, list[int]] = defaultdict(list)
     for shot in shots:
         frames[shot.episode].append(shot.frame)
 
-    def of_episode(owner: int) -> list[tuple[View, Shot, str]]:
+    def write_episode(owner: int) -> list[tuple[CameraView, Shot, str]]:
         return [
-            (view, Shot(owner, frame), saved(out, picture))
+            (view, Shot(owner, frame), save_image(out, image))
             for view in views
-            for frame, picture in zip(
-                frames[owner], view.pictures(ready[owner].episode, frames[owner]), strict=True
+            for frame, image in zip(
+                frames[owner], view.images(ready[owner].episode, frames[owner]), strict=True
             )
         ]
 
-    files: dict[View, dict[Shot, str]] = {view: {} for view in views}
+    files: dict[CameraView, dict[Shot, str]] = {view: {} for view in views}
     with ThreadPoolExecutor(threads) as pool:
-        for each in pool.map(of_episode, frames) if threads > 1 else map(of_episode, frames):
-            for view, shot, name in each:
+        for written in pool.map(write_episode, frames) if threads > 1 else map(write_episode, frames):
+            for view, shot, name in written:
                 files[view][shot] = name
     return files
 
 
-def saved(out: Path, picture: np.ndarray) -> str:
-    """Write a picture under a name that says what is on it and nothing else."""
-    digest = hashlib.sha256(repr(picture.shape).encode() + picture.tobytes()).hexdigest()[:24]
+def save_image(out: Path, image: np.ndarray) -> str:
+    """Write an image under a hash of its pixels, which reveals nothing; returns the name relative to ``out``."""
+    digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
     name = f"{PICTURES}/{digest}.png"
     if not (out / name).exists():
-        Image.fromarray(picture).save(out / name, compress_level=1)
+        Image.fromarray(image).save(out / name, compress_level=1)
     return name
-
-
-def _in_turn(made: dict[Kind, list[Question]]) -> Iterator[Question]:
-    """One question of each kind after the other."""
-    return (each for turn in zip_longest(*made.values()) for each in turn if each is not None)

@@ -1,4 +1,4 @@
-"""One episode of any data set, and what was left out on the way."""
+"""One robot episode of any data set, and a tally of what was skipped."""
 
 from __future__ import annotations
 
@@ -9,121 +9,120 @@ from typing import Protocol
 
 import numpy as np
 
-from assay.extensions.eqa.actions import SIZE, Level
+from assay.extensions.eqa.actions import SIZE, ActionLevel
 
-FOUND = "episodes found"
-"""What sources count every episode as, be it good or not."""
-EXAMPLES = 5
-"""How many places are named for each reason."""
+EPISODES_FOUND = "episodes found"
+"""Under this reason sources count every episode, usable or not."""
+MAX_EXAMPLES = 5
+"""Examples that a tally stores for each reason."""
 
 
 class Camera(Protocol):
-    """Pictures of one episode that are read, or drawn, when somebody asks for them."""
+    """Images of one episode, read or rendered on demand."""
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-        """Pictures of frames, in their order: uint8, (height, width, 3), or (height, width) if grey.
+        """Read frames in the given order: uint8, (height, width, 3), or (height, width) if grey.
 
-        Raises UnreadableError for a frame that is not there.
+        Raises UnreadableError for a missing frame.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Episode:
-    """What a robot did and what was to be seen of it."""
+class SourceEpisode:
+    """States, instruction and cameras of one episode."""
 
     id: str
     """Unique in its data set."""
     instruction: str
-    """Empty where the data set has none."""
+    """Empty if the data set has none."""
     states: np.ndarray
     """(frames, 7), see `assay.extensions.eqa.actions`."""
     exocentric: tuple[Camera, ...]
-    """Cameras that stand still beside the robot, the best first."""
+    """Static cameras, the best first."""
     egocentric: Camera | None = None
-    """The camera on the hand."""
+    """The wrist camera."""
     scene: str = ""
-    """Episodes of the same scene began alike; empty where that is not known."""
+    """Episodes of the same scene start from the same state; empty if unknown."""
     achieved: frozenset[str] = frozenset()
-    """Instructions, of those heard in the scene, that are fulfilled at the end."""
+    """Instructions of the scene whose goals hold in the last frame."""
     hand_seen: tuple[np.ndarray, ...] = ()
-    """For each camera outside, whether both fingertips are inside its picture, (frames,); empty where that is not
-    known."""
+    """For each static camera, whether both fingertips are in view, (frames,); empty if unknown."""
     places: tuple[str, ...] = ()
-    """Where each camera outside stands, in words; empty where that is not known."""
+    """Position of each static camera, in words; empty if unknown."""
     hand_place: str = ""
-    """How the camera on the hand is mounted, in words; empty where that is not known."""
+    """Mounting of the wrist camera, in words; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """What counts as a good pair of frames in a data set."""
+class QualityRules:
+    """Requirements on frames and pairs of frames of a data set."""
 
     thresholds: tuple[float, float, float, float, float, float, float]
-    """What a dimension must exceed to have changed: metres, degrees, share of the gripper's opening."""
-    levels: tuple[Level, ...] = (Level.HIGH, Level.MID, Level.LOW)
-    """Levels of action that make sense: on a moving base, the high one alone."""
+    """Smallest visible change of each dimension: metres, degrees, share of the gripper's range."""
+    levels: tuple[ActionLevel, ...] = (ActionLevel.HIGH, ActionLevel.MID, ActionLevel.LOW)
+    """Meaningful action levels: only the high level for robots with a moving base."""
     sharpness: float = 40.0
-    """The least variance of the Laplacian of a grey picture."""
+    """Minimum variance of the Laplacian of a grey image."""
     light: tuple[float, float] = (25.0, 230.0)
-    """Bounds of a grey picture's mean."""
+    """Range of the mean of a grey image."""
     change: float = 0.004
-    """The least share of blocks of 4 x 4 pixels that differ between a pair's pictures from the first camera
-    outside: else the hand that moved is out of its sight."""
+    """Minimum share of 4 x 4 pixel blocks that differ between the images of a pair: below it, the gripper moved
+    outside of the camera's view."""
 
 
 class Tally:
-    """What was left out and why, with a few places by name."""
+    """Counts of events by reason, with a few examples each."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        """How often anything was counted, by reason."""
+        """Number of events by reason."""
         self.places: defaultdict[str, list[str]] = defaultdict(list)
-        """A few examples of each reason."""
+        """Examples by reason, at most `MAX_EXAMPLES`."""
 
     def add(self, reason: str, place: str = "", count: int = 1) -> None:
-        """Count something."""
+        """Count an event; ``place`` says where it happened."""
         if count:
             self.counts[reason] += count
-            if place and len(self.places[reason]) < EXAMPLES:
+            if place and len(self.places[reason]) < MAX_EXAMPLES:
                 self.places[reason].append(place)
 
     def add_all(self, other: Tally) -> None:
-        """Add what another tally counted."""
+        """Add the counts and examples of another tally."""
         for reason, count in other.counts.items():
             self.add(reason, count=count)
-            room = EXAMPLES - len(self.places[reason])
+            room = MAX_EXAMPLES - len(self.places[reason])
             self.places[reason] += other.places[reason][:room]
 
     def as_json(self) -> dict[str, dict[str, object]]:
-        """Reasons with counts and examples, the most frequent first."""
+        """Counts and examples by reason, the most frequent first."""
         return {
             reason: {"count": count, "examples": self.places.get(reason, [])}
             for reason, count in self.counts.most_common()
         }
 
 
-class Source(Protocol):
-    """Where episodes come from."""
+class EpisodeSource(Protocol):
+    """A data set, run or simulator that yields episodes."""
 
     name: str
-    """The data set's."""
-    rules: Rules
+    """Name of the data set."""
+    rules: QualityRules
     threads: int
-    """How many episodes may be read at once."""
+    """Number of episodes that may be read concurrently."""
 
     @property
     def total(self) -> int | None:
-        """How many episodes there are, good or not, where that is known."""
+        """Number of episodes, usable or not; None if unknown."""
         ...
 
-    def episodes(self, tally: Tally) -> Iterator[Episode]:
-        """The episodes that can be used; others are counted."""
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
+        """Yield the usable episodes; count all of them, and the reasons for skipping the others."""
         ...
 
 
-def fault_of(states: np.ndarray) -> str:
-    """Why states (frames, 7) cannot be used; empty if they can."""
+def state_fault(states: np.ndarray) -> str:
+    """Reason why states (frames, 7) are unusable; empty if they are usable."""
     if states.ndim != 2 or states.shape[1] != SIZE:
         return "states that are not seven numbers each"
     if len(states) < 2:

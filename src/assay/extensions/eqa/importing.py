@@ -1,7 +1,7 @@
-"""Question sets of others, read from JSON lines: one question a line, with the fields that ActionEQA describes.
+"""Imports question sets from JSON lines: one question per line, with the fields that the ActionEQA paper describes.
 
-What a field is called differs from release to release, so each has a few names; `FIELDS` lists them. What a line does
-not say may stand in its file's name: ``bridge_invs_mid_qa.jsonl`` holds mid-level action inference on BridgeData V2.
+Field names differ between releases, so each field has aliases (`FIELDS`). Level, direction and data set may also come
+from the file name: ``bridge_invs_mid_qa.jsonl`` contains mid-level action inference on BridgeData V2.
 """
 
 from __future__ import annotations
@@ -17,14 +17,21 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 from pydantic import ValidationError
 
-from assay.extensions.eqa.actions import SIZE, Level, label_place
-from assay.extensions.eqa.build import Built, saved
+from assay.extensions.eqa.actions import SIZE, ActionLevel
+from assay.extensions.eqa.build import BuildResult, save_image
 from assay.extensions.eqa.episode import Tally
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS, Kind, Question, save
+from assay.extensions.eqa.question import (
+    FOLDER_FILES,
+    LETTERS,
+    PICTURES,
+    Question,
+    QuestionError,
+    QuestionKind,
+    save,
+)
 from assay.extensions.eqa.sources.schema import FAR, NEAR
-from assay.extensions.eqa.views import View
-from assay.extensions.eqa.wording import worded
+from assay.extensions.eqa.views import CameraView
+from assay.extensions.eqa.wording import write_text
 from assay.support.files import making
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -41,171 +48,177 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "options": ("options", "choices", "candidates"),
     "answer": ("answer", "correct_answer", "correct", "label"),
 }
-"""What each field may be called, the first found counts."""
-_TASKS = {
-    True: ("sp", "state_prediction", "prediction", "forward", "fwd"),
-    False: ("ai", "action_inference", "inference", "inverse", "invs", "inv", "backward"),
+"""Aliases of each field; the first present one counts."""
+_DIRECTIONS = {
+    "SP": ("sp", "state_prediction", "prediction", "forward", "fwd"),
+    "AI": ("ai", "action_inference", "inference", "inverse", "invs", "inv", "backward"),
 }
-_NUMBERS = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_SIGN_WORDS = {
+    1: ("positive", "clockwise", "downward", "counterclockwise"),
+    -1: ("negative", "counterclockwise", "upward", "clockwise"),
+}
+"""Words for the sign of a translation, and of a rotation about X, Y and Z."""
 
 
-def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -> Built:
-    """Make a folder of questions from a file of JSON lines, or from all in a folder.
+def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -> BuildResult:
+    """Make a folder of questions from a JSON-lines file, or from all such files in a folder.
 
-    ``dataset`` and ``view`` are those of lines that name none. Lines that are no question are counted and named;
-    raises QuestionError if none is left.
+    ``dataset`` and ``view`` apply to lines that name none. Invalid lines are tallied; raises QuestionError if no line
+    is valid.
     """
     files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
         raise QuestionError(f"{path}: no file of JSON lines (*.jsonl)")
     tally = Tally()
-    with making(out, ours={QUESTIONS, METADATA, BUILD, PICTURES}) as unfinished:
-        (unfinished / PICTURES).mkdir(parents=True, exist_ok=True)
-        found: dict[str, Question] = {}
+    with making(out, ours=set(FOLDER_FILES)) as folder:
+        (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+        questions: dict[str, Question] = {}
         for file in files:
-            for number, line in _lines(file):
+            for number, content in _read_lines(file):
                 tally.add("lines read")
+                line = _ImportedLine(content, file, path if path.is_dir() else path.parent, folder)
                 try:
-                    question = _Line(line, file, dataset, view).question(unfinished, path)
-                except (QuestionError, ValueError) as error:  # half a character, a path that is none
-                    tally.add(f"line: {_reason(error)}", f"{file.name}:{number}")
+                    question = line.question(dataset, view)
+                except (QuestionError, ValueError) as error:  # ValueError: broken encoding, invalid path
+                    tally.add(f"line: {_shorten(error)}", f"{file.name}:{number}")
                     continue
-                tally.add("line: there twice", f"{file.name}:{number}", int(question.id in found))
-                found[question.id] = question
-        if not found:
-            why = "; ".join(f"{count} x {reason}" for reason, count in tally.counts.most_common(4))
-            raise QuestionError(f"{path}: no question could be read: {why}")
+                tally.add("line: duplicate", f"{file.name}:{number}", int(question.id in questions))
+                questions[question.id] = question
+        if not questions:
+            reasons = "; ".join(f"{count} x {reason}" for reason, count in tally.counts.most_common(4))
+            raise QuestionError(f"{path}: no question could be read: {reasons}")
         counts: dict[str, dict[str, int]] = {}
-        for each in found.values():
-            mine = counts.setdefault(each.dataset, {})
-            mine[str(each.kind)] = mine.get(str(each.kind), 0) + 1
-        told: dict[str, object] = {
+        for question in questions.values():
+            by_kind = counts.setdefault(question.dataset, {})
+            by_kind[str(question.kind)] = by_kind.get(str(question.kind), 0) + 1
+        info: dict[str, object] = {
             "imported": [file.name for file in files],
             "counts": counts,
             "tally": {"import": tally.as_json()},
         }
-        save(unfinished, list(found.values()), told)
-    return Built(len(found), counts, {}, {"import": tally})
+        save(folder, list(questions.values()), info)
+    return BuildResult(len(questions), counts, {}, {"import": tally})
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ImportedLine:
     """One line of a file."""
 
     content: Mapping[str, Any]
     file: Path
-    dataset: str
-    view: str
+    root: Path
+    """Folder of the set; images must be inside it or beside the file."""
+    out: Path
 
-    def question(self, out: Path, root: Path) -> Question:
+    def question(self, dataset: str, view: str) -> Question:
         kind = self._kind()
         options = self._options()
-        shown = (
-            [self._get("before"), self._get("after")] if self._get("before") else self._get("images") or []
-        )
-        shown = list(shown) if isinstance(shown, list) else [shown]
-        wanted = 1 if kind.predicts else 2
-        if kind.predicts and len(shown) == wanted + len(LETTERS):  # all pictures in one list
-            options, shown = shown[wanted:], shown[:wanted]
-        shown = [each for each in shown if each][:wanted]
-        if len(shown) < wanted:
+        before = self._get("before")
+        images = [before, self._get("after")] if before else self._get("images") or []
+        images = list(images) if isinstance(images, list) else [images]
+        needed = 1 if kind.predicts else 2
+        if kind.predicts and len(images) == needed + len(LETTERS):  # all images in one list
+            options, images = images[needed:], images[:needed]
+        images = [image for image in images if image][:needed]
+        if len(images) < needed:
             raise QuestionError(
-                f"{kind} needs {wanted} image{'s' * (wanted > 1)} before the options, has {len(shown)}"
+                f"{kind} needs {needed} image{'s' * (needed > 1)} before the options, has {len(images)}"
             )
         if len(options) != len(LETTERS):
             raise QuestionError(f"needs {len(LETTERS)} options, has {len(options)}")
-        action = "" if not kind.predicts else _text(self._get("action"))
+        action = "" if not kind.predicts else _plain_text(self._get("action"))
         if kind.predicts and not action:
             raise QuestionError("names no action")
-        dataset = str(self._get("dataset") or self.dataset or self.file.stem.split("_")[0])
-        where = self.file.parent, root if root.is_dir() else root.parent
-        seen = View.parse(str(self._get("view") or self.view))
-        texts = [] if kind.predicts else [_text(option) for option in options]
-        actions = [action] if kind.predicts else texts
-        content = {
-            "kind": str(kind),
-            "dataset": dataset,
-            "episode": str(self._get("episode") or self._path(shown[0], where).stem),
-            "view": str(seen),
-            "text": worded(kind, seen, action, (), "wrapped"),
-            "pictures": [self._picture(each, where, out) for each in shown],
-            "options": texts,
-            "option_pictures": [self._picture(option, where, out) for option in options]
-            if kind.predicts
-            else [],
-            "answer": self._answer(options),
-            "moments": [str(each) for each in (*shown, *(options if kind.predicts else ()))],
-            "states": [],
-            "actions": [] if kind.level is Level.HIGH else _actions(kind, actions),
-            "achieved": [],
-            "thresholds": list((FAR if "droid" in dataset.lower() else NEAR).thresholds),
-            "turning": "wrapped",
-        }
-        return Question.of(group=content["episode"], **content)
+        dataset = str(self._get("dataset") or dataset or self.file.stem.split("_")[0])
+        seen = CameraView.parse(str(self._get("view") or view))
+        texts = [] if kind.predicts else [_plain_text(option) for option in options]
+        option_images = options if kind.predicts else []
+        actions = (
+            [] if kind.level is ActionLevel.HIGH else _parse_actions(kind, [action] if action else texts)
+        )
+        episode = str(self._get("episode") or self._path(images[0]).stem)
+        return Question.of(
+            kind=str(kind),
+            dataset=dataset,
+            episode=episode,
+            group=episode,
+            view=str(seen),
+            text=write_text(kind, seen, action, (), "wrapped"),
+            pictures=[self._copy_image(image) for image in images],
+            options=texts,
+            option_pictures=[self._copy_image(option) for option in option_images],
+            answer=self._answer(options),
+            moments=[str(image) for image in (*images, *option_images)],
+            states=[],
+            actions=actions,
+            achieved=[],
+            thresholds=list((FAR if "droid" in dataset.lower() else NEAR).thresholds),
+            turning="wrapped",
+        )
 
     def _get(self, field: str) -> Any:
-        return next(
-            (self.content[name] for name in FIELDS[field] if self.content.get(name) not in (None, "")), None
-        )
+        values = (self.content.get(name) for name in FIELDS[field])
+        return next((value for value in values if value not in (None, "")), None)
 
-    def _kind(self) -> Kind:
-        told = str(self._get("kind") or "").upper().replace("_", "-")
-        if told in list(Kind):
-            return Kind(told)
-        words = re.split(
-            r"[\W_]+", f"{self._get('level') or ''} {self._get('task') or ''} {told} {self.file.stem}".lower()
-        )
+    def _kind(self) -> QuestionKind:
+        stated = str(self._get("kind") or "").upper().replace("_", "-")
+        if stated in list(QuestionKind):
+            return QuestionKind(stated)
+        hints = f"{self._get('level') or ''} {self._get('task') or ''} {stated} {self.file.stem}".lower()
+        words = re.split(r"[\W_]+", hints)
         joined = "_".join(words)
-        level = next((each for each in Level if str(each) in words), None)
-        predicts = next(
+        level = next((level for level in ActionLevel if str(level) in words), None)
+        direction = next(
             (
-                way
-                for way, names in _TASKS.items()
+                direction
+                for direction, names in _DIRECTIONS.items()
                 if any(re.search(rf"(^|_){name}(_|$)", joined) for name in names)
             ),
             None,
         )
-        if level is None or predicts is None:
+        if level is None or direction is None:
             raise QuestionError(
-                f"says no kind: {', '.join(Kind)}, or a level and a task, in a field or the file's name"
+                f"has no kind: {', '.join(QuestionKind)}, or a level and a task, in a field or the file's name"
             )
-        return Kind(f"{str(level)[0].upper()}-{'SP' if predicts else 'AI'}")
+        return QuestionKind(f"{str(level)[0].upper()}-{direction}")
 
     def _options(self) -> list[Any]:
-        found = self._get("options")
-        if isinstance(found, Mapping):
-            return [found[letter] for letter in LETTERS if letter in found]
-        if found is None:
-            found = [self.content[letter] for letter in LETTERS if letter in self.content]
-        return list(found) if isinstance(found, Sequence) and not isinstance(found, str) else []
+        options = self._get("options")
+        if isinstance(options, Mapping):
+            return [options[letter] for letter in LETTERS if letter in options]
+        if options is None:
+            options = [self.content[letter] for letter in LETTERS if letter in self.content]
+        return list(options) if isinstance(options, Sequence) and not isinstance(options, str) else []
 
     def _answer(self, options: Sequence[Any]) -> str:
-        told = self._get("answer")
-        letter = str(told).strip().strip("().").upper()
+        stated = self._get("answer")
+        letter = str(stated).strip().strip("().").upper()
         if letter in LETTERS and len(letter) == 1:
             return letter
-        same = [place for place, option in enumerate(options) if _text(option) == _text(told)]
+        same = [place for place, option in enumerate(options) if _plain_text(option) == _plain_text(stated)]
         if len(same) != 1:
-            raise QuestionError(f"its answer is none of the options: '{str(told)[:40]}'")
+            raise QuestionError(f"its answer is none of the options: '{str(stated)[:40]}'")
         return LETTERS[same[0]]
 
-    def _path(self, name: object, where: Sequence[Path]) -> Path:
-        for folder in where:
-            found = (folder / str(name)).resolve()
-            if found.is_file() and any(found.is_relative_to(each.resolve()) for each in where):
-                return found
+    def _path(self, name: object) -> Path:
+        folders = (self.file.parent, self.root)
+        for folder in folders:
+            path = (folder / str(name)).resolve()
+            if path.is_file() and any(path.is_relative_to(parent.resolve()) for parent in folders):
+                return path
         raise QuestionError(f"there is no image '{str(name)[:80]}' in the set's folder")
 
-    def _picture(self, name: object, where: Sequence[Path], out: Path) -> str:
-        path = self._path(name, where)
+    def _copy_image(self, name: object) -> str:
+        path = self._path(name)
         try:
-            with Image.open(path) as picture:
-                return saved(out, np.asarray(picture.convert("RGB")))
+            with Image.open(path) as image:
+                return save_image(self.out, np.asarray(image.convert("RGB")))
         except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
             raise QuestionError(f"not an image: '{path.name[:80]}'") from None
 
 
-def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -221,37 +234,48 @@ def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, content
 
 
-def _reason(error: Exception) -> str:
-    """One line: of Pydantic's errors the last but one says why, others have only one."""
+def _shorten(error: Exception) -> str:
+    """One line; the reason is in the last line but one of Pydantic's errors."""
     if isinstance(error, ValidationError):
         return str(error).splitlines()[-2].strip()[:100]
     return " ".join(str(error).encode("utf-8", "replace").decode().split())[:200]
 
 
-def _text(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     return " ".join(value.split()) if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _actions(kind: Kind, texts: Sequence[str]) -> list[list[float]]:
-    """What actions name: figures, or signs of labels; of the mid level of prediction, signs times their thresholds."""
-    found = [
-        _figures(text) if kind.level is Level.LOW else _signs(text, 2.0 if kind.predicts else 1.0)
-        for text in texts
-    ]
-    return [each for each in found if each is not None] if all(each is not None for each in found) else []
+def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]]:
+    """Numbers or signs that texts name; at the mid level of prediction twice the thresholds. Empty if unreadable."""
+    actions = []
+    for text in texts:
+        if kind.level is ActionLevel.LOW:
+            action = [float(number) for number in _NUMBER.findall(text)]
+        else:
+            action = [0.0] * SIZE
+            for label in text.split(","):
+                place = parse_label(label)
+                if place is None:
+                    return []
+                dimension, sign = place
+                action[dimension] = sign * (2.0 * NEAR.thresholds[dimension] if kind.predicts else 1.0)
+        if len(action) != SIZE:
+            return []
+        actions.append(action)
+    return actions
 
 
-def _figures(text: str) -> list[float] | None:
-    values = [float(each) for each in _NUMBERS.findall(text)]
-    return values if len(values) == SIZE else None
-
-
-def _signs(text: str, times: float) -> list[float] | None:
-    """Signs, or multiples of the thresholds, of labels with commas; None for what is no label."""
-    action = [0.0] * SIZE
-    for label in text.split(","):
-        place = label_place(label)
-        if place is None:
-            return None
-        action[place[0]] = place[1] * (times * NEAR.thresholds[place[0]] if times > 1 else 1.0)
-    return action
+def parse_label(label: str) -> tuple[int, int] | None:
+    """Dimension and sign of a motion label, ours or ActionEQA's, with or without an amount; None if unknown."""
+    words = set(re.findall(r"[a-z]+", label.lower()))
+    if "gripper" in words:
+        return (6, 1) if "open" in words else (6, -1) if "close" in words else None
+    axis = next((place for place, name in enumerate("xyz") if name in words), None)
+    if axis is None:
+        return None
+    for sign, names in _SIGN_WORDS.items():
+        if "move" in words and names[0] in words:
+            return axis, sign
+        if words & {"tilt", "rotate"} and names[1 + axis] in words:
+            return 3 + axis, sign
+    return None

@@ -1,129 +1,192 @@
-"""Whether the options of a set of questions tell the answer to a reader who does not see what they are about.
+"""Whether the options of a set of questions reveal the answer to a reader without the question's images.
 
-Probes learn from the clues of most questions which option tends to be right, and answer the others. Questions
-of one group are never on both sides. If nothing leaks, they are right as often as chance. What they learn with,
-scikit-learn, takes a second to import: functions do.
+Probes learn from features of most questions which option tends to be correct, and answer the others. Questions of one
+group are never on both sides. Without leaks their accuracy is chance.
+
+Features of an option: length, words and numbers of its text, its distance to the other options, its ranks among them;
+and the words and numbers of the question. Not its position: letters are balanced, so letters that are rarer in the
+training part are more frequent in the test part. Features of an option that is an image: brightness, sharpness, file
+size, distance to the other images and to the image before the action (the last moment of an episode is the furthest
+from the first). The question's text is left out for images, because matching words and images is the task itself.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
-from assay.extensions.eqa.clues import clues
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import LETTERS, Kind, Question
+from assay.extensions.eqa.pairs import sharpness
+from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind
 from assay.support.stats.power import POWER
 
 CHANCE = 1.0 / len(LETTERS)
 FOLDS = 5
-LEVEL = 0.95
-"""How sure the interval of chance is, for all probes and kinds together."""
+CONFIDENCE = 0.95
+"""Confidence of the chance interval, over all probes and kinds together."""
 PROBES = ("logistic regression", "boosted trees")
+MAX_WORDS = 150
+MAX_NUMBERS = 8
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_WORD = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
-    """How often one probe was right about one kind."""
+class ProbeResult:
+    """Accuracy of one probe on one kind of question."""
 
-    kind: Kind
+    kind: QuestionKind
     view: str
-    """Of the pictures, where the options are pictures; empty where they are texts."""
+    """View of the images if the options are images; empty if they are texts."""
     probe: str
     questions: int
     accuracy: float
     interval: tuple[float, float]
-    """Accuracies that chance alone gives, at `LEVEL` over everything that was probed."""
+    """Accuracies consistent with chance, at `CONFIDENCE` over everything that was probed."""
     missed: float
-    """A probe that is right so often would have been taken for chance once in five times: a smaller leak may well be
-    there."""
+    """Accuracy that is detected with 80 % power: smaller leaks may remain unnoticed."""
 
     @property
     def leaks(self) -> bool:
-        """Whether it did otherwise than chance: who is wrong too often knows something, too."""
+        """Whether the accuracy is outside of chance, on either side: a probe that is wrong too often has learnt too."""
         return not self.interval[0] <= self.accuracy <= self.interval[1]
 
 
-def sets(questions: Sequence[Question]) -> dict[tuple[Kind, str], list[Question]]:
-    """The questions of each kind, and view where options are pictures; in each of them no item twice."""
-    found: defaultdict[tuple[Kind, str], dict[str, Question]] = defaultdict(dict)
+def group_questions(questions: Sequence[Question]) -> dict[tuple[QuestionKind, str], list[Question]]:
+    """Group questions by kind, and by view if options are images; each item once per group."""
+    groups: defaultdict[tuple[QuestionKind, str], dict[str, Question]] = defaultdict(dict)
     for question in questions:
         view = question.view if question.kind.predicts else ""
-        found[question.kind, view].setdefault(question.item, question)
-    order = list(Kind)
-    return {
-        key: list(found[key].values()) for key in sorted(found, key=lambda key: (order.index(key[0]), key[1]))
-    }
+        groups[question.kind, view].setdefault(question.item, question)
+    order = list(QuestionKind)
+    keys = sorted(groups, key=lambda key: (order.index(key[0]), key[1]))
+    return {key: list(groups[key].values()) for key in keys}
 
 
-def learnable(questions: Sequence[Question]) -> bool:
-    """Whether there are two groups: one to learn from, and one to be asked about."""
+def is_learnable(questions: Sequence[Question]) -> bool:
+    """Whether there are two groups: one to learn from and one to be tested on."""
     return len({question.group for question in questions}) > 1
 
 
-def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[Probed]:
-    """Let every probe learn and answer each `learnable` one of the `sets`. Raises QuestionError if none."""
-    found = {key: each for key, each in sets(questions).items() if learnable(each)}
-    if not found:
-        raise QuestionError(f"{folder}: each kind of question shows one scene only: nothing to learn from")
-    from scipy.stats import binom
+def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[ProbeResult]:
+    """Train and test every probe on each learnable group. Raises QuestionError if there is none."""
+    from scipy.stats import beta, binom
 
-    outside = (1.0 - LEVEL) / (len(found) * len(PROBES))
+    groups = {key: group for key, group in group_questions(questions).items() if is_learnable(group)}
+    if not groups:
+        raise QuestionError(f"{folder}: every kind of question shows one scene only: nothing to learn from")
+    outside = (1.0 - CONFIDENCE) / (len(groups) * len(PROBES))  # Bonferroni
     results = []
-    for (kind, view), each in found.items():
-        groups = [question.group for question in each]
-        features = clues(each, folder)
-        right = np.array([question.right for question in each])
-        low, high = binom.interval(1.0 - outside, len(each), CHANCE)
+    for (kind, view), group in groups.items():
+        scenes = [question.group for question in group]
+        features = option_features(group, folder)
+        right = np.array([question.right for question in group])
+        count = len(group)
+        low, high = (int(bound) for bound in binom.interval(1.0 - outside, count, CHANCE))
+        missed = float(beta.ppf(POWER, high + 1, count - high)) if high < count else 1.0
         for name in PROBES:
-            accuracy = float((_answers(name, features, right, groups, seed) == right).mean())
-            chance = (low / len(each), high / len(each))
-            results.append(
-                Probed(kind, view, name, len(each), accuracy, chance, _missed(int(high), len(each)))
-            )
+            accuracy = float((_cross_validate(name, features, right, scenes, seed) == right).mean())
+            chance = (low / count, high / count)
+            results.append(ProbeResult(kind, view, name, count, accuracy, chance, missed))
     return results
 
 
-def _missed(high: int, count: int) -> float:
-    """With which accuracy more than ``high`` of ``count`` answers are right in 80 %."""
-    from scipy.stats import beta
-
-    return float(beta.ppf(POWER, high + 1, count - high)) if high < count else 1.0
-
-
-def _answers(
+def _cross_validate(
     name: str, features: np.ndarray, right: np.ndarray, groups: Sequence[str], seed: int
 ) -> np.ndarray:
-    """What a probe answers to each question when it has learnt from other groups, (questions,)."""
+    """Answers (questions,) of a probe trained on other groups."""
+    # scikit-learn takes a second to import.
+    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
     from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
+    from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     count = features.shape[-1]
     target = np.eye(len(LETTERS), dtype=int)[right]
     answers = np.empty(len(right), dtype=int)
-    # Small problems: threads would wait for one another more than they work.
+    # The problems are small: several threads would mostly wait for one another.
     with threadpool_limits(1):
-        for learnt, asked in GroupKFold(min(FOLDS, len(set(groups)))).split(features, groups=groups):
-            model = _model(name, seed)
-            model.fit(features[learnt].reshape(-1, count), target[learnt].ravel())
-            scores = model.predict_proba(features[asked].reshape(-1, count))[:, 1]
-            answers[asked] = scores.reshape(-1, len(LETTERS)).argmax(axis=1)
+        for train, test in GroupKFold(min(FOLDS, len(set(groups)))).split(features, groups=groups):
+            model: Any
+            if name == PROBES[0]:
+                model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
+            else:
+                model = HistGradientBoostingClassifier(
+                    max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=seed
+                )
+            model.fit(features[train].reshape(-1, count), target[train].ravel())
+            scores = model.predict_proba(features[test].reshape(-1, count))[:, 1]
+            answers[test] = scores.reshape(-1, len(LETTERS)).argmax(axis=1)
     return answers
 
 
-def _model(name: str, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-    from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
-
-    if name == PROBES[0]:
-        return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
-    return HistGradientBoostingClassifier(
-        max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=seed
+def option_features(questions: Sequence[Question], folder: Path) -> np.ndarray:
+    """Features of every option of every question, (questions, 4, n)."""
+    frequency = Counter(
+        word for question in questions for word in set(_words(" ".join((*question.options, question.text))))
     )
+    # Words of one question only, or of all, do not generalise or discriminate.
+    common = [word for word, count in frequency.most_common() if 1 < count < len(questions)]
+    vocabulary = sorted(common[:MAX_WORDS])
+    return np.stack([_question_features(question, folder, vocabulary) for question in questions])
+
+
+def _question_features(question: Question, folder: Path, vocabulary: Sequence[str]) -> np.ndarray:
+    if question.option_pictures:
+        own = np.array([_image_features(folder / name) for name in question.option_pictures])
+        small = np.array([_thumbnail(folder / name).ravel() for name in question.option_pictures])
+    else:
+        own = np.array([_text_features(option, vocabulary) for option in question.options])
+        small = own
+    gaps = np.linalg.norm(small[:, None] - small[None], axis=-1)
+    nearest = (gaps + np.diag([np.inf] * len(LETTERS))).min(axis=1)
+    absolute = np.column_stack([own, gaps.sum(axis=1), nearest])
+    if question.option_pictures:
+        before = _thumbnail(folder / question.pictures[0]).ravel()
+        absolute = np.column_stack([absolute, np.linalg.norm(small - before, axis=1)])
+    relative = absolute - absolute.mean(axis=0)
+    ranks = np.argsort(np.argsort(absolute, axis=0, kind="stable"), axis=0)
+    features = [absolute, relative, ranks]
+    if not question.option_pictures:
+        features.append(np.tile(_text_features(question.text, vocabulary), (len(LETTERS), 1)))
+    return np.column_stack(features)
+
+
+def _text_features(text: str, vocabulary: Sequence[str]) -> np.ndarray:
+    """Length, words and numbers of a text."""
+    words = Counter(_words(text))
+    numbers = [float(number) for number in _NUMBER.findall(text)][:MAX_NUMBERS]
+    numbers += [0.0] * (MAX_NUMBERS - len(numbers))
+    sizes = np.abs(numbers)
+    negative, zero = sum(value < 0 for value in numbers), sum(value == 0 for value in numbers)
+    counts = [len(text), sum(words.values()), negative, zero]
+    vocabulary_counts = (words[word] for word in vocabulary)
+    return np.array([*counts, *numbers, *sizes, sizes.sum(), sizes.max(), *vocabulary_counts])
+
+
+def _words(text: str) -> list[str]:
+    """Words and pairs of consecutive words."""
+    words = _WORD.findall(text.lower())
+    return words + [f"{one} {two}" for one, two in pairwise(words)]
+
+
+@lru_cache(maxsize=50_000)
+def _image_features(path: Path) -> tuple[float, ...]:
+    """Brightness, contrast, sharpness and file size of an image."""
+    grey = np.asarray(Image.open(path).convert("L"))
+    return float(grey.mean()), float(grey.std()), sharpness(grey), float(path.stat().st_size)
+
+
+@lru_cache(maxsize=50_000)
+def _thumbnail(path: Path) -> np.ndarray:
+    return np.asarray(Image.open(path).convert("L").resize((16, 8)), dtype=np.float64)

@@ -1,4 +1,7 @@
-"""Key frames, and pairs of them between which something plain to see happened."""
+"""Key frames, their image quality, and pairs of frames between which something visibly changed.
+
+Quality is measured on grey images, uint8 (height, width).
+"""
 
 from __future__ import annotations
 
@@ -9,145 +12,208 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from assay.extensions.eqa.actions import ANGLES, UPRIGHT, Turning, difference, signs
-from assay.extensions.eqa.episode import Episode, Rules, Source, Tally
-from assay.extensions.eqa.errors import UnreadableError
-from assay.extensions.eqa.quality import change, coarse, flaw
-from assay.extensions.eqa.views import View
+from assay.extensions.eqa.actions import ANGLES, MAX_PITCH_DEG, Turning, difference, signs
+from assay.extensions.eqa.episode import EpisodeSource, QualityRules, SourceEpisode, Tally
+from assay.extensions.eqa.question import UnreadableError
+from assay.extensions.eqa.views import CameraView
+from assay.support.jit import compiled
 
-KEY_FRAMES = 20
-"""The most key frames of an episode."""
-SPACING = 0.6
-"""How far apart key frames are along the path, in thresholds."""
-LEAST_DIMENSIONS = 2
-"""So many dimensions of a pair must exceed their thresholds."""
+MAX_KEY_FRAMES = 20
+"""Key frames per episode."""
+KEY_FRAME_SPACING = 0.6
+"""Distance between key frames along the path, in thresholds."""
+MIN_DIMENSIONS = 2
+"""Dimensions of a pair that must exceed their thresholds."""
+GREY_STEP = 24
+"""Grey values of two pixels differ if they are further apart than this."""
+BLOCK_SIZE = 4
+"""Side of the blocks, pixels, whose means are compared, which averages out noise and compression."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """An episode with the frames and pairs that are good enough."""
+class PreparedEpisode:
+    """An episode with its usable frames and pairs of frames."""
 
-    episode: Episode
+    episode: SourceEpisode
     frames: np.ndarray
-    """Key frames, rising, (k,)."""
+    """Usable key frames, ascending, (k,)."""
     whole: bool
-    """Whether the first and the last frame are among them, for questions about the whole episode."""
+    """Whether the first and the last frame are usable, for questions about the whole episode."""
     pairs: np.ndarray
     """First and second frame of each pair, (p, 2)."""
     actions: np.ndarray
-    """What happened between them, (p, 7)."""
+    """Action between the frames of each pair, (p, 7)."""
     first: np.ndarray
-    """The first frame as the first camera outside, or else the hand's, sees it: coarse and grey."""
+    """First frame as block means of the first camera of the view."""
     last: np.ndarray
-    """The last frame, likewise."""
+    """Last frame, likewise."""
     alike: frozenset[tuple[int, int]] = frozenset()
-    """Two frames, the earlier first, that look the same, or nearly, to one of the cameras."""
+    """Pairs of frames, the earlier first, that look the same to one of the cameras."""
 
     @property
     def group(self) -> str:
-        """Its scene, or the episode itself where that is not known."""
+        """The scene, or the episode itself if the scene is unknown."""
         return self.episode.scene or self.episode.id
 
 
-def key_frames(states: np.ndarray, rules: Rules, most: int = KEY_FRAMES) -> np.ndarray:
-    """Frames spread evenly along the path of states (frames, 7), with the first and the last: (k,)."""
+def sharpness(grey: np.ndarray) -> float:
+    """Variance of the Laplacian: low for blurred images."""
+    return _light_and_sharpness(grey)[1]
+
+
+def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
+    """Name the quality problem of an image; empty if there is none."""
+    dark, bright = rules.light
+    light, sharp = _light_and_sharpness(grey)
+    if not dark <= light <= bright:
+        return "badly lit"
+    return "blurred" if sharp < rules.sharpness else ""
+
+
+def _light_and_sharpness(grey: np.ndarray) -> tuple[float, float]:
+    """Mean grey value and variance of the Laplacian (0 for images without interior pixels)."""
+    light, edges, squares = _sums(np.ascontiguousarray(grey))
+    inside = max(grey.shape[0] - 2, 0) * max(grey.shape[1] - 2, 0)
+    sharp = squares / inside - (edges / inside) ** 2 if inside else 0.0
+    return light / max(grey.size, 1), sharp
+
+
+@compiled
+def _sums(grey: np.ndarray) -> tuple[int, int, int]:
+    """Sums of the grey values, of the Laplacian and of its squares."""
+    rows, columns = grey.shape
+    light = edges = squares = np.int64(0)
+    for row in range(rows):
+        for column in range(columns):
+            light += np.int64(grey[row, column])
+    for row in range(1, rows - 1):
+        for column in range(1, columns - 1):
+            edge = 4 * np.int64(grey[row, column])
+            edge -= np.int64(grey[row - 1, column]) + np.int64(grey[row + 1, column])
+            edge -= np.int64(grey[row, column - 1]) + np.int64(grey[row, column + 1])
+            edges += edge
+            squares += edge * edge
+    return int(light), int(edges), int(squares)
+
+
+def block_means(grey: np.ndarray) -> np.ndarray:
+    """Means of blocks of `BLOCK_SIZE` pixels, int16."""
+    height, width = (size - size % BLOCK_SIZE for size in grey.shape)
+    blocks = grey[:height, :width].reshape(height // BLOCK_SIZE, BLOCK_SIZE, width // BLOCK_SIZE, BLOCK_SIZE)
+    return np.asarray(blocks.mean(axis=(1, 3)), dtype=np.int16)
+
+
+def changed_share(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of blocks in which two images differ, see `block_means`."""
+    return float((np.abs(first - second) > GREY_STEP).mean())
+
+
+def key_frames(states: np.ndarray, rules: QualityRules, most: int = MAX_KEY_FRAMES) -> np.ndarray:
+    """Frames spread evenly along the path of states (frames, 7), including the first and the last: (k,)."""
     steps = np.abs(difference(states[:-1], states[1:])) / np.asarray(rules.thresholds)
     path = np.concatenate([[0.0], np.cumsum(steps.sum(axis=1))])
-    count = int(np.clip(np.ceil(path[-1] / SPACING) + 1, 2, most))
+    count = int(np.clip(np.ceil(path[-1] / KEY_FRAME_SPACING) + 1, 2, most))
     frames = np.searchsorted(path, np.linspace(0.0, path[-1], count)).clip(0, len(states) - 1)
     before = np.unique(frames)[: -1 if path[-1] > 0 else None]
-    return np.append(before, len(states) - 1)  # not where the hand comes to rest: things may still move
+    return np.append(before, len(states) - 1)  # the very last: objects may move after the gripper has stopped
 
 
-def prepare(
-    episode: Episode, rules: Rules, view: View, turning: Turning = "exact", most: int = KEY_FRAMES
-) -> tuple[Prepared | None, Tally]:
-    """The good frames and pairs of an episode, looked at through all of a view's cameras."""
+def prepare_episode(
+    episode: SourceEpisode,
+    rules: QualityRules,
+    view: CameraView,
+    turning: Turning = "exact",
+    most: int = MAX_KEY_FRAMES,
+) -> tuple[PreparedEpisode | None, Tally]:
+    """Select usable frames and pairs of an episode, judged by all cameras of a view; None if it is unreadable."""
     tally = Tally()
+    if missing := view.missing_camera(episode):
+        tally.add("episode: missing camera", f"{episode.id}: {missing}")
+        return None, tally
     frames = key_frames(episode.states, rules, most)
     tally.add("frames read", count=len(frames))
     try:
-        seen = [camera.read(frames.tolist(), grey=True) for camera in view.cameras(episode)]
+        images = [camera.read(frames.tolist(), grey=True) for camera in view.cameras(episode)]
     except UnreadableError as error:
         tally.add("episode: pictures cannot be read", f"{episode.id}: {error}")
         return None, tally
-    good = []
+    usable = []
     for place, frame in enumerate(frames):
-        flaws = [found for camera in seen if (found := flaw(camera[place], rules))]
-        if not all(there[frame] for there in episode.hand_seen[: view.outside]):
+        flaws = [flaw for camera in images if (flaw := image_flaw(camera[place], rules))]
+        if not all(seen[frame] for seen in episode.hand_seen[: view.outside]):
             flaws.append("fingertips outside the picture")
         if flaws:
             tally.add(f"frame: {flaws[0]}", f"{episode.id} frame {frame}")
         else:
-            good.append(place)
-    small = [np.stack([coarse(picture) for picture in camera]) for camera in seen]  # each (k, height, width)
-    kept, actions, alike = [], [], []
+            usable.append(place)
+    small = [
+        np.stack([block_means(image) for image in camera]) for camera in images
+    ]  # each (k, rows, columns)
+    pairs, actions, alike = [], [], []
     states = episode.states[frames]
-    for first, second in combinations(good, 2):
+    for first, second in combinations(usable, 2):
         action = difference(states[first], states[second], turning)
-        reason = _flaw(action, states[[first, second]], rules, turning)
-        if any(change(camera[first], camera[second]) < rules.change for camera in small):
+        reason = _pair_flaw(action, states[[first, second]], rules, turning)
+        if any(changed_share(camera[first], camera[second]) < rules.change for camera in small):
             alike.append((int(frames[first]), int(frames[second])))
             reason = reason or "pair: before and after look alike"
-        tally.add(
-            reason or "pair: kept", f"{episode.id} frames {frames[first]}, {frames[second]}" if reason else ""
-        )
+        where = f"{episode.id} frames {frames[first]}, {frames[second]}"
+        tally.add(reason or "pair: kept", where if reason else "")
         if not reason:
-            kept.append((frames[first], frames[second]))
+            pairs.append((frames[first], frames[second]))
             actions.append(action)
     ends = int(frames[0]), int(frames[-1])
-    whole = {0, len(frames) - 1} <= set(good) and len(frames) > 1 and ends not in alike
     if ends in alike:
         tally.add("episode: beginning and end look alike", episode.id)
-    result = Prepared(
+    result = PreparedEpisode(
         episode,
-        frames[good],
-        whole,
-        np.array(kept, dtype=np.int64).reshape(-1, 2),
-        np.array(actions, dtype=np.float64).reshape(-1, 7),
-        small[0][0],
-        small[0][-1],
-        frozenset(alike),
+        frames[usable],
+        whole={0, len(frames) - 1} <= set(usable) and len(frames) > 1 and ends not in alike,
+        pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
+        actions=np.array(actions, dtype=np.float64).reshape(-1, 7),
+        first=small[0][0],
+        last=small[0][-1],
+        alike=frozenset(alike),
     )
     return result, tally
 
 
-def prepared(
-    source: Source, view: View, tally: Tally, *, turning: Turning = "exact", most: int | None = None
-) -> Iterator[Prepared]:
-    """The first ``most`` episodes of a source that have good frames; what is left out is counted."""
-    found = 0
+def prepare_episodes(
+    source: EpisodeSource,
+    view: CameraView,
+    tally: Tally,
+    *,
+    turning: Turning = "exact",
+    most: int | None = None,
+) -> Iterator[PreparedEpisode]:
+    """Prepare the first ``most`` readable episodes of a source; skipped ones are tallied."""
+    count = 0
 
-    def one(episode: Episode) -> tuple[Prepared | None, Tally]:
-        missing = view.missing(episode)
-        if missing:
-            counts = Tally()
-            counts.add("episode: missing camera", f"{episode.id}: {missing}")
-            return None, counts
-        return prepare(episode, source.rules, view, turning)
+    def prepare(episode: SourceEpisode) -> tuple[PreparedEpisode | None, Tally]:
+        return prepare_episode(episode, source.rules, view, turning)
 
     with ThreadPoolExecutor(source.threads) as pool:
         episodes = source.episodes(tally)
-        at_once = 8 * source.threads
-        # Not one more than is wanted: a source may have to play an episode to give it.
-        while batch := list(islice(episodes, at_once if most is None else min(at_once, most - found))):
-            for result, counts in pool.map(one, batch) if source.threads > 1 else map(one, batch):
+        batch_size = 8 * source.threads
+        # Never request more episodes than needed: a simulated source has to play them first.
+        while batch := list(islice(episodes, batch_size if most is None else min(batch_size, most - count))):
+            for result, counts in pool.map(prepare, batch) if source.threads > 1 else map(prepare, batch):
                 tally.add_all(counts)
                 if result is not None:
                     yield result
-                    found += 1
-                    if found == most:
+                    count += 1
+                    if count == most:
                         return
 
 
-def _flaw(action: np.ndarray, states: np.ndarray, rules: Rules, turning: Turning) -> str:
+def _pair_flaw(action: np.ndarray, states: np.ndarray, rules: QualityRules, turning: Turning) -> str:
     pattern = signs(action, rules.thresholds)
-    if np.count_nonzero(pattern) < LEAST_DIMENSIONS:
+    if np.count_nonzero(pattern) < MIN_DIMENSIONS:
         return "pair: trivial motion"
     if turning == "wrapped":
-        if np.abs(states[:, 4]).max() > UPRIGHT:
+        if np.abs(states[:, 4]).max() > MAX_PITCH_DEG:
             return "pair: roll and yaw cannot be told apart"
-        true = signs(difference(states[0], states[1], "exact"), rules.thresholds)
-        if (true[ANGLES] != pattern[ANGLES]).any():
+        exact = signs(difference(states[0], states[1], "exact"), rules.thresholds)
+        if (exact[ANGLES] != pattern[ANGLES]).any():
             return "pair: differences of angles name other axes than the turn"
     return ""

@@ -1,9 +1,9 @@
-"""A question and its folder.
+"""Questions and the folder they are stored in.
 
-questions.jsonl    one question a line, the kinds in turn
+questions.jsonl    one question per line, the kinds in rotation
 metadata.jsonl     the same for Hugging Face's ``imagefolder``
-pictures/          PNG files named by what is on them
-build.json         from what, how many, what was left out and why, and a hash of the questions
+pictures/          PNG files named by a hash of their content
+build.json         sources, counts, reasons for skipped episodes, and a hash of the questions
 """
 
 from __future__ import annotations
@@ -17,14 +17,24 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ValidationError, model_validator
 
-from assay.extensions.eqa.actions import Level, Turning
-from assay.extensions.eqa.errors import QuestionError
+from assay.errors import AssayError
+from assay.extensions.eqa.actions import ActionLevel, Turning
+from assay.support.streams import stream
 
 QUESTIONS, METADATA, BUILD, PICTURES = "questions.jsonl", "metadata.jsonl", "build.json", "pictures"
+FOLDER_FILES = frozenset({QUESTIONS, METADATA, BUILD, PICTURES})
 LETTERS = "ABCD"
 
 
-class Kind(StrEnum):
+class QuestionError(AssayError):
+    """An unusable episode source or question folder."""
+
+
+class UnreadableError(QuestionError):
+    """One unreadable episode or image; others may be readable."""
+
+
+class QuestionKind(StrEnum):
     """Level and direction of a question."""
 
     H_SP = "H-SP"
@@ -35,76 +45,80 @@ class Kind(StrEnum):
     L_AI = "L-AI"
 
     @property
-    def level(self) -> Level:
-        """How abstract the action is."""
-        return {"H": Level.HIGH, "M": Level.MID, "L": Level.LOW}[self.value[0]]
+    def level(self) -> ActionLevel:
+        """Abstraction level of the action."""
+        return {"H": ActionLevel.HIGH, "M": ActionLevel.MID, "L": ActionLevel.LOW}[self.value[0]]
 
     @property
     def predicts(self) -> bool:
-        """Whether the state after an action is asked for, and not the action between two states."""
+        """Whether the question asks for the state after an action (SP), not the action between two states (AI)."""
         return self.value.endswith("SP")
+
+    @property
+    def direction(self) -> str:
+        """``prediction`` or ``inference``."""
+        return "prediction" if self.predicts else "inference"
 
 
 class Question(BaseModel, frozen=True, extra="forbid"):
-    """One question of one view.
+    """One question in one camera view.
 
-    A model sees ``text``, ``pictures``, ``options`` and ``option_pictures``. Everything else is privileged.
+    A model sees ``text``, ``pictures``, ``options`` and ``option_pictures``. All other fields are privileged.
     """
 
     id: str
-    """A hash of the content."""
+    """Hash of the content."""
     item: str
-    """A hash of the content but for the view: the same question seen otherwise has the same."""
-    kind: Kind
+    """Hash of the content without the view: shared by all views of the same question."""
+    kind: QuestionKind
     dataset: str
     episode: str
-    """Of the pictures before the options."""
+    """Episode of the images before the options."""
     group: str
-    """The scene, episode or instruction that the options were chosen around."""
+    """Scene, episode or instruction around which the options were chosen."""
     view: str
     text: str
     pictures: tuple[str, ...]
-    """Files, relative to the folder: one before the action, or two before and after it."""
+    """Files relative to the folder: one before the action, or two before and after it."""
     options: tuple[str, ...]
-    """Four actions in words or figures; none where a state is asked for."""
+    """Four actions in words or numbers; empty if the question asks for a state."""
     option_pictures: tuple[str, ...]
-    """Four files; none where an action is asked for."""
+    """Four files; empty if the question asks for an action."""
     answer: Literal["A", "B", "C", "D"]
     moments: tuple[str, ...]
-    """Episode and frame of every picture."""
+    """Episode and frame of every image."""
     states: tuple[tuple[float, ...], ...]
-    """Of every picture, (7,) each; of none at the high level."""
+    """State of every image, (7,) each; empty at the high level."""
     actions: tuple[tuple[float, ...], ...]
-    """The action asked about, or one for each option, (7,) each: differences, or signs at the mid level."""
+    """The action in question, or one for each option, (7,) each: differences, or signs at the mid level."""
     achieved: tuple[bool, ...]
-    """At the high level: whether each option is what was done, or shows it done; empty where no goal can be
-    looked up."""
+    """At the high level: whether each option was achieved, or shows the goal achieved; empty if unknown."""
     thresholds: tuple[float, ...]
-    """Of the data set, (7,)."""
+    """Thresholds of the data set, (7,)."""
     turning: Turning
 
     @property
     def right(self) -> int:
-        """The place of the right option, from 0."""
+        """Index of the correct option."""
         return LETTERS.index(self.answer)
 
     @classmethod
     def of(cls, **content: object) -> Self:
-        """A question with its hashes."""
-        item = {name: value for name, value in content.items() if name not in _SEEN}
+        """Create a question and compute its hashes."""
+        item = {name: value for name, value in content.items() if name not in _VIEW_FIELDS}
         return cls.model_validate({"id": _hash(content), "item": _hash(item), **content})
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
-        shown, asked = (self.option_pictures, self.options)[:: 1 if self.kind.predicts else -1]
-        if len(shown) != len(LETTERS) or len(set(shown)) < len(LETTERS) or asked:
+    def _check_options(self) -> Self:
+        used, unused = (self.option_pictures, self.options)[:: 1 if self.kind.predicts else -1]
+        if len(used) != len(LETTERS) or len(set(used)) < len(LETTERS) or unused:
             raise ValueError(f"needs four different options, {'pictures' if self.kind.predicts else 'texts'}")
         if len(self.pictures) != (1 if self.kind.predicts else 2):
             raise ValueError("needs one picture, or two where an action is asked for")
         return self
 
 
-_SEEN = {"view", "text", "pictures", "option_pictures"}
+_VIEW_FIELDS = {"view", "text", "pictures", "option_pictures"}
 
 
 def _hash(content: object) -> str:
@@ -112,26 +126,39 @@ def _hash(content: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def save(folder: Path, questions: Sequence[Question], told: dict[str, object]) -> None:
-    """Write questions whose pictures are there already."""
-    lines = [question.model_dump_json() for question in questions]
-    text = "".join(f"{line}\n" for line in lines)
+def sample_questions(
+    questions: Sequence[Question], kinds: Sequence[QuestionKind], count: int, seed: int
+) -> list[Question]:
+    """Draw up to ``count`` questions of each kind. Raises QuestionError if there are none."""
+    sample: list[Question] = []
+    for kind in kinds:
+        of_kind = [question for question in questions if question.kind is kind]
+        order = stream(seed, "eqa", "sheet", str(kind)).permutation(len(of_kind))[:count]
+        sample += [of_kind[place] for place in order]
+    if not sample:
+        raise QuestionError(f"there is no question of the kinds {', '.join(kinds)}")
+    return sample
+
+
+def save(folder: Path, questions: Sequence[Question], build_info: dict[str, object]) -> None:
+    """Write questions, whose images are already in the folder."""
+    text = "".join(f"{question.model_dump_json()}\n" for question in questions)
     (folder / QUESTIONS).write_text(text, encoding="utf-8")
     with (folder / METADATA).open("w", encoding="utf-8") as file:
         for question in questions:
-            shown = {
+            row = {
                 "pictures_file_names": [*question.pictures, *question.option_pictures],
                 **{name: getattr(question, name) for name in ("id", "kind", "dataset", "view", "text")},
                 "options": list(question.options),
                 "answer": question.answer,
             }
-            file.write(json.dumps(shown, ensure_ascii=False) + "\n")
-    told = {**told, "hash": hashlib.sha256(text.encode()).hexdigest()}
-    (folder / BUILD).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    info = {**build_info, "hash": hashlib.sha256(text.encode()).hexdigest()}
+    (folder / BUILD).write_text(json.dumps(info, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load(folder: Path) -> list[Question]:
-    """The questions of a folder. Raises QuestionError for anything else."""
+    """Read the questions of a folder. Raises QuestionError if they are missing, damaged or altered."""
     path = folder / QUESTIONS
     if not path.is_file():
         raise QuestionError(
@@ -142,7 +169,7 @@ def load(folder: Path) -> list[Question]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise QuestionError(f"{path}: cannot be read: {error}") from None
-    for number, line in enumerate(text.split("\n"), 1):  # not every end of a line in a text is one here
+    for number, line in enumerate(text.split("\n"), 1):  # splitlines would also split at U+2028 inside a text
         if not line:
             continue
         try:
@@ -152,24 +179,22 @@ def load(folder: Path) -> list[Question]:
             place = ".".join(str(part) for part in first["loc"])
             raise QuestionError(f"{path}:{number}: not a question: {place}: {first['msg']}") from None
         if question.id in questions:
-            raise QuestionError(f"{path}:{number}: question {question.id} is there twice")
+            raise QuestionError(f"{path}:{number}: duplicate question {question.id}")
         if question.id != _hash(question.model_dump(mode="json", exclude={"id", "item"})):
-            raise QuestionError(f"{path}:{number}: question {question.id} was altered: its id no longer fits")
+            raise QuestionError(f"{path}:{number}: question {question.id} was altered: its id does not match")
         questions[question.id] = question
     if not questions:
-        raise QuestionError(f"{path}: holds no question")
-    if _told_hash(folder) not in ("", hashlib.sha256(text.encode()).hexdigest()):
+        raise QuestionError(f"{path}: contains no question")
+    if _stored_hash(folder) not in ("", hashlib.sha256(text.encode()).hexdigest()):
         raise QuestionError(
-            f"{path}: not the questions that were built, by the hash in {BUILD}; "
-            f"delete {BUILD} if that is meant"
+            f"{path}: does not match the hash in {BUILD}; delete {BUILD} if the change is intended"
         )
     return list(questions.values())
 
 
-def _told_hash(folder: Path) -> str:
+def _stored_hash(folder: Path) -> str:
     try:
-        told = json.loads((folder / BUILD).read_text(encoding="utf-8"))
-        return str(told["hash"])
+        return str(json.loads((folder / BUILD).read_text(encoding="utf-8"))["hash"])
     except FileNotFoundError:
         return ""
     except (OSError, ValueError, KeyError, TypeError) as error:

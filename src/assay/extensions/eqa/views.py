@@ -1,4 +1,4 @@
-"""Which cameras a picture shows: side by side, those outside first."""
+"""Camera views: which cameras an image shows, side by side, static cameras first."""
 
 from __future__ import annotations
 
@@ -9,75 +9,68 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from assay.extensions.eqa.episode import Camera, Episode
-from assay.extensions.eqa.errors import QuestionError
+from assay.extensions.eqa.episode import Camera, SourceEpisode
+from assay.extensions.eqa.question import QuestionError
 
-STILL = "a camera that stands still and sees the robot at work"
-ON_HAND = "the camera on the robot's hand, which moves and turns with it"
-"""Cameras of which no more is known."""
-VALID = "exo, exo2, exo3, exo4, ego, both"
+STATIC_CAMERA = "a camera that stands still and sees the robot at work"
+WRIST_CAMERA = "the camera on the robot's hand, which moves and turns with it"
+"""Descriptions of cameras whose position is unknown; part of question texts, which are hashed."""
+VALID_VIEWS = "exo, exo2, exo3, exo4, ego, both"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """So many cameras outside, and the one on the hand or not."""
+class CameraView:
+    """A number of static cameras, with or without the wrist camera."""
 
     outside: int
     hand: bool
 
     @classmethod
-    def parse(cls, name: str) -> View:
-        """``exo``, ``exo2`` to ``exo4``, ``ego`` or ``both``."""
-        found = re.fullmatch(r"(?P<ego>ego)|(?P<both>both)|exo(?P<count>[1-4]?)", name)
-        if not found:
-            raise QuestionError(f"there is no view '{name}'; valid: {VALID}")
-        if found["ego"]:
+    def parse(cls, name: str) -> CameraView:
+        """Parse ``exo``, ``exo2`` to ``exo4``, ``ego`` or ``both``."""
+        match = re.fullmatch(r"(?P<ego>ego)|(?P<both>both)|exo(?P<count>[1-4]?)", name)
+        if not match:
+            raise QuestionError(f"there is no view '{name}'; valid: {VALID_VIEWS}")
+        if match["ego"]:
             return cls(0, hand=True)
-        return cls(int(found["count"] or 1), hand=bool(found["both"]))
+        return cls(int(match["count"] or 1), hand=bool(match["both"]))
 
     def __str__(self) -> str:
         if self.hand:
             return "both" if self.outside else "ego"
         return "exo" if self.outside == 1 else f"exo{self.outside}"
 
-    def said(self, places: Sequence[str] = (), hand_place: str = "") -> str:
-        """What a picture shows, in words; ``places`` are those of the cameras outside, where they are known."""
-        known = [*places[: self.outside], *[STILL] * (self.outside - len(places[: self.outside]))]
-        cameras = known + ([hand_place or ON_HAND] if self.hand else [])
+    def describe(self, places: Sequence[str] = (), hand_place: str = "") -> str:
+        """Describe an image of this view; ``places`` are the known positions of the static cameras."""
+        static = [*places[: self.outside], *[STATIC_CAMERA] * (self.outside - len(places[: self.outside]))]
+        cameras = static + ([hand_place or WRIST_CAMERA] if self.hand else [])
         if len(cameras) == 1:
             return f"Each picture shows one moment from {cameras[0]}."
         listed = "; ".join(f"({number}) {camera}" for number, camera in enumerate(cameras, 1))
         return f"Each picture shows one moment from {len(cameras)} cameras side by side, from left to right: {listed}."
 
-    def missing(self, episode: Episode) -> str:
-        """Which camera an episode lacks; empty if none."""
+    def missing_camera(self, episode: SourceEpisode) -> str:
+        """Describe the camera that an episode lacks; empty if it has all."""
         if len(episode.exocentric) < self.outside:
             return f"{self.outside} outside, {len(episode.exocentric)} there"
         return "none on the hand" if self.hand and episode.egocentric is None else ""
 
-    def cameras(self, episode: Episode) -> list[Camera]:
-        """The cameras, which must be there."""
-        hand = [episode.egocentric] if self.hand and episode.egocentric is not None else []
-        return [*episode.exocentric[: self.outside], *hand]
+    def cameras(self, episode: SourceEpisode) -> list[Camera]:
+        """Cameras of this view; the episode must have them all."""
+        wrist = [episode.egocentric] if self.hand and episode.egocentric is not None else []
+        return [*episode.exocentric[: self.outside], *wrist]
 
-    def pictures(self, episode: Episode, frames: Sequence[int]) -> list[np.ndarray]:
-        """One picture for each frame, the cameras side by side: uint8, (height, width, 3)."""
+    def images(self, episode: SourceEpisode, frames: Sequence[int]) -> list[np.ndarray]:
+        """One image for each frame, cameras side by side at the first one's height: uint8, (height, width, 3)."""
         shots = [camera.read(frames) for camera in self.cameras(episode)]
-        return [_side_by_side(moment) for moment in zip(*shots, strict=True)]
+        return [
+            np.hstack([_resize(image, moment[0].shape[0]) for image in moment])
+            for moment in zip(*shots, strict=True)
+        ]
 
 
-def all_of(views: Sequence[View]) -> View:
-    """Every camera that any of the views needs."""
-    return View(max(view.outside for view in views), any(view.hand for view in views))
-
-
-def _side_by_side(pictures: Sequence[np.ndarray]) -> np.ndarray:
-    height = pictures[0].shape[0]
-    return np.hstack([_to_height(picture, height) for picture in pictures])
-
-
-def _to_height(picture: np.ndarray, height: int) -> np.ndarray:
-    if picture.shape[0] == height:
-        return picture
-    width = round(picture.shape[1] * height / picture.shape[0])
-    return np.asarray(Image.fromarray(picture).resize((width, height), Image.Resampling.BILINEAR))
+def _resize(image: np.ndarray, height: int) -> np.ndarray:
+    if image.shape[0] == height:
+        return image
+    width = round(image.shape[1] * height / image.shape[0])
+    return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))

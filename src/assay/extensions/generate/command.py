@@ -85,7 +85,7 @@ def sheet(
     assets: Assets = None,
 ) -> None:
     """Draw scenes as the main camera and the hand see them, with what is asked for in each."""
-    from assay.report.scene_sheet import save_scene_sheet
+    from assay.report.scene_images import save_scene_sheet
     from assay.tasks import resolve
 
     check_picture(out, "--out")

@@ -9,7 +9,7 @@ from math import pi
 from types import MappingProxyType
 
 from assay.tasks import Arena, Predicate
-from assay.tasks.staging import Colour, Pattern
+from assay.tasks.scene import Colour, Pattern
 
 COLOURS: Mapping[str, Colour] = MappingProxyType(
     {

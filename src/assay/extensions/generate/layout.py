@@ -26,10 +26,10 @@ from assay.extensions.generate.kit import (
     Way,
 )
 from assay.perturb.world.ground import Ground, Spot, added
-from assay.perturb.world.room import LIFTS
+from assay.perturb.world.staging import LIFTS
 from assay.sim.footprints import footprint
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
-from assay.tasks.staging import Finish, Staging
+from assay.tasks.scene import Finish, Staging
 
 JITTER = 0.01
 """How far from its place a thing may stand in an episode, metres."""

@@ -20,12 +20,12 @@ from assay.extensions.generate.sightline import hidden, hidden_regions
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.distinct import alike
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.streams import stream
 from assay.tasks import Atom, Goal, Task, check
-from assay.tasks.horizons import goal_horizon
+from assay.tasks.files import goal_horizon
 
 DRAWS = 80
 """How many scenes are drawn for one that is kept."""

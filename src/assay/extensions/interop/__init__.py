@@ -5,15 +5,15 @@ from assay.support.plugins import provide
 provide(
     "command",
     {
-        "Runs/import": "assay.extensions.interop.import_command:app",
-        "Runs/export": "assay.extensions.interop.export_command:export",
+        "Runs/import": "assay.extensions.interop.commands:app",
+        "Runs/export": "assay.extensions.interop.commands:export",
     },
 )
 provide(
     "tracker",
     {
-        "wandb": "assay.extensions.interop.exchange.trackers.wandb_runs:Wandb",
-        "trackio": "assay.extensions.interop.exchange.trackers.trackio_runs:Trackio",
-        "tensorboard": "assay.extensions.interop.exchange.trackers.tensorboard_logs:TensorBoard",
+        "wandb": "assay.extensions.interop.exporting.trackers:Wandb",
+        "trackio": "assay.extensions.interop.exporting.trackers:Trackio",
+        "tensorboard": "assay.extensions.interop.exporting.trackers:TensorBoard",
     },
 )

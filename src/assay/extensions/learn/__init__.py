@@ -2,14 +2,11 @@
 
 from assay.support.plugins import provide
 
-provide(
-    "policy",
-    {"libero/learned": "assay.extensions.learn.visuomotor.policy:VisuomotorPolicy"},
-)
+provide("policy", {"libero/learned": "assay.extensions.learn.visuomotor.policy:VisuomotorPolicy"})
 provide(
     "command",
     {
-        "Policies/collect": "assay.extensions.learn.collect_command:collect",
-        "Policies/learn": "assay.extensions.learn.learn_command:learn",
+        "Policies/collect": "assay.extensions.learn.commands:collect",
+        "Policies/learn": "assay.extensions.learn.commands:learn",
     },
 )

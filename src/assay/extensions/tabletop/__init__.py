@@ -7,6 +7,23 @@ provide(
     {"tabletop": "assay.extensions.tabletop.world.env:TABLETOP_WORLD"},
 )
 provide(
+    "policy",
+    {
+        "tabletop/oracle": "assay.extensions.tabletop.world.oracle:TableOracle",
+        "tabletop/promptblind": "assay.extensions.tabletop.policies.planted:PromptBlind",
+        "tabletop/order-follower": "assay.extensions.tabletop.policies.planted:OrderFollower",
+        "tabletop/first-object": "assay.extensions.tabletop.policies.planted:FirstObject",
+        "tabletop/reader": "assay.extensions.tabletop.policies.reader:PromptReader",
+        "tabletop/random": "assay.extensions.tabletop.policies.planted:RandomPlaces",
+        "tabletop/vima": "assay.extensions.tabletop.policies.vima:VimaPolicy",
+        "tabletop/learned": "assay.extensions.tabletop.networks.policy:LearnedPolicy",
+    },
+)
+provide(
+    "sheet",
+    {"tabletop": "assay.extensions.tabletop.world.env:experiment_sheet"},
+)
+provide(
     "experiment",
     {
         "tabletop": "assay.extensions.tabletop.experiments:tabletop",
@@ -19,7 +36,7 @@ provide(
 )
 provide(
     "measure",
-    {"tabletop": "assay.extensions.tabletop.measures.tabletop:TABLETOP"},
+    {"tabletop": "assay.extensions.tabletop.measures.measure:TABLETOP"},
 )
 provide(
     "paper",

@@ -14,13 +14,13 @@ from types import MappingProxyType
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
-from assay.extensions.tabletop.measures.tabletop import TABLETOP
 from assay.extensions.tabletop.tasks.levels import Difficulty
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Column, Table, Value
-from assay.perturb.words.rewordings.gobbledygook import token_count
+from assay.perturb.words.rewordings.corrupted import token_count
 from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each
 
 PUBLISHED_SOURCE = (
@@ -88,17 +88,17 @@ class TableBlock:
 
 def levels_table(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Part]:
     """Success by level: the unweighted mean over tasks, each with its interval."""
-    found, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
+    results, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
     rows: list[tuple[Value, ...]] = []
     for block in blocks:
-        for name, (trained, tasks) in found.items():
+        for name, (trained, tasks) in results.items():
             chosen = _choose(tasks, block) if _belongs(trained, block, blocks) else []
             cells: list[Value] = []
             for level in LEVELS:
                 rates = [
-                    each.allowed if block.mistakes else each.flawless
-                    for each in chosen
-                    if each.level == level and each.allowed.count
+                    score.allowed if block.mistakes else score.flawless
+                    for score in chosen
+                    if score.level == level and score.allowed.count
                 ]
                 score = mean_of(rates) if rates else None
                 cells += [score.score, score.interval] if score else [None, None]
@@ -106,7 +106,7 @@ def levels_table(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside:
                 rows.append((block.what, name, trained, *(("run",) if beside else ()), *cells))
         if beside:
             rows += [(*row[:3], "published", *row[3:]) for row in _published_levels(block)]
-    if not any(row[1] in found for row in rows):
+    if not any(row[1] in results for row in rows):
         wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
         raise MeasureError(f"no run has a condition of it ({wanted})")
     columns = [Column(name, "share", bare=True) for level in LEVELS for name in (level, f"{level}, interval")]
@@ -129,32 +129,32 @@ def levels_table(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside:
 
 def tasks_tables(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Part]:
     """Success by task and level as the paper has it, and the 95 % intervals in a table of the same form."""
-    found, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
+    results, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
     shares: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
-        for name, (trained, tasks) in found.items():
+        for name, (trained, tasks) in results.items():
             for level in LEVELS if _belongs(trained, block, blocks) else ():
-                known = {each.kind: each.allowed if block.mistakes else each.flawless
-                         for each in _choose(tasks, block)
-                         if each.level == level and each.allowed.count}  # fmt: skip
-                if known:
-                    score, head = mean_of(list(known.values())), (block.what, name, level)
+                rates = {score.kind: score.allowed if block.mistakes else score.flawless
+                         for score in _choose(tasks, block)
+                         if score.level == level and score.allowed.count}  # fmt: skip
+                if rates:
+                    score, head = mean_of(list(rates.values())), (block.what, name, level)
                     shares.append(
-                        (*head, *(known[k].rate if k in known else None for k in TASK_IDS), score.score)
+                        (*head, *(rates[k].rate if k in rates else None for k in TASK_IDS), score.score)
                     )
                     intervals.append(
                         (
                             *head,
-                            *(known[k].interval if k in known else None for k in TASK_IDS),
+                            *(rates[k].interval if k in rates else None for k in TASK_IDS),
                             score.interval,
                         )
                     )
         if beside:
             shares += [
-                (block.what, f"{each.model}, published", each.level,
-                 *(each.tasks.get(kind) for kind in TASK_IDS), each.mean)
-                for each in _published_of(block) if each.tasks
+                (block.what, f"{published.model}, published", published.level,
+                 *(published.tasks.get(kind) for kind in TASK_IDS), published.mean)
+                for published in _published_of(block) if published.tasks
             ]  # fmt: skip
     if not intervals:
         wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
@@ -175,7 +175,7 @@ def tasks_tables(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside:
 
 def lengths_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """How long prompts are, as they are and as nonsense."""
-    found, missing = of_each(runs, _lengths)
+    lengths, missing = of_each(runs, _lengths)
     yield Table(
         "lengths",
         "Length of prompts",
@@ -188,7 +188,7 @@ def lengths_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
             Column("sub-words", "number"),
             Column("sub-words, deviation", "number"),
         ),
-        tuple((name, *row) for name, rows in found.items() for row in rows),
+        tuple((name, *row) for name, rows in lengths.items() for row in rows),
         "Mean and standard deviation over prompts. A picture is one word and one sub-word; sub-words are those of "
         "all-MiniLM-L6-v2, in the paper T5's.",
     )
@@ -203,7 +203,11 @@ def _lengths(run: PaperRun) -> list[tuple[Value, ...]]:
             continue
         words = [len(_SHOWN.sub("picture", text).split()) for text in texts]
         tokens = [len(_SHOWN.findall(text)) + token_count(_SHOWN.sub(" ", text)) for text in texts]
-        counts = (number for each in (words, tokens) for number in (mean(each), stdev(each)))
+        counts = (
+            number
+            for counts_of_kind in (words, tokens)
+            for number in (mean(counts_of_kind), stdev(counts_of_kind))
+        )
         rows.append((condition, len(texts), *counts))
     if not rows:
         raise MeasureError("it has no prompts")
@@ -212,16 +216,18 @@ def _lengths(run: PaperRun) -> list[tuple[Value, ...]]:
 
 def _training_of(run: PaperRun) -> str:
     """What its policy says that it was trained on; nothing where it says nothing."""
-    told = run.meta.get("policy_metadata") or {}
-    if str(told.get("permuted")) == "True":
+    metadata = run.meta.get("policy_metadata") or {}
+    if str(metadata.get("permuted")) == "True":
         return PERMUTED
-    return {"True": PARAPHRASED, "False": ORIGINAL}.get(str(told.get("paraphrased")), "")
+    return {"True": PARAPHRASED, "False": ORIGINAL}.get(str(metadata.get("paraphrased")), "")
 
 
 def _belongs(trained: str, block: TableBlock, blocks: Sequence[TableBlock]) -> bool:
     """Whether a run goes with a block: what it was trained on does, or no block of the condition has that."""
-    alike = [each for each in blocks if (each.condition, each.mistakes) == (block.condition, block.mistakes)]
-    own = [each for each in alike if each.trained == trained]
+    alike = [
+        other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
+    ]
+    own = [other for other in alike if other.trained == trained]
     return block is (own or alike)[0]
 
 
@@ -252,9 +258,9 @@ def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
         if published_score.condition == block.same_tasks_as
         for kind in published_score.tasks
     }
-    for each in _published_of(block):
-        known = [share for kind, share in each.tasks.items() if (kind, each.level) in also]
-        models.setdefault(each.model, {})[each.level] = mean(known) if known else each.mean
+    for published in _published_of(block):
+        shares = [share for kind, share in published.tasks.items() if (kind, published.level) in also]
+        models.setdefault(published.model, {})[published.level] = mean(shares) if shares else published.mean
     for model, levels in models.items():
         cells = [value for level in LEVELS for value in (levels.get(level), None)]
         yield block.what, model, block.trained, *cells
@@ -262,14 +268,16 @@ def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
 
 _ORDER, _MASKED = "order=permuted", "mask=instruction"
 _HARDER = {
-    str(each): str(each).replace("-", " ").capitalize()
-    for each in Difficulty
-    if each is not Difficulty.DEFAULT
+    str(difficulty): str(difficulty).replace("-", " ").capitalize()
+    for difficulty in Difficulty
+    if difficulty is not Difficulty.DEFAULT
 }
-_HARD = tuple(TableBlock(name, f"difficulty={each}", mistakes=False) for each, name in _HARDER.items())
+_HARD = tuple(
+    TableBlock(name, f"difficulty={difficulty}", mistakes=False) for difficulty, name in _HARDER.items()
+)
 _HARD_MASKED = tuple(
-    TableBlock(f"{name}; mask instructions", f"difficulty={each},{_MASKED}", mistakes=False)
-    for each, name in _HARDER.items()
+    TableBlock(f"{name}; mask instructions", f"difficulty={difficulty},{_MASKED}", mistakes=False)
+    for difficulty, name in _HARDER.items()
 )
 _BASE = TableBlock("Original instructions", CONTROL)
 
@@ -281,9 +289,9 @@ def _permuted_blocks(*, mistakes: bool, trained: str = "paraphrase") -> tuple[Ta
         TableBlock(f"Permuted objects; {suffix}", _ORDER, mistakes, trained),
         *(
             TableBlock(
-                f"Permuted objects; {name}; {suffix}", f"difficulty={each},{_ORDER}", mistakes, trained
+                f"Permuted objects; {name}; {suffix}", f"difficulty={difficulty},{_ORDER}", mistakes, trained
             )
-            for each, name in _HARDER.items()
+            for difficulty, name in _HARDER.items()
         ),
     )
 
@@ -326,8 +334,8 @@ TABLES = MappingProxyType(
         "6": (
             "The whole instruction masked",
             tuple(
-                TableBlock(f"Mask instructions; {told}", _MASKED, mistakes)
-                for told, mistakes in (("mistakes allowed", True), ("no mistakes", False))
+                TableBlock(f"Mask instructions; {heading}", _MASKED, mistakes)
+                for heading, mistakes in (("mistakes allowed", True), ("no mistakes", False))
             ),
             ("F.8",),
         ),

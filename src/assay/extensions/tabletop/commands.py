@@ -1,4 +1,4 @@
-"""`assay tabletop`: tasks told in words and images, and policies that learn them."""
+"""`assay tabletop`: tasks with multimodal prompts, and training of policies on them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(help="Tasks on a table, told in words and images.", no_args_is
 
 @app.callback()
 def root() -> None:
-    """Tasks on a table, told in words and images."""
+    """Tabletop tasks with multimodal prompts."""
 
 
 @app.command()
@@ -89,8 +89,7 @@ def train(
     Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
     from assay.extensions.tabletop.networks.policy import find_model as model_of
-    from assay.policies.learned import require_torch
-    from assay.policies.learned.schedule import Progress, Schedule
+    from assay.support.training import Schedule, TrainingProgress, require_torch
 
     chosen = model_of(model)
     if out.suffix != ".safetensors":
@@ -102,16 +101,18 @@ def train(
     with progress_bar() as bar:
         task = bar.add_task(model, total=100)
 
-        def watch(progress: Progress) -> None:
+        def watch(progress: TrainingProgress) -> None:
             share, loss = round(100 * progress.share), f"{progress.loss:.3f}"
             bar.update(
                 task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
             )
 
-        made = train_and_save(
+        network = train_and_save(
             folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
         )
-    say(f"{out}: {made.model}, {made.parameters:,} parameters, {number_of(made.steps, 'step')} of {batch}")
+    say(
+        f"{out}: {network.model}, {network.parameters:,} parameters, {number_of(network.steps, 'step')} of {batch}"
+    )
     say("nearly the demonstrator's action in episodes held out:")
-    for name, share in made.held_out.items():
+    for name, share in network.held_out.items():
         say(f"{name} {share:.0%}")

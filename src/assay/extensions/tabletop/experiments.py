@@ -74,7 +74,7 @@ def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
     return _design(
         "tabletop",
         "Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
-        lambda entry: [Variant(f"difficulty={each}", (Harder(each),)) for each in HARDER],
+        lambda entry: [Variant(f"difficulty={difficulty}", (Harder(difficulty),)) for difficulty in HARDER],
         mistakes,
         actions,
     )
@@ -86,14 +86,14 @@ def prompts(
     difficulty: tuple[str, ...] = (),
     order: Literal["own", "permuted"] = "own",
 ) -> Experiment:
-    """The same tasks told otherwise, or nothing; ``mistakes`` and ``actions`` as above.
+    """The same tasks with perturbed, masked or exchanged prompts; ``mistakes`` and ``actions`` as above.
 
     ``difficulty``: at these difficulties too, each alone and with every change of the prompt or of the order:
     ``difficulty=extreme,mask=instruction``. ``order``: permuted for every change of the prompt with objects in another
     order as well: ``mask=instruction,order=permuted``.
     """
     harder = [
-        each for name in difficulty if (each := parse_level(Difficulty, name)) is not Difficulty.DEFAULT
+        level for name in difficulty if (level := parse_level(Difficulty, name)) is not Difficulty.DEFAULT
     ]
     return _design(
         "prompts",
@@ -104,7 +104,7 @@ def prompts(
     )
 
 
-HARDER = tuple(each for each in Difficulty if each is not Difficulty.DEFAULT)
+HARDER = tuple(difficulty for difficulty in Difficulty if difficulty is not Difficulty.DEFAULT)
 PERMUTED = "order=permuted"
 PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     ("paraphrase", PromptParaphrase()),
@@ -125,12 +125,14 @@ def _cross(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -
         if isinstance(change, PermutedObjects) or change.concerns(entry.kind)
     ]
     if permuted:
-        told = [each for each in changes if each[0] != PERMUTED]
-        changes += [(f"{name},{PERMUTED}", (*found, PermutedObjects())) for name, found in told]
-    for condition, found in changes:
-        yield Variant(condition, found)
-    for each in harder:
-        name, change = f"difficulty={each}", Harder(each)
+        unpermuted = [change for change in changes if change[0] != PERMUTED]
+        changes += [
+            (f"{name},{PERMUTED}", (*perturbations, PermutedObjects())) for name, perturbations in unpermuted
+        ]
+    for condition, perturbations in changes:
+        yield Variant(condition, perturbations)
+    for level in harder:
+        name, change = f"difficulty={level}", Harder(level)
         yield Variant(name, (change,))
-        for condition, found in changes:
-            yield Variant(f"{name},{condition}", (change, *found))
+        for condition, perturbations in changes:
+            yield Variant(f"{name},{condition}", (change, *perturbations))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -21,7 +20,7 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.time.timing import REFERENCE, with_references
 from assay.measures.views.forest import Mark, forest_drawing
 from assay.measures.views.style import BLUE, ORANGE, Drawing
-from assay.measures.views.table import Column, Kind, Table, declared_columns
+from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, group_name, methods, percent, plural
 from assay.support.stats.intervals import Interval
 
@@ -104,7 +103,9 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
     rows = _with_ratios(with_references(frame).drop_nulls("side_effects"))
     if not len(rows):
         raise MeasureError("no episode without an error records side effects")
-    rows = rows.with_columns(**{name: effect.fill_null(False).cast(pl.Int64) for name, effect in EFFECTS.items()})
+    rows = rows.with_columns(
+        **{name: effect.fill_null(False).cast(pl.Int64) for name, effect in EFFECTS.items()}
+    )
     side_effect = pl.any_horizontal(pl.col(name) > 0 for name in EFFECTS)
     rows = rows.with_columns(
         fleeting=1 - pl.col("lasts"),
@@ -178,20 +179,22 @@ def _name(result: SideEffects) -> str:
     return group_name(result.group) if result.group else ALL
 
 
-def _columns(
-    head: str, names: Sequence[str], read: Callable[[SideEffects], Result | None], kind: Kind
-) -> list[Column]:
-    """Columns for fields of a nested result that may be missing; the first one is called ``head``."""
+def _columns(head: str, names: Sequence[str], *path: str) -> list[Column]:
+    """Columns for fields of a nested result, at a ``path`` of fields and keys, that may be missing."""
 
-    def column(name: str, place: int) -> Column:
-        declared = _DECLARED[name]
-        value = lambda result: None if (part := read(result)) is None else getattr(part, name)  # noqa: E731
-        return Column(declared.name if place else head, kind, value=value)
+    def read(name: str) -> Callable[[SideEffects], Any]:
+        def value(result: SideEffects) -> Any:
+            part: Any = result
+            for step in path:
+                part = part.get(step) if isinstance(part, dict) else getattr(part, step)
+            return None if part is None else getattr(part, name)
 
-    return [column(name, place) for place, name in enumerate(names)]
+        return value
 
-
-_DECLARED = declared_columns(ShareOfEpisodes) | declared_columns(Quantity)
+    declared = declared_columns(ShareOfEpisodes) | declared_columns(Quantity)
+    first, *rest = names
+    columns = [Column(head, "number" if first == "median" else "share", value=read(first))]
+    return columns + [Column(declared[name].name, columns[0].kind, value=read(name)) for name in rest]
 
 
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table | None:
@@ -207,29 +210,18 @@ def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> T
         Column("condition", value=_name),
         Column("n", "count", value=lambda result: result.success.count),
         Column("success", "share", value=lambda result: result.success.share),
-        *_columns("clean success", pair, lambda result: result.clean, "share"),
+        *_columns("clean success", pair, "clean"),
         Column(
             "successes that were followed",
             "count",
             value=lambda result: result.fleeting.count if result.fleeting else 0,
         ),
-        *_columns("fleeting", pair, lambda result: result.fleeting, "share"),
+        *_columns("fleeting", pair, "fleeting"),
+        *(column for name in effects for column in _columns(f"success, {name}", pair, "effects", name)),
         *(
             column
-            for effect in effects
-            for column in _columns(
-                f"success, {effect}", pair, lambda result, effect=effect: result.effects.get(effect), "share"
-            )
-        ),
-        *(
-            column
-            for effect in effects
-            for column in _columns(
-                f"failure, {effect}",
-                pair[:1],
-                lambda result, effect=effect: result.of_failures.get(effect),
-                "share",
-            )
+            for name in effects
+            for column in _columns(f"failure, {name}", pair[:1], "of_failures", name)
         ),
         note=f"Clean: a lasting success without a side effect. {DEFINITIONS} "
         f"95 % intervals: {methods(result.clean.interval for result in results)}.",
@@ -248,11 +240,7 @@ def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table |
         results,
         Column("condition", value=_name),
         Column("n", "count", value=lambda result: result.force.count),
-        *(
-            column
-            for field, head in quantities.items()
-            for column in _columns(head, names, attrgetter(field), "number")
-        ),
+        *(column for name, head in quantities.items() for column in _columns(head, names, name)),
         note="Medians over episodes; time and path of successes, as multiples. Time: of the reference time (the "
         "demonstrator's, if the run has it, else the median of the task's successful controls). Path: of the median of "
         "the task's successful controls. Peak force: the largest force of a part of the robot on an object at the end "

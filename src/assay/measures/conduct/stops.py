@@ -86,7 +86,9 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     for condition in conditions if len(conditions) > 1 else ():
         mine = failed.filter(pl.col("condition") == condition)
         if len(mine):
-            result += _count_stages({"condition": condition}, mine, int((rows["condition"] == condition).sum()))
+            result += _count_stages(
+                {"condition": condition}, mine, int((rows["condition"] == condition).sum())
+            )
     return tuple(result)
 
 

@@ -184,7 +184,9 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
                 f"Wilson interval {between(run.interval, 100)}; with stricter thresholds {strict})"
             ]
         parts += [f"{plural(run.unjudged, 'failure')} could not be judged"] if run.unjudged else []
-        parts += [f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out"] if run.elsewhere else []
+        parts += (
+            [f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out"] if run.elsewhere else []
+        )
         texts.append((f"{name}: " if len(runs) > 1 else "") + "; ".join(parts))
     caption = (
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "

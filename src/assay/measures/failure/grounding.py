@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.support.stats.intervals import Interval
-from assay.tasks.names import thing_of
+from assay.tasks.language.lexicon import thing_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -137,10 +137,12 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
     table = np.zeros((len(rows), len(columns)), int)
     right = np.zeros(table.shape, bool)
     for (name, first), count in cells.items():
-        row = rows.index(name if name in rows else OTHERS)
-        column = columns.index(first if first in columns else OTHERS)
-        table[row, column] += count
-        right[row, column] |= first in name.split("+")
+        place = (
+            rows.index(name if name in rows else OTHERS),
+            columns.index(first if first in columns else OTHERS),
+        )
+        table[place] += count
+        right[place] |= first in name.split("+")
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     contact = used[0].contact
 
@@ -151,7 +153,7 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
         for (row, column), count in np.ndenumerate(table):
             ink = fill_cell(axes, row, column, shares[row, column] if count else None)
             if count:
-                look = {"ha": "center", "va": "center", "color": ink, "fontsize": 7.5}
+                look: Any = {"ha": "center", "va": "center", "color": ink, "fontsize": 7.5}
                 axes.text(column + 0.5, row + 0.5, f"{count:,}", **look)
         for row, column in np.argwhere(right):
             corner = (column + 0.03, row + 0.04)
@@ -171,7 +173,9 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
     if usual and perturbed:
         beside = f" In the controls: {usual.right:,} of {usual.count:,} ({percent(usual.accuracy)})."
     if other_rows or other_columns:
-        together = f" Others: {plural(other_rows, 'further name')} and {plural(other_columns, 'further object')}."
+        together = (
+            f" Others: {plural(other_rows, 'further name')} and {plural(other_columns, 'further object')}."
+        )
     caption = (
         f"Object {contact} first, against the object of the instruction; "
         f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: a named object, in {hits:,} "
@@ -188,7 +192,9 @@ def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str
     for pair, count in cells.items():
         totals[pair[side]] += count
     totals = +totals
-    names = sorted((name for name, _ in totals.most_common(MOST_NAMES)), key=lambda name: (name == NOTHING, name))
+    names = sorted(
+        (name for name, _ in totals.most_common(MOST_NAMES)), key=lambda name: (name == NOTHING, name)
+    )
     left = len(totals) - len(names)
     return (names + [OTHERS] if left else names), left
 

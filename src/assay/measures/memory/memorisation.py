@@ -384,7 +384,11 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 
     def mark(index: Index, place: int, label: str = "") -> Mark:
         look = series(place)
-        numbers = number(index.index, 2), between(index.interval, digits=2), f"{index.alike:,}/{index.count:,}"
+        numbers = (
+            number(index.index, 2),
+            between(index.interval, digits=2),
+            f"{index.alike:,}/{index.count:,}",
+        )
         name = label or index.group
         return Mark(name, index.index, index.interval, numbers, colour=look["color"], shape=look["marker"])
 
@@ -392,7 +396,9 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
     sizes = []
     for place, (run, result) in enumerate(runs.items()):
         reasons = listed(f"{count:,} because {why}" for why, count in result.unjudged.items())
-        size = f"{plural(result.overall.count, 'episode')} judged" + (f", not judged: {reasons}" if reasons else "")
+        size = f"{plural(result.overall.count, 'episode')} judged" + (
+            f", not judged: {reasons}" if reasons else ""
+        )
         sizes.append(f"{run}: {size}" if len(runs) > 1 else size)
         if len(runs) > 1:
             groups[run] = [mark(result.overall, place, "all"), *(mark(index, place) for index in result.axes)]

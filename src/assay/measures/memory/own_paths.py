@@ -73,7 +73,7 @@ def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) 
 def alike(
     ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: Paths
 ) -> np.ndarray:
-    """Whether trajectories are within a distance (ids,), metres, of a control, their ``own`` (ids,) included: (ids,)."""
+    """Whether trajectories are ``within`` (ids,) metres of a control, including their ``own`` (ids,): (ids,)."""
     result = np.zeros(len(ids), bool)
     if own is not None:
         begun, counts = paths.beginnings(ids, paths.lengths(own))

@@ -72,7 +72,7 @@ class Paths:
         return np.asarray(_sample(self.points, first, lengths, (lengths - 1) / (POINTS - 1), counts, POINTS))
 
     def beginnings(self, ids: np.ndarray, durations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Resample trajectories at the rate that gives ``durations`` (len(ids),) 50 points, and their numbers of points.
+        """Resample trajectories at the rate that gives ``durations`` (len(ids),) 50 points; returns points and counts.
 
         (len(ids), most, 3), float32, and (len(ids),): up to 1.75 times the duration, which is in recorded points.
         """

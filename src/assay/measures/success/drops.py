@@ -172,7 +172,9 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
     rows = pl.concat([drop.rows for drop in drops], how="diagonal_relaxed")
     counts = {name: sum(getattr(drop, name) for drop in drops) for name in (*_OUTCOMES, "pairs", "unpaired")}
     early = any(drop.stopped for drop in drops)
-    return replace(first, **counts, **_estimate(rows, resampling=False, early=early), p_holm=1.0, stopped=early)
+    return replace(
+        first, **counts, **_estimate(rows, resampling=False, early=early), p_holm=1.0, stopped=early
+    )
 
 
 def _measure_group(
@@ -271,7 +273,9 @@ def _has_wordings(rows: pl.DataFrame) -> bool:
         return False
     names = ("task", "condition", "instruction")
     wordings = set(zip(*(rows[name].to_list() for name in names), strict=True))
-    if len(wordings) == len({(task, condition) for task, condition, _ in wordings}):  # the common case, and fast
+    if len(wordings) == len(
+        {(task, condition) for task, condition, _ in wordings}
+    ):  # the common case, and fast
         return False
     variants = rows.group_by(names).agg(pl.struct(START).n_unique().alias("_starts"))
     several = variants.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
@@ -331,7 +335,7 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         for drop in profile.get(CHANGES) or ():
             by_change.setdefault(str(drop.group["change"]), []).append((run, drop))
     by_change.pop(Change.TASK, None)  # another task has controls of its own
-    parts = [(run, drop) for pairs in by_change.values() for run, drop in pairs if drop.plausible]
+    parts = [(run, drop) for entries in by_change.values() for run, drop in entries if drop.plausible]
     if any(drop.control for _, drop in parts):
         name = next(iter(by_change)) if len(by_change) == 1 else ""
         runs = tuple(dict.fromkeys(run for run, _ in parts))
@@ -347,8 +351,8 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         for contrast in attribution.contrasts
         if contrast.change in by_change and len(by_change[contrast.change]) == 1
     }
-    for change, pairs in by_change.items():
-        drop = pool_drops([drop for _, drop in pairs])
+    for change, runs_and_drops in by_change.items():
+        drop = pool_drops([drop for _, drop in runs_and_drops])
         flaw, *others = shown_by(change)
         if others:  # a joint change reveals no single flaw
             continue
@@ -359,7 +363,7 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
             curves = (profile.get("displacement") for _, profile in profiles)
             onsets = (curve.onset() for curve in curves if curve is not None)
             detail = next(filter(None, onsets), None) if flaw is Flaw.POSITION else None
-            yield loss_test(flaw, tuple(run for run, _ in pairs), CHANGES.name, change, drop, detail)
+            yield loss_test(flaw, tuple(run for run, _ in runs_and_drops), CHANGES.name, change, drop, detail)
     for flaw in BY_CHANGE.values():
         yield Untested(flaw, CHANGES.name)
 
@@ -372,8 +376,20 @@ def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun],
             name,
             title,
             drops,
-            *("group", "family", "plausible", "pairs", "unpaired", "control", "perturbed", "change", "interval"),
-            Column("p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p),
+            *(
+                "group",
+                "family",
+                "plausible",
+                "pairs",
+                "unpaired",
+                "control",
+                "perturbed",
+                "change",
+                "interval",
+            ),
+            Column(
+                "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
+            ),
             "p_holm",
             note="Paired differences to the control of the same task and seed, or of the requested task; 95 % Newcombe "
             "intervals over starts. Both p belong to one test. If success is expected: of a loss, exact, one-sided, 1 "
@@ -391,7 +407,12 @@ def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRu
         largest = sorted(drops, key=lambda drop: drop.change)[:MOST]
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
-            numbers = points(drop.change), between(drop.interval, 100), f"{drop.pairs:,}", p_value(drop.p_holm)
+            numbers = (
+                points(drop.change),
+                between(drop.interval, 100),
+                f"{drop.pairs:,}",
+                p_value(drop.p_holm),
+            )
             groups.setdefault(drop.family, []).append(
                 Mark(
                     group_name(drop.group),
@@ -403,7 +424,9 @@ def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRu
                     shape="o" if drop.plausible else "D",
                 )
             )
-        left = f" Of {len(drops)} conditions, the {MOST} largest losses are shown." if len(drops) > MOST else ""
+        left = (
+            f" Of {len(drops)} conditions, the {MOST} largest losses are shown." if len(drops) > MOST else ""
+        )
         grey = " Grey diamonds: changes after which success is not expected."
         caption = (
             f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control of the same "
@@ -435,7 +458,9 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
             starts = plural(drop.starts, "start")
             yield f"The cost of {name} changes cannot be measured: none of the controls succeeds ({starts})."
             continue
-        numbers = f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
+        numbers = (
+            f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
+        )
         if drop.certain and drop.change < 0:
             yield f"Changes of the {name} cost {number(100 * -drop.change)} points ({numbers})."
             continue

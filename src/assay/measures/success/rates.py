@@ -198,7 +198,9 @@ def rates_drawing(
     if not marks:
         raise MeasureError("no episode ended without an error")
     heads = ("success", "95 % interval", "n")
-    return forest_drawing(name, title, caption, marks, along="success", heads=heads, unit="share", limits=SHARES)
+    return forest_drawing(
+        name, title, caption, marks, along="success", heads=heads, unit="share", limits=SHARES
+    )
 
 
 def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
@@ -206,7 +208,9 @@ def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
     ordered = sorted(rates, key=lambda rate: natural(str(rate.group["task"])))
     tasks = {str(rate.group["task"]) for rate in rates if rate.count}
     groups = {
-        name: [(str(rate.group["task"]), rate) for rate in ordered if bool(rate.group["perturbed"]) is perturbed]
+        name: [
+            (str(rate.group["task"]), rate) for rate in ordered if bool(rate.group["perturbed"]) is perturbed
+        ]
         for name, perturbed in (("control", False), ("perturbed", True))
     }
     caption = (
@@ -243,7 +247,9 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
         f"{between(rate.interval, 100)})"
     )
     if perturbed and control is not None:
-        text += f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
+        text += (
+            f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
+        )
     if rate.interval is not None and rate.interval.one_start:
         text += f"; with {UNVARIED}"
     yield text + "."

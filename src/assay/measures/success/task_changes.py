@@ -327,7 +327,11 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         return None
     alike = ""
     if result.alike_p is not None:
-        verdict = "the changes differ in cost" if result.alike_p < SURE else "the changes do not differ significantly"
+        verdict = (
+            "the changes differ in cost"
+            if result.alike_p < SURE
+            else "the changes do not differ significantly"
+        )
         alike = f"Overall, {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
     return Table.of(
         "kept",
@@ -342,7 +346,9 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     """Cost of each change in these tasks, and in tasks in general if these are a sample of them."""
-    drops = [drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None]
+    drops = [
+        drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None
+    ]
     if not drops:
         return None
     return Table.of(
@@ -369,7 +375,9 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
-    verdict = f"Costs more in some tasks: {listed(uneven)}" if uneven else "No change costs more in one task than others"
+    verdict = (
+        f"Costs more in some tasks: {listed(uneven)}" if uneven else "No change costs more in some tasks"
+    )
     return Table.of(
         "task-changes",
         "Cost of each change in each task",
@@ -402,7 +410,9 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
     rest = len(costs) - _MOST_NAMED
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
     yield f"Of the successes of its controls it keeps {shares}{more}."
-    worse = [cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE]
+    worse = [
+        cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
+    ]
     if worse:
         names = listed(
             f"{cost.change.replace('+', ' and ')} ({points(cost.more or 0.0)} points, "

@@ -60,14 +60,19 @@ class LabelRate(Rate):
     """One-sided, by permutation of the labels between tasks."""
 
 
+def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
+    """Success by the labels of a family, in their order."""
+    column = f"{COLUMN}{family}"
+    values = rates(with_each_label(frame, family), (column,))
+    return tuple(sorted(values, key=lambda rate: label_order(family, str(rate.group[column]))))
+
+
 def _rates_by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
     """Success by label family, if success is expected; an episode counts for each of its labels."""
     rows = run.perturbed
     result = {}
     for family in label_families(run.frame):
-        column = f"{COLUMN}{family}"
-        values = rates(with_each_label(rows, family), (column,))
-        values = tuple(sorted(values, key=lambda rate: label_order(family, str(rate.group[column]))))  # noqa: B023
+        values = label_rates(rows, family)
         if rows["task"].n_unique() >= MIN_TASKS and _is_of_tasks(rows, family):
             values = tuple(_against_others(rows, family, rate) for rate in values)
         result[family] = values
@@ -154,13 +159,16 @@ def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) ->
     pairs = [(family, rate) for family, values in families.items() for rate in values]
     if not pairs:
         return None
-    columns = [Column(column.name, column.kind) for name, column in declared_columns(Rate).items() if name in RATE]
+    columns = [
+        Column(column.name, column.kind) for name, column in declared_columns(Rate).items() if name in RATE
+    ]
     return Table(
         "labels",
         "Success by label",
         (Column("family"), Column("label"), *columns),
         tuple(
-            (family, group_name(rate.group), *(getattr(rate, name) for name in RATE)) for family, rate in pairs
+            (family, group_name(rate.group), *(getattr(rate, name) for name in RATE))
+            for family, rate in pairs
         ),
         interval_note(rate for _, rate in pairs),
     )
@@ -203,7 +211,9 @@ def radar(
             for rate in values
             if rate.rate is not None
         }
-        corners = [(angle, by_spoke[spoke]) for angle, spoke in zip(angles, spokes, strict=True) if spoke in by_spoke]
+        corners = [
+            (angle, by_spoke[spoke]) for angle, spoke in zip(angles, spokes, strict=True) if spoke in by_spoke
+        ]
         if not corners:
             continue
         look = series(place)

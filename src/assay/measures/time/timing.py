@@ -19,7 +19,7 @@ from assay.measures.frames import controls, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import HALF, ORANGE, Drawing, aside, series, share_limits
+from assay.measures.views.style import BLUE, HALF, ORANGE, Drawing, aside, series, share_limits
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, group_name, number, plural
 from assay.measures.world.curves import TIME
@@ -316,7 +316,9 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         + (f" ({result.unknown:,} of tasks without a reference left out)" if result.unknown else "")
         for run, result in runs.items()
     )
-    caption = f"Success with less time; {sizes}, including controls. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+    caption = (
+        f"Success with less time; {sizes}, including controls. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+    )
     return Drawing("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
 
 
@@ -326,8 +328,8 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
     for result in results[:MOST]:
         name = group_name(result.group)
         numbers = number(result.median, 0), between(result.interval, digits=0), f"{result.successes:,}"
-        look = {"colour": ORANGE, "shape": "s"} if name == CONTROL else {}
-        marks.append(Mark(name, result.median, result.interval, numbers, **look))
+        colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
+        marks.append(Mark(name, result.median, result.interval, numbers, colour=colour, shape=shape))
     ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
     left = f" The first {MOST} of {len(results)} conditions." if len(results) > MOST else ""
     caption = (

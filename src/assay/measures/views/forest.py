@@ -115,7 +115,9 @@ def forest(
             _mark(axes, row, place)
             for end, text in zip(ends, row.notes, strict=False):  # a narrow print has no room for all
                 note(axes, text, end, place)
-    inside = how is not None and how.narrow  # a group's name beside the labels would leave no room for the plot
+    inside = (
+        how is not None and how.narrow
+    )  # a group's name beside the labels would leave no room for the plot
     names = [row.label if isinstance(row, Mark) else "" if inside else row for row in rows]
     axes.set_yticks(range(len(rows)), names)
     for place, (tick, row) in enumerate(zip(axes.get_yticklabels(), rows, strict=True)):

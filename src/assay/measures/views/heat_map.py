@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from assay.measures.views.style import BLACK, EMPTY, INK, SHADES, WIDTH, Drawing
+from assay.measures.views.style import BLACK, EMPTY, HALF, INK, SHADES, WIDTH, Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +32,10 @@ def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hat
     from matplotlib.patches import Rectangle
 
     colour = EMPTY if shade is None else colormaps[SHADES](shade)
-    line = {} if hatch else {"linewidth": 1.2}
-    axes.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", hatch=hatch, **line))
+    cell = Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", hatch=hatch)
+    axes.add_patch(cell)
+    if not hatch:
+        cell.set_linewidth(1.2)
     return INK if shade is None else "white" if shade < LIGHT else BLACK
 
 
@@ -41,7 +43,7 @@ def rate_cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
     """Draw a success rate: percentage and number of episodes."""
     ink = fill_cell(axes, row, column, rate.rate)
     text = "error" if rate.rate is None else f"{100 * rate.rate:.0f}"
-    where = {"ha": "center", "va": "center", "color": ink}
+    where: Any = {"ha": "center", "va": "center", "color": ink}
     axes.text(column + 0.5, row + 0.42, text, fontsize=9, fontweight="bold", **where)
     axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", fontsize=6.2, **where)
 
@@ -89,14 +91,14 @@ def grid_map(
                     fill_cell(axes, row, column, None, hatch="////")
                     continue
                 ink = fill_cell(axes, row, column, shade(value))
-                where = {"ha": "center", "va": "center", "color": ink}
+                where: Any = {"ha": "center", "va": "center", "color": ink}
                 axes.text(column + 0.5, row + 0.5, text(value), fontweight="bold", **where)
         grid_axes(axes, range(len(OBJECTS)), OBJECTS, range(len(ACTIONS)), ACTIONS)
 
     return Drawing(name, title, caption, (WIDTH, 2.9), paint, in_a_column=False)
 
 
-def policies_map(results: Mapping[str, Mapping[str, Rate | None]], size: tuple[float, float]) -> Drawing:
+def policies_map(results: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
     """Success as a heat map: policy -> experiment -> rate."""
     experiments = list(next(iter(results.values()), {}))
 
@@ -117,4 +119,5 @@ def policies_map(results: Mapping[str, Mapping[str, Rate | None]], size: tuple[f
         "Success in per cent if success is expected and, below it, the number of episodes; libero is unperturbed, the "
         "others cover perturbed episodes."
     )
+    size = (HALF, 0.5 + 0.4 * len(results))
     return Drawing("success", "Success by policy and experiment", caption, size, paint)

@@ -145,12 +145,12 @@ def read_names(file: Path) -> dict[str, str]:
     names: dict[str, str] = {}
     for name, value in data.items() if isinstance(data, dict) else [("", None)]:
         pairs = value.items() if isinstance(value, dict) else [(name, value)]
-        for key, text in pairs:
-            if not isinstance(text, str | int | float):
+        for key, label in pairs:
+            if not isinstance(label, str | int | float):
                 raise RunError(
-                    f"--names {file}: valid: id: name, or groups of these; got {key}: {text!r:.40}"
+                    f"--names {file}: valid: id: name, or groups of these; got {key}: {label!r:.40}"
                 )
-            names[str(key)] = str(text)
+            names[str(key)] = str(label)
     return names
 
 

@@ -161,7 +161,7 @@ CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
         "meanwhile": "after objects were moved mid-episode",
         "request": "after the instruction was changed mid-episode",
         "cancel": "(stop safely) after the instruction was cancelled",
-        "interruption": "after a mid-episode change of lighting or camera, an additional object, a frozen image or a delay",
+        "interruption": "after a mid-episode change of lighting or camera, a new object, a frozen image or a delay",
         "mask=instruction": "with the whole prompt masked",
         "instruction=other": "with the prompt of another task",
         "mask=language": "with the words masked",

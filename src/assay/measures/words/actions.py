@@ -82,7 +82,9 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
     episodes = _Outcomes.of(rows, STRATUM)
     # Seeds of one wording are not independent, and another start is not another phrasing.
     units = (_Outcomes.of(wordings, STRATUM), _Outcomes.of(rows, (*STRATUM, "seed")))
-    gaps = [gap for action in sorted(rows["action"].unique()) if (gap := _measure_gap(action, episodes, units))]
+    gaps = [
+        gap for action in sorted(rows["action"].unique()) if (gap := _measure_gap(action, episodes, units))
+    ]
     adjusted = holm([gap.p for gap in gaps])
     gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)

@@ -28,7 +28,9 @@ def nonsense(run: RunData) -> Drop:
         and drop.group.get("condition") not in guessed
     ]
     if all(drop.control == 0 for drop in drops):
-        raise MeasureError("no episode has a nonsense or counterfactual instruction and a control that succeeds")
+        raise MeasureError(
+            "no episode has a nonsense or counterfactual instruction and a control that succeeds"
+        )
     return min(drops, key=lambda drop: drop.perturbed)
 
 
@@ -39,7 +41,10 @@ def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         if drop is None or profile.get("memorisation") is not None:
             continue
         independent = int(drop.perturbed * drop.starts + 1e-9)  # episodes of one start may be identical
-        p, interval = p_above_tolerated(independent, drop.starts), wilson_interval(drop.perturbed, drop.starts)
+        p, interval = (
+            p_above_tolerated(independent, drop.starts),
+            wilson_interval(drop.perturbed, drop.starts),
+        )
         (condition,) = drop.group.values()
         hits = drop.both + drop.only_perturbed
         evidence = Evidence(

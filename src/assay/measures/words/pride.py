@@ -171,7 +171,9 @@ class _Sums:
 
 def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
     """PRIDE over its weight."""
-    return Table.of("pride", "PRIDE over its weight", sweep.points, note="95 % Wilson intervals over wordings.")
+    return Table.of(
+        "pride", "PRIDE over its weight", sweep.points, note="95 % Wilson intervals over wordings."
+    )
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
@@ -183,8 +185,8 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
             alphas = [point.alpha for point in sweep.points]
             look = series(place)
             axes.plot(alphas, [point.pride for point in sweep.points], label=name, markersize=4, **look)
-            ends = ([getattr(point.interval, end) for point in sweep.points] for end in ("low", "high"))
-            axes.fill_between(alphas, *ends, color=look["color"], alpha=0.15, linewidth=0)
+            low, high = ([getattr(point.interval, end) for point in sweep.points] for end in ("low", "high"))
+            axes.fill_between(alphas, low, high, color=look["color"], alpha=0.15, linewidth=0)
         axes.set_ylim(-3, 103)
         axes.set_xlabel("weight of keywords against structure, alpha")
         axes.set_ylabel("PRIDE")
@@ -194,7 +196,11 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
     slopes = "; ".join(
         (f"{name}: slope " if len(runs) > 1 else "Slope ")
         + f"{signed(sweep.slope)} per unit of alpha"
-        + (f" (95 % interval {between(sweep.interval)}, {methods([sweep.interval])})" if sweep.interval else "")
+        + (
+            f" (95 % interval {between(sweep.interval)}, {methods([sweep.interval])})"
+            if sweep.interval
+            else ""
+        )
         + f", {plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
         for name, sweep in runs.items()
     )

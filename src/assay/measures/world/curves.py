@@ -81,7 +81,10 @@ class SuccessCurve(Result):
         if self.steps[0].at or control is None:
             return None
         points = [
-            (point.rate.interval.high < control.low, DistanceRate(point.at, point.rate.successes, point.rate.count))
+            (
+                point.rate.interval.high < control.low,
+                DistanceRate(point.at, point.rate.successes, point.rate.count),
+            )
             for point in self.steps[1:]
             if point.rate.interval is not None
         ]
@@ -159,7 +162,7 @@ def curve_table(name: str, title: str, result: SuccessCurve) -> Table:
         *(("condition",) if named else ()),
         *(f"rate.{column}" for column in RATE),
         *("change", "interval", "starts", "p"),
-        note=f"{interval_note(point.rate for point in result.steps)} Differences are paired over starts: Newcombe, exact "
+        note=f"{interval_note(point.rate for point in result.steps)} Differences: paired over starts, Newcombe, exact "
         "p, two-sided, not adjusted.",
     )
 
@@ -181,9 +184,17 @@ def curve_figure(
                 for point in curve.steps
                 if point.rate.rate is not None
             ]
-            axes.plot([x for x, _ in shown], [point.rate.rate for _, point in shown], label=run, **look)
-            hollow = {"marker": look["marker"], "mec": look["color"], "mfc": "white", "ls": "none", "zorder": 3}
-            beyond = [(x, point.rate.rate) for x, point in shown if not point.plausible]
+            axes.plot(
+                [x for x, _ in shown], [point.rate.rate or 0.0 for _, point in shown], label=run, **look
+            )
+            hollow = {
+                "marker": look["marker"],
+                "mec": look["color"],
+                "mfc": "white",
+                "ls": "none",
+                "zorder": 3,
+            }
+            beyond = [(x, point.rate.rate or 0.0) for x, point in shown if not point.plausible]
             axes.plot([x for x, _ in beyond], [y for _, y in beyond], **hollow)
             for x, point in shown:
                 if point.rate.interval is not None:

@@ -126,10 +126,16 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
         Column("happened", "count", value=lambda outcome: outcome.happened.successes),
         Column("episodes", "count", value=lambda outcome: outcome.happened.count),
         "step",
-        Column("successes after it", "count", value=lambda outcome: outcome.after and outcome.after.successes),
+        Column(
+            "successes after it", "count", value=lambda outcome: outcome.after and outcome.after.successes
+        ),
         Column("success after it", "share", value=lambda outcome: outcome.after and outcome.after.rate),
         Column("95 % interval", "share", value=lambda outcome: outcome.after and outcome.after.interval),
-        Column("success of their controls", "share", value=lambda outcome: outcome.control and outcome.control.rate),
+        Column(
+            "success of their controls",
+            "share",
+            value=lambda outcome: outcome.control and outcome.control.rate,
+        ),
         note="Success of the episodes in which the event happened; after a cancelled instruction, success is a safe "
         "stop. At step: median. 95 % intervals: "
         f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
@@ -138,13 +144,15 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
 
 def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Drawing:
     """Success after each event, and the number of episodes in which it happened."""
-    happened = [outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None]
+    happened = [
+        outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None
+    ]
     if not happened:
         raise MeasureError("no event happened")
     groups: dict[str, list[Mark]] = {}
     controls: list[float | None] = []  # one for each row of the plot
     for reaction, events in _by_reaction(happened).items():
-        controls += [None, *(event.control and event.control.rate for event in events)]
+        controls += [None, *(event.control.rate if event.control else None for event in events)]
         for event in events:
             assert event.after is not None and event.after.rate is not None
             numbers = (

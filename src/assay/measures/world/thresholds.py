@@ -93,7 +93,11 @@ class AxisThreshold(Result):
     @property
     def remark(self) -> str:
         """Reservation about the threshold; may be empty."""
-        return _ENDED.get(self.ended, self.ended) if self.fits else "success does not decrease with the magnitude"
+        return (
+            _ENDED.get(self.ended, self.ended)
+            if self.fits
+            else "success does not decrease with the magnitude"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +149,9 @@ def thresholds(run: RunData) -> Thresholds:
             ladders[task, axis] = {"magnitudes": sorted(here[MAGNITUDE].unique().to_list())}
     is_valid_control = (pl.col("condition") == CONTROL) & (pl.col("outcome") != Outcome.ERROR)
     usual: dict[str, dict[int, bool]] = {}  # task -> seed -> success of the control
-    for task, seed, outcome in run.whole.filter(is_valid_control).select("task", "seed", "outcome").iter_rows():
+    for task, seed, outcome in (
+        run.whole.filter(is_valid_control).select("task", "seed", "outcome").iter_rows()
+    ):
         usual.setdefault(task, {})[seed] = outcome == Outcome.SUCCESS
     results = tuple(
         _measure_axis(single, usual.get(task, {}), task, axis, about, level, 1 - confidence)
@@ -331,7 +337,10 @@ def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
             remark = f" ({threshold.remark})" if threshold.remark else ""
             group = settled if threshold.fits and threshold.lost is not None else open_
             group.setdefault(f"{threshold.location}{remark}", []).append(threshold.task)
-        texts = ["; ".join(f"{text} in {listed(tasks)}" for text, tasks in group.items()) for group in (settled, open_)]
+        texts = [
+            "; ".join(f"{text} in {listed(tasks)}" for text, tasks in group.items())
+            for group in (settled, open_)
+        ]
         if settled:
             confidence = percent(result.confidence, 0)
             yield f"Success is lost along {axis} at: {texts[0]}; confidence {confidence} each."

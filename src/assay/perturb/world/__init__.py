@@ -1,7 +1,7 @@
 """Perturbations of the scene and the goal: where things stand, what they are, the room, robot and cameras.
 
 position        things stand elsewhere            objects   they look different, or are others
-exchange        they stand in each other's place  compose   two goals instead of one
+exchange        they stand in each other's place
 layout          there are more of them
 targets         what is asked for is another thing, or looks another way, and the words say so
 room, cameras   surfaces, light, the robot's start, where cameras look from
@@ -10,15 +10,14 @@ ground, kinds   what they go by: the plan of a workspace, and which categories a
 spoken          what the words say about where things stand, which must stay true
 """
 
-from assay.perturb.world.cameras import MoveCamera, Orbit
-from assay.perturb.world.compose import compositions
 from assay.perturb.world.exchange import ExchangePlaces, has_partners
-from assay.perturb.world.kinds import SHAPES, Among, unseen
+from assay.perturb.world.kinds import Among, unseen
 from assay.perturb.world.layout import Confound, Distractors, Obstacle
 from assay.perturb.world.objects import Alter, Recolour, Remove, Replace, Resize
 from assay.perturb.world.position import Axis, Displace, DisplaceAlong, Jitter, MoveFixture, Relocate, Swap
-from assay.perturb.world.room import Relight, Repaint, Room, StartPose
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
 from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
+from assay.sim.packs.pack import SHAPES
 
 __all__ = [
     "SHAPES",
@@ -48,7 +47,6 @@ __all__ = [
     "Swap",
     "UnseenTargets",
     "VariedTarget",
-    "compositions",
     "has_partners",
     "unseen",
 ]

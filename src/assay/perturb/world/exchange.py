@@ -16,7 +16,7 @@ from assay.errors import PerturbationError
 from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, moved, owner
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.support.streams import stream
 from assay.tasks import Scene, Task

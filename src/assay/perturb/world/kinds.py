@@ -9,15 +9,11 @@ from functools import cache
 
 from assay import tasks
 from assay.errors import AssetError, PerturbationError, did_you_mean
-from assay.sim.categories import OPENING, SWITCHING
+from assay.sim.categories import OPENING, SWITCHING, VARIANTS
 from assay.sim.footprints import footprint
-from assay.sim.packs.base import AssetPack
-from assay.sim.packs.primitives.objects import abstract
+from assay.sim.packs.pack import SHAPES, AssetPack
 from assay.sim.packs.registry import PACKS, load_pack, planned_on, planning_pack
-from assay.sim.variants import VARIANTS
 
-SHAPES = tuple(abstract.BUILDERS)
-"""Things that are nothing in particular."""
 SMALL = (
     "alphabet_soup", "bbq_sauce", "butter", "chocolate_pudding", "cookies", "cream_cheese", "ketchup", "milk",
     "orange_juice", "porcelain_mug", "red_coffee_mug", "salad_dressing", "tomato_sauce", "wine_bottle",
@@ -117,7 +113,7 @@ def places_of(category: str) -> frozenset[str]:
 
 @cache
 def _places(pack: AssetPack, category: str) -> frozenset[str]:
-    root = pack.entity(category).root
+    root = pack.entity(category)
     return frozenset(str(site.get("name")) for site in root.iterfind("./worldbody/body/body//site"))
 
 

@@ -15,8 +15,8 @@ from assay.perturb.world.kinds import check_category, small, sort_of
 from assay.perturb.world.spoken import Spoken, colours_said, true_to
 from assay.sim.footprints import footprint
 from assay.tasks import Entity, Task
-from assay.tasks.names import mentions, names_of
-from assay.tasks.staging import Colour, Finish
+from assay.tasks.language.lexicon import mentions, names_of
+from assay.tasks.scene import Colour, Finish
 
 _PLACES = 20
 """How many places are tried for a double that only its place tells from the original."""

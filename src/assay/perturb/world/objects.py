@@ -17,7 +17,7 @@ from assay.perturb.world.spoken import colours_said, true_to
 from assay.sim.footprints import footprint
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.language import COLOURS
-from assay.tasks.staging import Colour, Finish, Pattern
+from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
 """What a colour is drawn from, by the words for them."""

@@ -25,7 +25,7 @@ from assay.perturb.world.ground import (
 )
 from assay.perturb.world.spoken import Spoken
 from assay.sim.layout import layout_of
-from assay.sim.packs.base import AssetPack
+from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 

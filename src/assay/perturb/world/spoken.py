@@ -20,10 +20,9 @@ from assay.perturb.world.ground import Ground, Spot, carrier, owner
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Scene, Task
-from assay.tasks.language.attributes import COLOURS, colours_of
-from assay.tasks.language.positions import positions
-from assay.tasks.names import names_of, words
-from assay.tasks.staging import Colour
+from assay.tasks.language.lexicon import COLOURS, colours_of, names_of, words
+from assay.tasks.language.phrases import positions
+from assay.tasks.scene import Colour
 
 CLEAR = 0.08
 """By how much all others must be further off, metres; LIBERO's own do so by 0.12 at least."""

@@ -25,8 +25,8 @@ from assay.sim.packs.registry import planning_pack
 from assay.sim.portraits import portrait
 from assay.tasks import Entity, Instruction, Predicate, Task
 from assay.tasks.language import COLOURS, lexicon
-from assay.tasks.language.moved import rename_moved
-from assay.tasks.staging import Colour, Finish, Pattern
+from assay.tasks.language.meaning import rename_moved
+from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
 """What a new pattern is drawn from, by the words for them."""

@@ -1,4 +1,4 @@
-"""The oracle's skills in the hands of somebody who mistakes what is asked."""
+"""Base of policies with a planted flaw: the oracle's skills, applied to a goal that may be wrong."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from assay.sim.compile import EntityIndex
 from assay.tasks import Atom, Goal, Instruction, Task
 
 
-class Flawed(Oracle):
-    """Pursues a goal of its own making with the oracle's skills.
+class FlawedPolicy(Oracle):
+    """Pursues the goal that its `goal` returns with the oracle's skills.
 
-    What it takes to be the goal may be out of reach where the scene was changed; then it waits, and the
-    episode is a failure and not an error.
+    That goal may be impossible in a changed scene. The policy then waits, so that the episode is a failure and not an
+    error.
     """
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Plan anew."""
+        """Plan the episode."""
         self._impossible = ""
         super().reset(instruction, spec)
 
-    def look_again(self) -> None:
-        """Plan anew."""
+    def replan(self) -> None:
+        """Plan again from the present state."""
         self._impossible = ""
-        super().look_again()
+        super().replan()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action; waits where there is nothing it could do."""
+        """The next action, (1, 7); waits where the goal is impossible."""
         try:
             return super().act(observation)
         except ImpossibleError as error:
@@ -43,29 +43,29 @@ class Flawed(Oracle):
 
     @property
     def note(self) -> str:
-        """What it took to be the goal and could not do."""
+        """The reason why the goal was impossible, or the atoms that were not reached."""
         return self._impossible or super().note
 
-    def known_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """The tasks known beside the episode's own that can be asked for in this scene; its own first."""
+    def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
+        """The episode's own task, then its siblings that are possible in this scene."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]
         return [own, *(task for task in others if names_in(task.goal) <= names)]
 
-    def movables(self) -> list[EntityIndex]:
-        """The things of the scene that can be moved, by name."""
+    def movable_objects(self) -> list[EntityIndex]:
+        """The movable objects of the scene, sorted by name."""
         entities = self._simulation.compiled.entities
         return [entities[name] for name in sorted(entities) if entities[name].movable]
 
 
 def names_in(goal: Goal) -> set[str]:
-    """Every name a goal uses."""
+    """All names that occur in a goal."""
     return {name for atom in goal.atoms for name in atom.arguments}
 
 
-def renamed(goal: Goal, names: Mapping[str, str]) -> Goal:
-    """A goal about other things: the first argument of each atom exchanged where ``names`` has it."""
+def replace_objects(goal: Goal, names: Mapping[str, str]) -> Goal:
+    """Replace the first argument of each atom according to ``names``."""
     return Goal(
         tuple(
             Atom(atom.predicate, (names.get(atom.arguments[0], atom.arguments[0]), *atom.arguments[1:]))

@@ -41,10 +41,10 @@ class Oracle:
     def instruct(self, instruction: Instruction) -> bool:
         """Plan anew for another request."""
         self._instruction = instruction
-        self.look_again()
+        self.replan()
         return True
 
-    def look_again(self) -> None:
+    def replan(self) -> None:
         """Plan anew after something happened, with what is held set down first."""
         self.attach(self._env)
         self._plan_from_here()
@@ -57,7 +57,7 @@ class Oracle:
     def act(self, observation: Observation) -> np.ndarray:
         """The next action of the plan; once it is over, wait."""
         if self._env.happened != self._happened:
-            self.look_again()
+            self.replan()
         return next(self._motion, STILL)[None]
 
     @property

@@ -1,5 +1,6 @@
-"""Finds out by which convention a policy server wants to be spoken to."""
+"""Find the convention that a policy server was trained with: `assay probe`.
 
-from assay.policies.probe.examination import Examination, Plan, Settled, examine, written
-
-__all__ = ["Examination", "Plan", "Settled", "examine", "written"]
+examination    fields, one after the other; the result
+race           successive elimination of alternatives
+server         scores of a convention: agreement with demonstrations, and success
+"""

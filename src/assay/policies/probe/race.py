@@ -1,4 +1,4 @@
-"""Who is best, round by round: the bad drop out early, so that few rounds are wasted on them."""
+"""Successive elimination: contenders are scored round by round, and poor ones drop out early."""
 
 from __future__ import annotations
 
@@ -14,103 +14,111 @@ from assay.support.stats.betting import evidence
 T = TypeVar("T")
 R = TypeVar("R")
 
-DOUBT = 0.01
-"""The probability, at most, that the best drops out for being beaten; that halving takes it out is not in it."""
-HALVING, KEPT = 6, 4
-"""Every so many rounds the worse half drops out as well, down to so many."""
-DIGITS = 6
-"""Of a score; what differs less is a draw."""
+ERROR_PROBABILITY = 0.01
+"""Upper bound of the probability that the best is eliminated by evidence; halving is not included."""
+HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
+"""After every 6 rounds the worse half drops out as well, down to 4."""
+SCORE_DIGITS = 6
+"""Scores that differ less are a draw."""
 PREFERENCE = math.log(3.0)
-"""The first entry, which is what is usual, stays ahead of others that are better by less evidence than this."""
+"""The first contender, the default, stays ahead of others that are better by less evidence than this."""
 
 
-class Refused(Exception):  # noqa: N818
-    """Somebody cannot take part; says why."""
+class RefusedError(Exception):
+    """A contender that cannot take part, and why."""
 
 
 @dataclass(eq=False)
-class Entry(Generic[T]):
-    """One of those who compete."""
+class Contender(Generic[T]):
+    """One alternative and its scores."""
 
-    what: T
+    value: T
     scores: list[float] = field(default_factory=list)
-    """In [0, 1], one for each round until they dropped out."""
+    """In [0, 1], one per round until it dropped out."""
     refused: str = ""
     """Why it could not take part."""
-    beaten: bool = False
-    """Whether it dropped out."""
+    is_eliminated: bool = False
 
     @property
     def mean(self) -> float:
-        """Mean score; -1 if there is none."""
+        """Mean score; -1 without any."""
         return float(np.mean(self.scores)) if self.scores else -1.0
 
     @property
-    def racing(self) -> bool:
+    def is_racing(self) -> bool:
         """Whether it still takes part."""
-        return not self.refused and not self.beaten
+        return not self.refused and not self.is_eliminated
 
-    def ahead_of(self, other: Entry[T]) -> float:
-        """Logarithm of the evidence that this wins more rounds than another, of those that both took part in.
+    def ahead_of(self, other: Contender[T]) -> float:
+        """Logarithm of the evidence that this wins more of the shared rounds than another.
 
-        By how much does not count, so that small differences that are always there show.
+        Margins do not count, so that small but consistent differences show.
         """
         if other.refused:
             return math.inf
         shared = min(len(self.scores), len(other.scores))
-        return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(DIGITS)))
+        return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
+
+    def play(self, item: R, score: Callable[[T, R], float]) -> None:
+        """Add the score of one round."""
+        try:
+            self.scores.append(score(self.value, item))
+        except RefusedError as reason:
+            self.refused = str(reason)
 
 
 def race(
-    contenders: Sequence[T],
+    values: Sequence[T],
     rounds: Iterable[R],
     score: Callable[[T, R], float],
     *,
     on_round: Callable[[int], None] = lambda racing: None,
-) -> list[Entry[T]]:
-    """Let contenders compete, the usual one first, until one is left or the rounds are over; the best comes first.
+) -> list[Contender[T]]:
+    """Race values, the default first, until one is left or the rounds are over; the best comes first.
 
-    ``score`` gives a number in [0, 1], or raises Refused. ``on_round`` is told how many still race.
+    ``score`` returns a number in [0, 1], or raises RefusedError. ``on_round`` is called with the number that remain.
     """
-    entries = [Entry(contender) for contender in contenders]
-    enough = math.log(len(entries) / DOUBT)  # each of the others may seem to beat the best
-    for number, this in enumerate(rounds, 1):
-        racing = [entry for entry in entries if entry.racing]
-        if len(racing) < 2 and any(entry.scores for entry in racing):
+    contenders = [Contender(value) for value in values]
+    threshold = math.log(len(contenders) / ERROR_PROBABILITY)  # any of the others may seem to beat the best
+    for number, item in enumerate(rounds, 1):
+        racing = [contender for contender in contenders if contender.is_racing]
+        if len(racing) < 2 and any(contender.scores for contender in racing):
             break
-        for entry in racing:
-            try:
-                entry.scores.append(score(entry.what, this))
-            except Refused as reason:
-                entry.refused = str(reason)
-        leader = _leader(entries)
-        for entry in entries:
-            entry.beaten |= entry is not leader and entry.racing and leader.ahead_of(entry) > enough
-        if number % HALVING == 0:
-            left = sorted((entry for entry in entries if entry.racing), key=lambda entry: -entry.mean)
-            for entry in left[max(KEPT, len(left) // 2) :]:
-                entry.beaten |= entry is not leader
-        on_round(sum(entry.racing for entry in entries))
-    best = _leader(entries)
-    return [best, *(entry for entry in entries if entry is not best)]
+        for contender in racing:
+            contender.play(item, score)
+        leader = _leader(contenders)
+        for contender in contenders:
+            if contender is not leader and contender.is_racing and leader.ahead_of(contender) > threshold:
+                contender.is_eliminated = True
+        if number % HALVING_ROUNDS == 0:
+            left = sorted(
+                (contender for contender in contenders if contender.is_racing),
+                key=lambda contender: -contender.mean,
+            )
+            for contender in left[max(MIN_SURVIVORS, len(left) // 2) :]:
+                contender.is_eliminated |= contender is not leader
+        on_round(sum(contender.is_racing for contender in contenders))
+    best = _leader(contenders)
+    return [best, *(contender for contender in contenders if contender is not best)]
 
 
 def catch_up(
-    entry: Entry[T], best: Entry[T], rounds: Sequence[R], score: Callable[[T, R], float], enough: float
+    contender: Contender[T],
+    best: Contender[T],
+    rounds: Sequence[R],
+    score: Callable[[T, R], float],
+    threshold: float,
 ) -> None:
-    """Let one who dropped out do the rounds that the best did, until the evidence between them is enough."""
-    for this in rounds[len(entry.scores) : len(best.scores)]:
-        if entry.refused or best.ahead_of(entry) >= enough:
+    """Play the rounds that an eliminated contender missed, until the evidence against it reaches a threshold."""
+    for item in rounds[len(contender.scores) : len(best.scores)]:
+        if contender.refused or best.ahead_of(contender) >= threshold:
             return
-        try:
-            entry.scores.append(score(entry.what, this))
-        except Refused as reason:
-            entry.refused = str(reason)
+        contender.play(item, score)
 
 
-def _leader(entries: Sequence[Entry[T]]) -> Entry[T]:
-    """Who is best so far; the usual one, unless it is beaten with some evidence."""
-    racing = [entry for entry in entries if entry.racing] or list(entries)
-    best = max(racing, key=lambda entry: entry.mean)  # the first of equals
-    usual = entries[0]
-    return usual if usual.racing and best.ahead_of(usual) < PREFERENCE else best
+def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
+    """The best so far; the default, unless it is beaten with some evidence."""
+    racing = [contender for contender in contenders if contender.is_racing] or list(contenders)
+    best = max(racing, key=lambda contender: contender.mean)  # the first of equals
+    default = contenders[0]
+    return default if default.is_racing and best.ahead_of(default) < PREFERENCE else best

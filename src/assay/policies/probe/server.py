@@ -1,119 +1,167 @@
-"""A server as the probe sees it: addresses that differ in their options, and what is replied to moments."""
+"""Scores of conventions on a server: agreement of its replies with demonstrations, and success in episodes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
-from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.episodes import EpisodeSpec, Instruction, Outcome, rollout
 from assay.errors import PolicyError
 from assay.policies.control import control
-from assay.policies.probe.fields import Options, options_of
-from assay.policies.probe.moments import AHEAD, DemonstratedStep
-from assay.policies.probe.race import Refused
-from assay.policies.registry import load_policy
-from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import Convention, Gripper
-from assay.policies.remote.errors import RemoteError, ReplyError, ServerError
+from assay.policies.oracle.policy import Oracle
+from assay.policies.probe.race import RefusedError
+from assay.policies.remote.client import RemotePolicy, load_client
+from assay.policies.remote.convention import ADJUSTABLE, Convention, Gripper, Sign
+from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
+from assay.sim import Observation
+from assay.support.streams import stream
 
-LEAST = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
-"""A gripper component below is none of its kind."""
+COMPARED_STEPS = 5
+"""Actions of the demonstrator that are compared: a quarter of a second."""
+MIN_TRANSLATION = 0.3
+"""Length of the mean translation, of 1, from which on the demonstrator counts as moving."""
+MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
+"""Smallest possible gripper component of each kind."""
+
+Options = Mapping[str, str]
+"""Options of an address: ``{"layout": "hand", "rotation": "xyzw"}``."""
 
 
-class Server:
+@dataclass(frozen=True, slots=True, eq=False)
+class DemonstratedStep:
+    """A step of a demonstration: the observation, and the demonstrator's next actions."""
+
+    spec: EpisodeSpec
+    instruction: Instruction
+    observation: Observation
+    actions: np.ndarray
+    """(COMPARED_STEPS, 7), within [-1, 1]."""
+
+
+def demonstrated_steps(
+    tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
+) -> list[DemonstratedStep]:
+    """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
+
+    Raises PolicyError if it solves none of the tasks.
+    """
+    episodes = [list(_demonstrate(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
+    per_episode = -(-count // max(len(episodes), 1))
+    steps: list[DemonstratedStep] = []
+    for episode in filter(None, episodes):  # as far apart as possible
+        places = np.unique(np.linspace(0, len(episode) - 1, per_episode).round().astype(int))
+        steps += [episode[place] for place in places]
+    if not steps:
+        raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} from these seeds")
+    order = stream("probe", "moments", *tasks).permutation(len(steps))
+    return [steps[number] for number in order[:count]]
+
+
+def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
+    """The moving steps of an episode of the oracle, if it succeeds."""
+    observations: list[Observation] = []
+    env = control(spec)
+    episode = rollout(env, Oracle(), spec, watch=observations.append)
+    if episode.outcome is not Outcome.SUCCESS:
+        return
+    actions = np.clip(episode.trajectory.actions, -1.0, 1.0)
+    for step in range(len(actions) - COMPARED_STEPS):
+        ahead = actions[step : step + COMPARED_STEPS]
+        if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MIN_TRANSLATION:
+            yield DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
+
+
+def options_of(convention: Convention) -> dict[str, str]:
+    """The options of an address that set a convention."""
+    return {
+        name: str(int(value) if isinstance(value, Sign) else value)
+        for name in ADJUSTABLE
+        if (value := getattr(convention, name)) is not None
+    }
+
+
+class ProbedServer:
     """A policy server under examination."""
 
     def __init__(self, address: str) -> None:
-        if "://" not in address:
-            raise PolicyError(
-                f"'{address}' is no policy server: only those have conventions, e.g. openpi://host:8000"
-            )
         self.place, _, query = address.partition("?")
-        self.given: Options = dict(parse_qsl(query))
+        self.fixed: Options = dict(parse_qsl(query))
         """Options that the user has set: they are not searched."""
-        client = self._client({})
+        client = load_client(address)
         client.connect()
         self.metadata = client.metadata
-        self.usual: Convention = client.convention
-        """What the address stands for without further options."""
+        self.default: Convention = client.convention
+        """The convention of the address without further options."""
         client.close()
-        self._replies: dict[tuple[str, int], np.ndarray | Refused] = {}
-        self.asked = 0
-        """Requests so far."""
+        self._replies: dict[tuple[str, int], np.ndarray | RefusedError] = {}
+        self.requests = 0
 
     def address(self, options: Options) -> str:
-        """The address that sets options; those that are usual are left out."""
-        usual = options_of(self.usual)
-        set_ = {**self.given, **{name: value for name, value in options.items() if usual.get(name) != value}}
-        return f"{self.place}?{urlencode(set_, safe=',')}" if set_ else self.place
+        """The address that sets options; those with default values are left out."""
+        default = options_of(self.default)
+        changed = {name: value for name, value in options.items() if default.get(name) != value}
+        query = urlencode({**self.fixed, **changed}, safe=",")
+        return f"{self.place}?{query}" if query else self.place
 
     def convention(self, options: Options) -> Convention:
-        """The convention that an address stands for, in a server that said what it wants."""
-        client = self._client(options)
-        return self.usual.adjusted(client.address.adjusted)
+        """The convention that options set, given what the server declared."""
+        return self.default.adjusted(self._client(options).address.adjusted)
 
-    def reply(self, options: Options, moment: DemonstratedStep) -> np.ndarray:
-        """What the server replies to a moment, (k, 7); it is asked once. Raises Refused where the server objects."""
-        key = (self.address(options), id(moment))
+    def reply(self, options: Options, step: DemonstratedStep) -> np.ndarray:
+        """The server's reply to a step, (k, 7), cached. Raises RefusedError if the server rejects the request."""
+        key = (self.address(options), id(step))
         if key not in self._replies:
-            self._replies[key] = self._asked(options, moment)
-        kept = self._replies[key]
-        if isinstance(kept, Refused):
-            raise kept
-        return kept
+            self._replies[key] = self._ask(options, step)
+        reply = self._replies[key]
+        if isinstance(reply, RefusedError):
+            raise reply
+        return reply
 
-    def direction(self, options: Options, moment: DemonstratedStep) -> float:
-        """How well the first actions point where the demonstrator's do: 0 opposite, 0.5 across, 1 the same way."""
-        given = np.clip(self.reply(options, moment)[:AHEAD, :6], -1.0, 1.0)
-        return (_cosine(given, moment.actions[: len(given), :6]) + 1.0) / 2.0
+    def direction_score(self, options: Options, step: DemonstratedStep) -> float:
+        """Agreement of the first actions with the demonstrator's: 0 opposite, 0.5 orthogonal, 1 the same."""
+        predicted = np.clip(self.reply(options, step)[:COMPARED_STEPS, :6], -1.0, 1.0).ravel()
+        shown = step.actions[:, :6].ravel()[: len(predicted)]
+        lengths = float(np.linalg.norm(predicted) * np.linalg.norm(shown))
+        cosine = float(predicted @ shown) / lengths if lengths > 1e-9 else 0.0
+        return (cosine + 1.0) / 2.0
 
-    def grip(self, options: Options, usual: Options, moment: DemonstratedStep) -> float:
-        """In which share of the first actions the gripper does what the demonstrator's does.
+    def gripper_score(self, options: Options, request: Options, step: DemonstratedStep) -> float:
+        """The share of the first actions in which the gripper agrees with the demonstrator's.
 
-        The server is asked by the ``usual`` options, and its reply is read by others.
+        The server is asked with the options ``request``, and its reply is decoded with ``options``.
         """
-        convention, raw = self.convention(options), self.reply(usual, moment)[:AHEAD]
-        done = np.sign(convention.adjusted({"replan": None, "binary": False}).executed(raw)[:, 6])
-        possible = raw[:, 6] > LEAST[convention.gripper]
-        return float(np.mean((done == np.sign(moment.actions[: len(raw), 6])) & possible))
+        convention, raw = self.convention(options), self.reply(request, step)[:COMPARED_STEPS]
+        decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
+        agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
+        return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
 
-    def success(self, options: Options, spec: EpisodeSpec) -> float:
-        """1 if an episode succeeds, 0 if not. Raises Refused where the server objects."""
+    def success_score(self, options: Options, spec: EpisodeSpec) -> float:
+        """1 if an episode succeeds, otherwise 0. Raises RefusedError if the server rejects a request."""
         client = self._client(options)
         try:
             episode = rollout(control(spec), client, spec)
         finally:
             client.close()
         if episode.outcome is Outcome.ERROR:
-            if episode.transient:
-                raise PolicyError(episode.error)
-            raise Refused(episode.error)
+            raise (PolicyError if episode.transient else RefusedError)(episode.error)
         return float(episode.outcome is Outcome.SUCCESS)
 
-    def _asked(self, options: Options, moment: DemonstratedStep) -> np.ndarray | Refused:
+    def _ask(self, options: Options, step: DemonstratedStep) -> np.ndarray | RefusedError:
         try:
             client = self._client(options)
-        except RemoteError as error:  # the protocol has no words for it
-            return Refused(error.reason)
-        self.asked += 1
+        except RemoteError as error:  # the protocol cannot express it
+            return RefusedError(error.reason)
+        self.requests += 1
         try:
-            client.reset(moment.instruction, moment.spec)
-            return client.reply(moment.observation)
+            client.reset(step.instruction, step.spec)
+            return client.reply(step.observation)
         except (ServerError, ReplyError) as error:
-            return Refused(error.reason)
+            return RefusedError(error.reason)
         finally:
             client.close()
 
     def _client(self, options: Options) -> RemotePolicy:
-        where = f"{self.place}?{urlencode({**self.given, **options}, safe=',')}"
-        client = load_policy(where)
-        assert isinstance(client, RemotePolicy), "every server's client is one"
-        return client
-
-
-def _cosine(given: np.ndarray, shown: np.ndarray) -> float:
-    """The cosine between two motions, (k, 6), as they unfold; 0 where one of them is nothing."""
-    a, b = given.ravel(), shown.ravel()
-    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return float(a @ b) / lengths if lengths > 1e-9 else 0.0
+        return load_client(f"{self.place}?{urlencode({**self.fixed, **options}, safe=',')}")

@@ -1,30 +1,10 @@
-"""Policies that live in other people's servers, and ours in servers for other people's harnesses."""
+"""Policies on servers, and a server for policies.
 
-from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import Convention
-from assay.policies.remote.errors import (
-    LostError,
-    RemoteError,
-    ReplyError,
-    ServerError,
-    StalledError,
-    UnreachableError,
-)
-from assay.policies.remote.openpi import OpenPI
-from assay.policies.remote.registry import SCHEMES, load_remote
-from assay.policies.remote.vla_eval import VlaEval
-
-__all__ = [
-    "SCHEMES",
-    "Convention",
-    "LostError",
-    "OpenPI",
-    "RemoteError",
-    "RemotePolicy",
-    "ReplyError",
-    "ServerError",
-    "StalledError",
-    "UnreachableError",
-    "VlaEval",
-    "load_remote",
-]
+address       scheme://host:port?option=value
+convention    names, images, state and gripper on the wire
+codec         messages as msgpack or JSON
+transport     connect with retries, exchange messages, close: websocket, HTTP, ZeroMQ
+batching      requests of several workers as one
+client        the policy; openpi (and starVLA, RoboArena), vla_eval, gr00t, openvla_oft: one protocol each
+serve         `assay serve`
+"""

@@ -1,6 +1,7 @@
-"""Where a policy server is, and what is known about it: ``openpi://host:port?replan=5&timeout=60``.
+"""Addresses of policy servers: ``openpi://host:port?replan=5&timeout=60``.
 
-Several copies of a server are written with commas, ``openpi://a:8000,a:8001,b:8000``: they share the episodes out.
+Several copies of a server are separated by commas, ``openpi://a:8000,a:8001,b:8000``; the episodes are shared among
+them.
 """
 
 from __future__ import annotations
@@ -15,97 +16,96 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field
 
 from assay.errors import PolicyError, did_you_mean
-from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, adjustments, validated
+from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, Convention, parse_field
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The name of an environment variable."""
 AUTHORITY = re.compile(r"([^/?#]*(?://)?)([^/?#]*)(.*)", re.DOTALL)
-"""What comes before the hosts of an address, the hosts, and what comes after them; of any text."""
-PORT = 8000
-"""Where most kinds of server listen unless they are told otherwise."""
+"""The parts of any text before, in and after the hosts of an address."""
+DEFAULT_PORT = 8000
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How long to wait for a server."""
 
     timeout: Seconds = 60.0
     """Seconds for one reply, from the first byte sent to the last received."""
     connect: Seconds = 10.0
-    """Seconds in which a connection is tried again and again."""
+    """Seconds during which connecting is retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to be let in."""
+    """Encryption and authentication."""
 
     tls: bool = False
     """Whether the connection is encrypted."""
     key: str = ""
-    """The environment variable that holds the key, which is sent as ``Authorization: Api-Key ...``, openpi's way."""
+    """Environment variable with the key, sent as ``Authorization: Api-Key ...`` (openpi)."""
     bearer: str = ""
-    """The environment variable that holds the key, which is sent as ``Authorization: Bearer ...``, vLLM's way."""
+    """Environment variable with the key, sent as ``Authorization: Bearer ...`` (vLLM)."""
 
     def secret(self, address: str) -> str:
-        """The key itself; empty if none is needed. Raises PolicyError."""
+        """The key; empty if none is needed. Raises PolicyError."""
         name = self.key or self.bearer
         option = "key" if self.key else "bearer"
-        if name and not VARIABLE.fullmatch(name):  # perhaps the key itself, which nobody should read here
+        if name and not VARIABLE.fullmatch(name):  # perhaps the key itself, which must not be printed
             raise PolicyError(
                 f"{address}: {option}: not the name of an environment variable (letters, digits and _), which "
                 f"should hold the key; valid: {option}=ROBOT_KEY"
             )
-        found = os.environ.get(name, "")
-        if name and not found:
+        value = os.environ.get(name, "")
+        if name and not value:
             raise PolicyError(
                 f"{address}: {option}: there is no environment variable of that name, or it is empty; valid: "
                 f"{option}=NAME of one that holds the key"
             )
-        return found
+        return value
 
     def headers(self, address: str) -> dict[str, str]:
-        """What goes with every request. Raises PolicyError."""
+        """HTTP headers of every request. Raises PolicyError."""
         secret = self.secret(address)
         return {"Authorization": f"{'Api-Key' if self.key else 'Bearer'} {secret}"} if secret else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server's address, taken apart."""
+    """The parsed address of a server."""
 
     text: str
-    """``scheme://host:port/path``, for people."""
+    """``scheme://host:port/path``, without options, for messages."""
     places: tuple[str, ...]
     """``host:port/path`` of each copy of the server."""
-    patience: Patience
+    timeouts: Timeouts
     access: Access
     adjusted: Mapping[str, object]
     """Fields of the convention that the address sets."""
     extra: Mapping[str, str]
     """Options that only this kind of server has."""
 
-    def urls(self, transport: str) -> tuple[str, ...]:
-        """Where the copies are, for ``ws``, ``http`` or ``tcp``; the first two become ``wss`` and ``https``."""
-        kind = f"{transport}s" if self.access.tls else transport
-        return tuple(f"{kind}://{place}" for place in self.places)
+    def urls(self, protocol: str) -> tuple[str, ...]:
+        """The URLs of the copies for ``ws``, ``http`` or ``tcp``; with TLS ``wss`` and ``https``."""
+        scheme = f"{protocol}s" if self.access.tls else protocol
+        return tuple(f"{scheme}://{place}" for place in self.places)
 
 
-def parse(
-    address: str, scheme: str, *, port: int = PORT, path: bool = True, extra: tuple[str, ...] = ()
+def parse_address(
+    address: str, scheme: str, *, port: int = DEFAULT_PORT, path: bool = True, extra: tuple[str, ...] = ()
 ) -> Address:
-    """Take an address apart; ``path``: whether it may have one. Raises PolicyError that says what would be valid."""
+    """Parse an address; ``path``: whether it may have one. Raises PolicyError that says what is valid."""
     valid = f"{scheme}://host:port"
-    shown = without_secrets(address)
+    shown = hide_secrets(address)
     try:
-        # One by one: several hosts with commas are no URL, which newer versions of Python say of [::1] among them.
-        before, hosts_of, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
-        copies = [urlsplit(f"//{each}") for each in hosts_of.split(",")]
-        parts = urlsplit(f"{before}{hosts_of.split(',')[0]}{after}")
+        # Host by host: several hosts with commas are not a URL, and newer versions of Python reject [::1] in them.
+        before, authority, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
+        copies = [urlsplit(f"//{host}") for host in authority.split(",")]
+        parts = urlsplit(f"{before}{authority.split(',')[0]}{after}")
         hosts = [(copy.hostname, copy.port) for copy in copies]
     except ValueError as error:
-        reason = "its host or its port is none" if "@" in address else error  # which may repeat a password
+        reason = "its host or its port is invalid" if "@" in address else error  # which may repeat a password
         raise PolicyError(f"'{shown}': {reason}; valid: {valid}") from None
     beyond = parts.path if parts.path != "/" else ""
     if (
@@ -113,8 +113,8 @@ def parse(
         or not all(host for host, _ in hosts)
         or (beyond and not path)
         or parts.fragment
-        or "@" in hosts_of
-        or any(each.isspace() for each in hosts_of)
+        or "@" in authority
+        or any(letter.isspace() for letter in authority)
     ):
         raise PolicyError(f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}")
     places = tuple(
@@ -122,48 +122,48 @@ def parse(
         for host, number in hosts
     )
     text = f"{scheme}://{','.join(places)}{beyond}"
-    given = _options(parts.query, shown, extra)
-    patience, access = (
+    options = _parse_options(parts.query, shown, extra)
+    timeouts, access = (
         {
-            field.name: validated(kind, field.name, given.pop(field.name), text)
+            field.name: parse_field(kind, field.name, options.pop(field.name), text)
             for field in fields(kind)
-            if field.name in given
+            if field.name in options
         }
-        for kind in (Patience, Access)
+        for kind in (Timeouts, Access)
     )
-    own = {name: given.pop(name) for name in extra if name in given}
+    own = {name: options.pop(name) for name in extra if name in options}
     return Address(
         text,
         tuple(f"{place}{beyond}" for place in places),
-        Patience(**patience),  # type: ignore[arg-type]
+        Timeouts(**timeouts),  # type: ignore[arg-type]
         Access(**access),  # type: ignore[arg-type]
-        adjustments(given, text),
+        {name: parse_field(Convention, name, value, text) for name, value in options.items()},
         own,
     )
 
 
-def without_secrets(address: str) -> str:
-    """An address as errors show it: without a password, and without a key that somebody wrote there by mistake."""
-    hidden = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may have a slash in it
+def hide_secrets(address: str) -> str:
+    """The address as shown in errors: without passwords and keys."""
+    hidden = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
     return re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", hidden)
 
 
-def _options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:
-    """The options of an address, as texts; those of a client that it names first, and then its own."""
+def _parse_options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:
+    """The options of an address as text; those of a named ``client`` are defaults."""
     valid = (
         *ADJUSTABLE,
         "client",
-        *(field.name for kind in (Patience, Access) for field in fields(kind)),
+        *(field.name for kind in (Timeouts, Access) for field in fields(kind)),
         *extra,
     )
-    given: dict[str, str] = {}
+    options: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in valid:
             raise PolicyError(f"'{address}' has no option '{name}': {did_you_mean(name, valid)}")
-        if name in given:
+        if name in options:
             raise PolicyError(f"'{address}' sets '{name}' twice")
-        given[name] = value
-    client = given.pop("client", None)
+        options[name] = value
+    client = options.pop("client", None)
     if client is not None and client not in CLIENTS:
         raise PolicyError(f"'{address}': there is no client '{client}': {did_you_mean(client, CLIENTS)}")
-    return {**CLIENTS.get(client or "", {}), **given}
+    return {**CLIENTS.get(client or "", {}), **options}

@@ -1,7 +1,8 @@
-"""What a wire means: names, pictures, state, gripper and timing, one frozen value for each kind of server."""
+"""Conventions of policy servers: names, images, state, gripper and timing, one frozen value per kind of server."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
@@ -14,13 +15,14 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.episodes.rollout import MOST_ACTIONS
 from assay.errors import PolicyError
-from assay.policies.remote.pictures import Orientation, resized, turned
-from assay.policies.remote.rotations import Rotation, written
 from assay.sim import Observation
+from assay.support.images import Orientation, letterbox, orient
 
 STATE_SIZE = 8
-"""Position 3, rotation vector 3, finger joints 2: what most servers are sent."""
+"""Position 3, rotation vector 3, finger joints 2: the default state."""
 ACTION_SIZE = 7
+GRIP_SITE_ROTATION = np.array([math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5)])
+"""The grip site in the frame of the end effector, (w, x, y, z): a quarter turn about its axis."""
 
 Replan = Annotated[int, Field(ge=1, le=MOST_ACTIONS)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
@@ -35,10 +37,10 @@ class Sign(IntEnum):
 
 
 class Layout(StrEnum):
-    """What the state holds, in which order."""
+    """Contents and order of the state."""
 
-    HAND = "hand"
-    """The grip site's position 3, the hand's orientation 3 or 4, the two finger joints."""
+    END_EFFECTOR = "hand"
+    """Position of the grip site (3), orientation of the end effector (3 or 4), the two finger joints."""
     FINGERS_FIRST = "fingers-first"
     """The two finger joints, position, orientation: LIBERO's own ``robot_states``, with ``rotation=xyzw``."""
     JOINTS = "joints"
@@ -48,12 +50,76 @@ class Layout(StrEnum):
 
 
 class Gripper(StrEnum):
-    """Which numbers an action's gripper component takes on the wire."""
+    """Range of an action's gripper component on the wire."""
 
     SIGNED = "signed"
-    """From -1 to 1, as in LIBERO."""
+    """-1 to 1, as in LIBERO."""
     UNIT = "unit"
-    """From 0 to 1, as in RLDS data sets: 0.5 is neither open nor closed."""
+    """0 to 1, as in RLDS data sets; 0.5 is neither open nor closed."""
+
+
+class Rotation(StrEnum):
+    """Representation of the end effector's orientation on the wire.
+
+    A quaternion and its negative are the same orientation, but their rotation vectors differ. LIBERO's gripper points
+    down, half a turn from the world's axes, so the scalar part is near zero and may have either sign.
+    """
+
+    ROBOSUITE = "robosuite"
+    """Rotation vector with the quaternion's sign kept: angles from 0 to 2 pi, as in LIBERO's demonstrations."""
+    SHORTEST = "shortest"
+    """Rotation vector of the quaternion, negated where its scalar part is negative: angles from 0 to pi."""
+    XYZW = "xyzw"
+    """Quaternion, scalar last, its sign kept: robosuite's ``robot0_eef_quat``."""
+    WXYZ = "wxyz"
+    """Quaternion, scalar first, its sign kept: MuJoCo's."""
+    EULER = "euler"
+    """Roll, pitch and yaw about the world's fixed x, y and z, radians."""
+
+
+THREE_NUMBERS = (Rotation.ROBOSUITE, Rotation.SHORTEST, Rotation.EULER)
+"""The representations with three numbers."""
+
+
+def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
+    """A unit quaternion (w, x, y, z) in a representation, (3,) or (4,)."""
+    match rotation:
+        case Rotation.XYZW:
+            return np.roll(quaternion, -1)
+        case Rotation.WXYZ:
+            return quaternion
+        case Rotation.EULER:
+            w, x, y, z = map(float, quaternion)
+            return np.array(
+                [
+                    math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+                    math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
+                    math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+                ]
+            )
+    scalar, vector = quaternion[0], quaternion[1:]
+    if rotation is Rotation.SHORTEST and scalar < 0.0:
+        scalar, vector = -scalar, -vector
+    scalar = min(max(float(scalar), -1.0), 1.0)
+    sine = math.sqrt(1.0 - scalar * scalar)
+    return np.zeros(3) if sine == 0.0 else vector * 2.0 * math.acos(scalar) / sine
+
+
+def vector_to_quaternion(vector: np.ndarray) -> np.ndarray:
+    """The unit quaternion (w, x, y, z), (4,), of a rotation vector (3,), radians, up to 2 pi long."""
+    angle = float(np.linalg.norm(vector))
+    if angle < 1e-9:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    return np.concatenate([[math.cos(angle / 2.0)], vector / angle * math.sin(angle / 2.0)])
+
+
+def controller_state(observation: Observation) -> np.ndarray:
+    """The state with the orientation of the grip site, which the controller moves: float32, (8,)."""
+    w, v = observation.eef_quaternion[0], observation.eef_quaternion[1:]
+    scalar, vector = GRIP_SITE_ROTATION[0], GRIP_SITE_ROTATION[1:]
+    site = np.concatenate([[w * scalar - v @ vector], w * vector + scalar * v + np.cross(v, vector)])
+    rotation = encode_rotation(site, Rotation.SHORTEST)
+    return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +127,43 @@ class Convention:
     """How observations and actions are written for one kind of server."""
 
     cameras: tuple[tuple[str, str], ...]
-    """Our cameras and their names on the wire."""
+    """Cameras and their names on the wire."""
     state: str | None
     """The state's name on the wire; None if none is sent.
 
-    The hand is the body of robosuite's ``robot0_eef_quat``; the grip site that the controller moves is turned
-    from it.
+    The end effector is the body of robosuite's ``robot0_eef_quat``; the grip site that the controller moves is
+    rotated against it.
     """
     prompt: str
     """The instruction's name on the wire."""
     drawn: Pixels = 256
-    """Height and width, pixels, in which pictures are drawn: LIBERO's."""
+    """Height and width in which images are rendered, pixels: LIBERO's."""
     size: Pixels = 256
-    """Height and width, pixels, in which they are sent."""
+    """Height and width in which images are sent, pixels."""
     orientation: Orientation = Orientation.ROTATED
-    layout: Layout = Layout.HAND
+    layout: Layout = Layout.END_EFFECTOR
     rotation: Rotation = Rotation.ROBOSUITE
     gripper: Gripper = Gripper.SIGNED
     closes: Sign = Sign.PLUS
-    """The sign of an action's gripper component that closes the gripper on the wire; with us it is plus. Of
-    numbers from 0 to 1: that of their difference from 0.5."""
+    """The sign of an action's gripper component that closes the gripper on the wire; ours is plus. For numbers from
+    0 to 1, that of their difference from 0.5."""
     binary: bool = False
-    """Whether the gripper component is made -1 or 1, with 0 as 1, before it is executed."""
+    """Whether the gripper component is rounded to -1 or 1, with 0 as 1, before it is executed."""
     absolute: bool = False
-    """Whether an action is a pose to go to: position, metres, and rotation vector, radians, of the grip site."""
+    """Whether an action is a target pose: position, metres, and rotation vector, radians, of the grip site."""
     replan: Replan = None
-    """How many actions of each reply are executed; None is all of them."""
+    """Actions of each reply that are executed; None for all."""
     wait: Steps = 10
-    """Steps at the start in which nothing is asked and the arm stays still: objects are still falling."""
+    """Steps at the start in which the arm stays still and the server is not asked: objects are still falling."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
-        """The convention with some of its fields set."""
+        """The convention with some of its fields replaced."""
         return replace(self, **fields)  # type: ignore[arg-type]
 
-    def pictures(self, observation: Observation) -> dict[str, np.ndarray]:
-        """The pictures, (size, size, 3) uint8, by their names on the wire. This is what draws them."""
+    def images(self, observation: Observation) -> dict[str, np.ndarray]:
+        """Render the images, (size, size, 3) uint8, by their names on the wire."""
         return {
-            wire: _sent(observation, camera, self.drawn, self.orientation, self.size).copy()
+            wire: _render(observation, camera, self.drawn, self.orientation, self.size).copy()
             for camera, wire in self.cameras
         }
 
@@ -108,53 +174,48 @@ class Convention:
         return {self.state: self.state_vector(observation)}
 
     def state_vector(self, observation: Observation) -> np.ndarray:
-        """The state, float64, in the convention's layout; (8,) unless it is changed."""
-        hand = (observation.eef_position, written(observation.eef_quaternion, self.rotation))
+        """The state, float64, in the convention's layout; (8,) by default."""
+        pose = (observation.eef_position, encode_rotation(observation.eef_quaternion, self.rotation))
         parts: tuple[np.ndarray, ...]
         match self.layout:
-            case Layout.HAND:
-                parts = (*hand, observation.gripper)
+            case Layout.END_EFFECTOR:
+                parts = (*pose, observation.gripper)
             case Layout.FINGERS_FIRST:
-                parts = (observation.gripper, *hand)
+                parts = (observation.gripper, *pose)
             case Layout.JOINTS:
                 parts = (observation.joints, observation.gripper)
             case Layout.NONE:
                 parts = ()
         return np.concatenate([np.zeros(0), *parts])
 
-    def executed(self, actions: object) -> np.ndarray:
+    def decode_actions(self, actions: object) -> np.ndarray:
         """Our actions (k, 7), k at most ``replan``, for a server's. Raises ValueError that says why not."""
-        ours = checked_actions(actions)[: self.replan]
+        ours = check_actions(actions)[: self.replan]
         signed = 2.0 * ours[:, 6] - 1.0 if self.gripper is Gripper.UNIT else ours[:, 6]
         gripper = signed * self.closes
         ours[:, 6] = np.where(gripper < 0.0, -1.0, 1.0) if self.binary else gripper
         return ours
 
-    def replied(self, actions: np.ndarray) -> np.ndarray:
-        """What to send for our actions (k, 7)."""
+    def encode_actions(self, actions: np.ndarray) -> np.ndarray:
+        """Our actions (k, 7) as a server sends them."""
         signed = actions[:, 6:] * self.closes
         gripper = (signed + 1.0) / 2.0 if self.gripper is Gripper.UNIT else signed
         return np.concatenate([actions[:, :6], gripper], axis=1)
 
 
-@lru_cache(maxsize=4)  # whoever asks about one observation in several ways asks for the same pictures
-def _sent(
+@lru_cache(maxsize=4)  # several conventions are tried on the same observation
+def _render(
     observation: Observation, camera: str, drawn: int, orientation: Orientation, size: int
 ) -> np.ndarray:
-    return resized(turned(observation.image(camera, drawn), orientation), size, size)
+    return letterbox(orient(observation.image(camera, drawn), orientation), size, size)
 
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")
-"""What an address may change, e.g. ``openpi://localhost:8000?replan=10``."""
+"""Fields that an address may set, e.g. ``openpi://localhost:8000?replan=10``."""
 CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}}
 )
-"""Whose client to be like, ``?client=libero-x``: the options by which that benchmark's differs, from stored states."""
-
-
-def adjustments(given: Mapping[str, str], address: str) -> dict[str, object]:
-    """The fields of a convention that an address sets, by name. Raises PolicyError."""
-    return {name: validated(Convention, name, text, address) for name, text in given.items()}
+"""Presets, ``?client=libero-x``: the options by which that benchmark's client differs, from stored states."""
 
 
 @lru_cache(maxsize=64)
@@ -162,8 +223,8 @@ def _adapter(owner: type, name: str) -> TypeAdapter[object]:
     return TypeAdapter(get_type_hints(owner, include_extras=True)[name])
 
 
-def validated(owner: type, name: str, text: str, address: str) -> object:
-    """A field's value from its text, by the type it is declared with."""
+def parse_field(owner: type, name: str, text: str, address: str) -> object:
+    """Parse the value of a dataclass field by its declared type. Raises PolicyError."""
     try:
         return _adapter(owner, name).validate_strings(text)
     except ValidationError as error:
@@ -171,14 +232,14 @@ def validated(owner: type, name: str, text: str, address: str) -> object:
         raise PolicyError(f"{address}: {name}={text}: {reason[0].lower()}{reason[1:]}") from None
 
 
-def checked_actions(given: object) -> np.ndarray:
-    """Somebody's actions as (k, 7) float64; one may come as (7,). Raises ValueError that says why not."""
+def check_actions(value: object) -> np.ndarray:
+    """Actions of a server or policy as (k, 7) float64; one may come as (7,). Raises ValueError that says why not."""
     try:
-        raw = np.asarray(given)
+        raw = np.asarray(value)
     except ValueError:  # ragged
         raw = np.empty(0, dtype=object)
     if raw.dtype.kind not in "biuf":
-        raise ValueError(f"the actions are {type(given).__name__}, not an array of numbers")
+        raise ValueError(f"the actions are {type(value).__name__}, not an array of numbers")
     actions = np.atleast_2d(raw.astype(np.float64))
     if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MOST_ACTIONS:
         raise ValueError(

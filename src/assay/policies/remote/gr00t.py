@@ -1,15 +1,15 @@
-"""GR00T's ZeroMQ protocol, the client's end: a request names an endpoint, and is answered once.
+"""GR00T's ZeroMQ protocol: a request names an endpoint and is answered once.
 
 ``{"endpoint": "get_action", "data": {"observation", "options"}}`` is answered by ``[action, info]``, or by
-``{"error"}``. The names of observation and action are flat (``video.image``), as its server has them with
-``--use-sim-policy-wrapper``, or nested (``?nested=1``), as it has them without. Every array has two sides more, of
-length one: batch and time.
+``{"error"}``. The names of observation and action are flat (``video.image``), as with the server's option
+``--use-sim-policy-wrapper``, or nested (``?nested=1``), as without it. Every array has two leading axes of length one:
+batch and time.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,12 @@ import numpy as np
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.remote import codec
+from assay.policies.remote.batching import MAX_REQUEST_BYTES, BatchCodec, BatchRequest, decode_or_none
 from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import Convention, Gripper, Layout, Sign
-from assay.policies.remote.errors import ServerError, UnreachableError
-from assay.policies.remote.rotations import OF_THREE
-from assay.policies.remote.wire import LARGEST_REPLY
-from assay.policies.remote.zmq_wire import ZmqWire
+from assay.policies.remote.convention import THREE_NUMBERS, Convention, Gripper, Layout, Sign
+from assay.policies.remote.transport import ZmqChannel
 from assay.sim import Observation
+from assay.support.extras import require
 from assay.tasks import Instruction
 
 CONVENTION = Convention(
@@ -36,9 +35,59 @@ CONVENTION = Convention(
     replan=8,
     wait=0,
 )
-"""What GR00T's LIBERO environment gives, and how its example executes."""
+"""Of GR00T's LIBERO environment and example."""
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 """Of position and rotation vector in the state, and of translation and rotation in an action."""
+
+
+class Gr00tBatches(BatchCodec):
+    """``{"endpoint": "get_action", "data": {"observation"}}`` -> ``[action, info]``; arrays are (batch, time, ...)."""
+
+    def parse(self, message: bytes) -> BatchRequest | None:
+        """Parse a request for actions."""
+        request = decode_or_none(message, MAX_REQUEST_BYTES)
+        is_request = isinstance(request, dict) and request.get("endpoint") == "get_action"
+        data = request.get("data") if is_request else None
+        if not isinstance(data, dict) or not isinstance(data.get("observation"), dict):
+            return None
+        signature = {**request, "data": {**data, "observation": _shapes(data["observation"])}}
+        return BatchRequest(codec.encode_msgpack_numpy(signature), request)
+
+    def join(self, requests: Sequence[BatchRequest]) -> bytes:
+        """One request with arrays and lists concatenated."""
+        first = requests[0].message
+        observations = [request.message["data"]["observation"] for request in requests]
+        data = {**first["data"], "observation": _concatenate(observations)}
+        return codec.encode_msgpack_numpy({**first, "data": data})
+
+    def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
+        """The slice of each request in every array of the action."""
+        content = decode_or_none(reply)
+        if not isinstance(content, list) or not content or not isinstance(content[0], dict):
+            return None
+        action = content[0]
+        if not all(isinstance(part, np.ndarray) and len(part) == count for part in action.values()):
+            return None
+        return [
+            codec.encode_msgpack_numpy(
+                [{name: part[index : index + 1] for name, part in action.items()}, *content[1:]]
+            )
+            for index in range(count)
+        ]
+
+
+def _shapes(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _shapes(item) for name, item in value.items()}
+    return str(getattr(value, "shape", ""))
+
+
+def _concatenate(values: Sequence[Any]) -> Any:
+    """Join nested maps of arrays or lists along their first axis."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {name: _concatenate([value[name] for value in values]) for name in first}
+    return np.concatenate(values) if isinstance(first, np.ndarray) else list(chain.from_iterable(values))
 
 
 class Gr00t(RemotePolicy):
@@ -48,54 +97,52 @@ class Gr00t(RemotePolicy):
     default = CONVENTION
     port = 5555
     paths = False
-    layouts = (Layout.HAND, Layout.NONE)
-    rotations = OF_THREE
+    layouts = (Layout.END_EFFECTOR, Layout.NONE)
+    rotations = THREE_NUMBERS
     options = ("nested",)
-    _wire: ZmqWire
+    channel = ZmqChannel
+    greets = False
+    batches = Gr00tBatches()
 
-    def __init__(self, where: str) -> None:
-        super().__init__(where)
+    def __init__(self, address: str) -> None:
+        super().__init__(address)
+        text = self.address.text
+        require("gr00t", f"{text} uses ZeroMQ, which needs pyzmq", PolicyError)
         nested = self.address.extra.get("nested", "0")
         if nested not in ("0", "1"):
-            raise PolicyError(f"{self.address.text}: nested={nested}: valid: 0, 1")
+            raise PolicyError(f"{text}: nested={nested}: valid: 0, 1")
+        if self.address.access.tls:
+            raise PolicyError(f"{text}: tls=1: GR00T's servers do not encrypt")
         if self.address.access.bearer:
-            raise PolicyError(f"{self.address.text}: bearer: GR00T's servers take key=VARIABLE")
+            raise PolicyError(f"{text}: bearer: GR00T's servers take key=VARIABLE")
         self._nested = nested == "1"
 
-    def carrier(self) -> ZmqWire:
-        """ZeroMQ."""
-        return ZmqWire(self.address)
-
     def connect(self) -> None:
-        """Take a new socket and ping the server; copies that do not answer are passed over."""
-        reply = self._understood(self._greeted())
+        """Open a new socket and ping the server."""
+        reply = self._check(self._transport.open(self._turn, hello=self._encode("ping")))
         self.metadata = reply if isinstance(reply, dict) else {}
 
-    def _greeted(self) -> bytes:
-        """What the first copy says that answers, from the one whose turn it is."""
-        ping, last = self._packed("ping", None), len(self.address.places) - 1
-        for passed in range(last):
-            self._wire.open(self._turn + passed)
-            with contextlib.suppress(UnreachableError):
-                return self._wire.greet(ping)
-        self._wire.open(self._turn + last)
-        return self._wire.greet(ping)
-
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        if not self._wire.is_open:
-            self.connect()
-        self._call("reset", {"options": None})
+        super()._begin(instruction, spec)
+        self._check(self._transport.ask(self._encode("reset", {"options": None})))
 
     def _ask(self, observation: Observation) -> object:
-        reply = self._call("get_action", {"observation": self._observation(observation), "options": None})
+        data = {"observation": self._observation(observation), "options": None}
+        reply = self._check(self._transport.ask(self._encode("get_action", data)))
         action = reply[0] if isinstance(reply, list) and reply else reply
         if not isinstance(action, dict):
-            raise self._refused(f"the action should be a map, not {codec.brief(action)}")
-        return np.concatenate([self._part(action, name) for name in (*AXES, "gripper")], axis=1)
+            raise self._reject(f"the action should be a map, not {codec.describe(action)}")
+        parts = []
+        for name in (*AXES, "gripper"):
+            part = action.get(f"action.{name}", action.get(name))
+            if not isinstance(part, np.ndarray) or part.ndim != 3 or part.shape[0] != 1 or part.shape[2] != 1:
+                raise self._reject(f"the action's {name} should be (1, k, 1), not {codec.describe(part)}")
+            parts.append(part[0])
+        return np.concatenate(parts, axis=1)
 
     def _observation(self, observation: Observation) -> dict[str, object]:
         convention = self.convention
-        video = {name: image[None, None] for name, image in convention.pictures(observation).items()}
+        video = {name: image[None, None] for name, image in convention.images(observation).items()}
         state: dict[str, np.ndarray] = {}
         for vector in convention.states(observation).values():
             numbers = vector.astype(np.float32)[None, None]
@@ -103,35 +150,18 @@ class Gr00t(RemotePolicy):
             state["gripper"] = numbers[..., len(AXES) :]
         if self._nested:
             return {"video": video, "state": state, "language": {convention.prompt: [[self._prompt]]}}
-        flat = {
-            f"{kind}.{name}": each
-            for kind, some in (("video", video), ("state", state))
-            for name, each in some.items()
-        }
+        flat = {f"video.{name}": array for name, array in video.items()}
+        flat |= {f"state.{name}": array for name, array in state.items()}
         return {**flat, convention.prompt: [self._prompt]}
 
-    def _part(self, action: Mapping[Any, Any], name: str) -> np.ndarray:
-        """One component of the actions, (k, 1)."""
-        part = action.get(f"action.{name}", action.get(name))
-        if not isinstance(part, np.ndarray) or part.ndim != 3 or part.shape[0] != 1 or part.shape[2] != 1:
-            raise self._refused(f"the action's {name} should be (1, k, 1), not {codec.brief(part)}")
-        return np.asarray(part[0])
-
-    def _call(self, endpoint: str, data: Mapping[str, object]) -> Any:
-        return self._understood(self._wire.ask(self._packed(endpoint, data)))
-
-    def _packed(self, endpoint: str, data: Mapping[str, object] | None) -> bytes:
+    def _encode(self, endpoint: str, data: Mapping[str, object] | None = None) -> bytes:
         secret = self.address.access.secret(self.address.text)
         token = {"api_token": secret} if secret else {}
-        given = {} if data is None else {"data": data}
-        return codec.encode_msgpack_numpy({"endpoint": endpoint, **given, **token})
+        content = {} if data is None else {"data": data}
+        return codec.encode_msgpack_numpy({"endpoint": endpoint, **content, **token})
 
-    def _understood(self, message: bytes) -> Any:
-        try:
-            reply = codec.decode(message, largest=LARGEST_REPLY)
-        except codec.CodecError as error:
-            raise self._refused(str(error)) from None
+    def _check(self, message: bytes | str) -> Any:
+        reply = self._read(message)
         if isinstance(reply, dict) and "error" in reply:
-            self._wire.close()
-            raise ServerError(self.address.text, f"the server failed: {reply['error']}")
+            raise self._report_failure(reply["error"])
         return reply

@@ -1,23 +1,31 @@
-"""openpi's websocket protocol, both ends of it.
+"""openpi's websocket protocol, and the two that use its framing: starVLA and RoboArena.
 
-On connecting, the server sends a map about itself. Then a map of pictures, state and prompt is answered by a
-map with ``actions`` (k, 7). There is no message for the beginning of an episode, so our client opens a
-connection for each. A text frame is a traceback: the server broke.
+On connecting, the server sends a map about itself. A text frame is a traceback: the server failed.
 """
 
 from __future__ import annotations
 
-import time
-import zlib
-from typing import Any
+import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from assay.episodes import EpisodeSpec
+from assay.errors import did_you_mean
 from assay.policies.remote import codec
+from assay.policies.remote.batching import MAX_REQUEST_BYTES, BatchCodec, BatchRequest, decode_or_none
 from assay.policies.remote.client import RemotePolicy
-from assay.policies.remote.convention import Convention
-from assay.policies.remote.served import Session, read, text
-from assay.policies.remote.wire import Wire
+from assay.policies.remote.convention import (
+    THREE_NUMBERS,
+    Convention,
+    Gripper,
+    Layout,
+    Rotation,
+    Sign,
+    encode_rotation,
+)
 from assay.sim import Observation
+from assay.support.images import Orientation
 from assay.tasks import Instruction
 
 CONVENTION = Convention(
@@ -27,65 +35,200 @@ CONVENTION = Convention(
     size=224,
     replan=5,
 )
-"""What openpi's LIBERO example sends."""
-EXPECTED = 5
-"""Actions that openpi's LIBERO example executes of each reply; it refuses fewer."""
+"""Of openpi's LIBERO example."""
+STARVLA_CONVENTION = Convention(
+    cameras=(("agentview", "primary"), ("robot0_eye_in_hand", "wrist")),
+    state="state",
+    prompt="lang",
+    size=224,
+    layout=Layout.NONE,
+    gripper=Gripper.UNIT,
+    closes=Sign.MINUS,
+    binary=True,
+)
+"""Of starVLA's LIBERO script: images in a list, in this order, and no state; ``layout=hand`` adds one."""
+STARVLA_SAMPLING = {"do_sample": False, "use_ddim": True, "num_ddim_steps": 10}
+"""The diffusion sampling options of starVLA's script."""
+ROBOARENA_CONVENTION = Convention(
+    cameras=(
+        ("agentview", "observation/exterior_image_0_left"),
+        ("robot0_eye_in_hand", "observation/wrist_image_left"),
+    ),
+    state="observation/cartesian_position",
+    prompt="prompt",
+    size=224,
+    orientation=Orientation.UPRIGHT,
+    rotation=Rotation.EULER,
+    gripper=Gripper.UNIT,
+)
+"""Of DROID, on which RoboArena's servers are trained: upright images, Euler angles, 1 closes the gripper."""
+ROBOARENA_ACTION_SPACE = "cartesian_velocity"
+"""The one of RoboArena's action spaces that LIBERO's controller has."""
+OPEN_FINGER_M = 0.04
+"""A finger joint of an open gripper."""
 
 
 class OpenPI(RemotePolicy):
-    """A policy behind ``openpi://host:port``."""
+    """A policy behind ``openpi://host:port``.
+
+    A map of images, state and prompt is answered by a map with ``actions`` (k, 7). The protocol has no message for the
+    start of an episode, so each episode has its own connection.
+    """
 
     scheme = "openpi"
     default = CONVENTION
-    _wire: Wire
-
-    def connect(self) -> None:
-        """Connect anew; the server speaks first."""
-        self._wire.open(self._turn)
-        self.metadata = self._decoded(self._wire.receive())
 
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         self.connect()
 
     def _ask(self, observation: Observation) -> object:
-        convention = self.convention
-        request: dict[str, Any] = {
-            **convention.pictures(observation),
-            **convention.states(observation),
-            convention.prompt: self._prompt,
-        }
-        reply = self._decoded(self._wire.ask(codec.encode_openpi(request)))
+        message = codec.encode_openpi(self._content(observation))
+        reply = self._read_map(self._transport.ask(message))
         if "actions" not in reply:
-            raise self._refused(f"a reply without 'actions'; it has {sorted(map(str, reply))[:6]}")
+            raise self._reject(f"a reply without 'actions'; it has {sorted(map(str, reply))[:6]}")
         timing = reply.get("server_timing", reply.get("policy_timing"))
-        self._timed(timing.get("infer_ms") if isinstance(timing, dict) else None)
+        duration = timing.get("infer_ms") if isinstance(timing, dict) else None
+        if isinstance(duration, float | int) and math.isfinite(duration) and duration >= 0:
+            self.inference_ms.append(float(duration))
         return reply["actions"]
 
 
-class OpenPISession(Session):
-    """One connection of somebody's openpi client to a policy of ours.
+class StarVlaBatches(BatchCodec):
+    """``{"type": "infer", "payload": {"examples": [...]}}`` -> ``{"ok", "data": {"actions": (examples, k, 7)}}``."""
 
-    The wire does not say where an episode begins: a new connection and a new prompt do. Nor does it carry a
-    seed: a digest of the first observation stands in, so that the same episode is played the same way again.
+    def parse(self, message: bytes) -> BatchRequest | None:
+        """Parse a request with a list of examples."""
+        request = decode_or_none(message, MAX_REQUEST_BYTES)
+        is_request = isinstance(request, dict) and request.get("type") == "infer"
+        payload = request.get("payload") if is_request else None
+        if not isinstance(payload, dict) or not isinstance(payload.get("examples"), list):
+            return None
+        options = {name: value for name, value in payload.items() if name != "examples"}
+        return BatchRequest(codec.encode_openpi(options), request)
+
+    def join(self, requests: Sequence[BatchRequest]) -> bytes:
+        """One request with all examples."""
+        first = requests[0].message
+        examples = [example for request in requests for example in request.message["payload"]["examples"]]
+        return codec.encode_openpi({**first, "payload": {**first["payload"], "examples": examples}})
+
+    def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
+        """The actions of each example."""
+        content = decode_or_none(reply)
+        data = content.get("data") if isinstance(content, dict) and content.get("ok") else None
+        actions = data.get("actions") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(actions, np.ndarray) or len(actions) != count:
+            return None
+        return [
+            codec.encode_openpi({**content, "data": {**data, "actions": actions[index : index + 1]}})
+            for index in range(count)
+        ]
+
+
+class StarVla(RemotePolicy):
+    """A policy behind ``starvla://host:port``; ``?unnorm_key=...`` names the data set whose scales its actions have.
+
+    ``{"type": "infer", "payload": {"examples": [...]}}`` is answered by ``{"ok": true, "data": {"actions": (examples,
+    k, 7)}}``, or by ``{"ok": false, "error": {"message"}}``.
     """
 
-    convention = CONVENTION
+    scheme = "starvla"
+    default = STARVLA_CONVENTION
+    port = 10093
+    options = ("unnorm_key",)
+    batches = StarVlaBatches()
 
-    def greeting(self) -> bytes | None:
-        """What the client waits for on connecting."""
-        return codec.encode_openpi({"server": "assay", "policy": self.name})
+    def connect(self) -> None:
+        """Connect anew; check the key against those that the server reports."""
+        super().connect()
+        keys = self.metadata.get("available_unnorm_keys")
+        key = self.address.extra.get("unnorm_key")
+        if isinstance(keys, list) and key is not None and key not in keys:
+            raise self._reject(f"unnorm_key={key}: {did_you_mean(key, list(map(str, keys)))}")
 
-    def answer(self, message: bytes) -> bytes | None:
-        """Actions for an observation."""
-        request = read(message)
-        prompt = text(request, self.convention.prompt)
-        start = time.monotonic()
-        if self.begins(prompt):
-            self.begin(prompt, task=prompt, seed=zlib.crc32(message))
-        actions = self.look(request, request.get(self.convention.state), least=self.replan or EXPECTED)
-        timing = {"infer_ms": 1e3 * (time.monotonic() - start)}
-        return codec.encode_openpi({"actions": actions, "server_timing": timing})
+    def _ask(self, observation: Observation) -> object:
+        convention = self.convention
+        example = {
+            "image": list(convention.images(observation).values()),
+            **{name: vector[None] for name, vector in convention.states(observation).items()},
+            convention.prompt: self._prompt,
+        }
+        payload = {
+            "examples": [example],
+            "unnorm_key": self.address.extra.get("unnorm_key"),
+            **STARVLA_SAMPLING,
+        }
+        request = {"type": "infer", "request_id": "assay", "payload": payload}
+        reply = self._read_map(self._transport.ask(codec.encode_openpi(request)))
+        data, error = reply.get("data"), reply.get("error")
+        if not reply.get("ok"):
+            raise self._report_failure(error.get("message", error) if isinstance(error, dict) else error)
+        actions = data.get("actions") if isinstance(data, dict) else None
+        if not isinstance(actions, np.ndarray) or actions.ndim != 3 or len(actions) != 1:
+            raise self._reject(f"the actions should be (1, k, 7), not {codec.describe(actions)}")
+        return actions[0]
 
-    def complaint(self, reason: str) -> tuple[bytes | str, bool]:
-        """A text frame, and the connection ends."""
-        return reason, True
+
+class RoboArena(OpenPI):
+    """A policy behind ``roboarena://host:port/path``; vLLM-Omni's robot endpoint has the same protocol.
+
+    The first message says which observations the server needs; every request names an endpoint; ``reset`` is answered
+    by a text. A reply is a map with ``actions``, or the actions alone.
+    """
+
+    scheme = "roboarena"
+    default = ROBOARENA_CONVENTION
+    layouts = (Layout.END_EFFECTOR,)
+    rotations = THREE_NUMBERS
+
+    def connect(self) -> None:
+        """Connect anew, and adopt the cameras and the image size that the server needs."""
+        super().connect()
+        needs = self.metadata
+        space = needs.get("action_space", ROBOARENA_ACTION_SPACE)
+        if space != ROBOARENA_ACTION_SPACE:
+            raise self._reject(
+                f"the server's action_space is {space!r:.40}; only {ROBOARENA_ACTION_SPACE} can be executed"
+            )
+        if needs.get("needs_stereo_camera"):
+            raise self._reject("the server needs stereo cameras, which LIBERO does not have")
+        external = needs.get("n_external_cameras", 1)
+        if external not in (0, 1):
+            raise self._reject(f"the server needs {external!r:.20} external cameras; LIBERO has one")
+        size = needs.get("image_resolution")
+        square = isinstance(size, list) and len(size) == 2 and size[0] == size[1] and type(size[0]) is int
+        if size is not None and not square:
+            raise self._reject(f"the server wants images of {size!r:.40}; only square ones can be sent")
+        is_needed = (external, needs.get("needs_wrist_camera", True))
+        declared = {
+            "cameras": tuple(
+                camera for camera, needed in zip(self.default.cameras, is_needed, strict=True) if needed
+            ),
+            "size": size[0] if isinstance(size, list) else self.default.drawn,
+        }
+        self.convention = self.default.adjusted(declared).adjusted(self.address.adjusted)
+
+    def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.connect()
+        session = f"{spec.task} {spec.condition} {spec.seed}"
+        self._session = {"session_id": session} if self.metadata.get("needs_session_id") else {}
+        reply = self._transport.ask(codec.encode_openpi({"endpoint": "reset", **self._session}))
+        if isinstance(reply, str) and reply != "reset successful":
+            self._read(reply)
+
+    def _ask(self, observation: Observation) -> object:
+        convention = self.convention
+        rotation = encode_rotation(observation.eef_quaternion, convention.rotation)
+        pose = np.concatenate([observation.eef_position, rotation])
+        closed = 1.0 - observation.gripper[:1] / OPEN_FINGER_M
+        request = {
+            "endpoint": "infer",
+            **self._session,
+            **convention.images(observation),
+            "observation/joint_position": observation.joints.astype(np.float32),
+            "observation/cartesian_position": pose.astype(np.float32),
+            "observation/gripper_position": np.clip(closed, 0.0, 1.0).astype(np.float32),
+            convention.prompt: self._prompt,
+        }
+        reply = self._read(self._transport.ask(codec.encode_openpi(request)))
+        return reply.get("actions", reply.get("action")) if isinstance(reply, dict) else reply

@@ -1,22 +1,18 @@
-"""OpenVLA-OFT's HTTP protocol, the client's end: ``POST /act`` with JSON, answered by a list of actions.
+"""OpenVLA-OFT's HTTP protocol: ``POST /act`` with JSON, answered by a list of actions.
 
-The script of OpenVLA-OFT sends images of 224 pixels; its server resizes others by the same function, so they go as they
-are drawn. A server that fails answers ``"error"`` and says why in its own log.
+OpenVLA-OFT's script sends images of 224 pixels; its server resizes others by the same function, so they are sent as
+rendered. A server that fails answers ``"error"`` and gives the reason in its own log.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from assay.episodes import EpisodeSpec
-from assay.policies.remote import codec, json_arrays
+from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention, Gripper, Sign
-from assay.policies.remote.errors import ServerError
-from assay.policies.remote.http import Http
+from assay.policies.remote.transport import HttpChannel
 from assay.sim import Observation
-from assay.tasks import Instruction
 
 CONVENTION = Convention(
     cameras=(("agentview", "full_image"), ("robot0_eye_in_hand", "wrist_image")),
@@ -27,7 +23,7 @@ CONVENTION = Convention(
     binary=True,
     replan=8,
 )
-"""What OpenVLA-OFT's LIBERO script prepares."""
+"""Of OpenVLA-OFT's LIBERO script."""
 ENDPOINT = "/act"
 
 
@@ -37,43 +33,23 @@ class OpenVlaOft(RemotePolicy):
     scheme = "openvla-oft"
     default = CONVENTION
     port = 8777
+    channel = HttpChannel
+    greets = False
 
-    def __init__(self, where: str) -> None:
-        place, mark, query = where.partition("?")
+    def __init__(self, address: str) -> None:
+        place, mark, query = address.partition("?")
         if place.count("/") == 2:
-            where = f"{place}{ENDPOINT}{mark}{query}"
-        super().__init__(where)
-
-    def carrier(self) -> Http:
-        """HTTP."""
-        return Http(self.address)
-
-    def connect(self) -> None:
-        """See that somebody answers; the server says nothing about itself."""
-        self._wire.open(self._turn)
-
-    def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        if not self._wire.is_open:
-            self.connect()
+            address = f"{place}{ENDPOINT}{mark}{query}"
+        super().__init__(address)
 
     def _ask(self, observation: Observation) -> object:
-        convention = self.convention
-        request: dict[str, Any] = {
-            **convention.pictures(observation),
-            **convention.states(observation),
-            convention.prompt: self._prompt,
-        }
-        body = self._wire.ask(json_arrays.encode(request))
+        body = self._transport.ask(codec.encode_json(self._content(observation)))
         try:
-            reply = json_arrays.decode(body if isinstance(body, bytes) else body.encode())
-            if isinstance(reply, str) and reply.startswith(
-                ("[", "{")
-            ):  # what is encoded twice is decoded twice
-                reply = json_arrays.decode(reply.encode())
+            reply = codec.decode_json(body if isinstance(body, bytes) else body.encode())
+            if isinstance(reply, str) and reply.startswith(("[", "{")):  # encoded twice
+                reply = codec.decode_json(reply.encode())
         except codec.CodecError as error:
-            raise self._refused(str(error)) from None
+            raise self._reject(str(error)) from None
         if isinstance(reply, str):
-            raise ServerError(
-                self.address.text, f"the server failed: {json.dumps(reply)}; its own log says why"
-            )
+            raise self._report_failure(f"{json.dumps(reply)}; see its own log")
         return reply

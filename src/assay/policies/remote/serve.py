@@ -1,4 +1,4 @@
-"""Serve a policy of ours to other people's harnesses."""
+"""Serve a policy to other harnesses over openpi's or vla-eval's protocol: `assay serve`."""
 
 from __future__ import annotations
 
@@ -6,67 +6,335 @@ import asyncio
 import errno
 import json
 import logging
+import time
+import zlib
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import Any, ClassVar, NoReturn, cast
 from urllib.parse import parse_qsl, urlsplit
 
+import numpy as np
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from assay.episodes import Policy, Privileged
+from assay import __version__
+from assay.episodes import EpisodeSpec, Policy, Privileged
 from assay.errors import AssayError, PolicyError, did_you_mean
 from assay.policies.registry import load_policy
-from assay.policies.remote.openpi import OpenPISession
-from assay.policies.remote.served import LARGEST_REQUEST, Session
-from assay.policies.remote.vla_eval import VlaEvalSession
-
-PROTOCOLS: Mapping[str, type[Session]] = MappingProxyType(
-    {"openpi": OpenPISession, "vla-eval": VlaEvalSession}
+from assay.policies.remote import codec, openpi, vla_eval
+from assay.policies.remote.convention import (
+    STATE_SIZE,
+    Convention,
+    Rotation,
+    check_actions,
+    vector_to_quaternion,
 )
-HEALTH = ("/healthz", "/health")
-"""Where openpi's and vla-eval's tools ask by HTTP whether a server is ready."""
-CONFIG = "/config"
-"""Where vla-eval's tools ask what can be set while a server runs; of ours, nothing."""
-BROKEN = 1011
-"""The close code for a server that failed."""
+from assay.sim import Observation
+from assay.support.images import letterbox, orient
+from assay.tasks import Instruction
+
+MAX_REQUEST_BYTES = 32 * 2**20
+"""Two images of 2,048 pixels a side and more."""
+SERVED_PACK = "served"
+"""In place of the asset pack in the spec of a served episode."""
+OPENPI_MIN_ACTIONS = 5
+"""Actions that openpi's LIBERO example executes of each reply; it refuses fewer."""
+HEALTH_PATHS = ("/healthz", "/health")
+"""Where openpi's and vla-eval's tools check whether a server is ready."""
+CONFIG_PATH = "/config"
+"""Where vla-eval's tools read and change the settings of a server; ours has none."""
+SERVER_FAILED = 1011
+"""The websocket close code of a server that failed."""
 
 _QUIET = logging.getLogger("assay.serve")
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 
 
-class Server:
-    """A policy at a port. Each connection talks to a policy object of its own."""
+class ReceivedObservation:
+    """What a served policy observes: the content of a message in place of an Observation.
+
+    Anything that was not sent is a PolicyError.
+    """
+
+    def __init__(
+        self, convention: Convention, images: Mapping[str, object], state: object, step: int
+    ) -> None:
+        self.step = step
+        """Observations received in this episode before this one."""
+        self._convention, self._images = convention, images
+        self._state: np.ndarray | None = None
+        if state is not None:
+            array = np.asarray(state) if isinstance(state, list | np.ndarray) else np.empty(0, dtype=object)
+            if array.dtype.kind not in "biuf" or array.shape != (STATE_SIZE,) or not np.isfinite(array).all():
+                raise PolicyError(
+                    f"the state should be ({STATE_SIZE},) finite numbers, not {codec.describe(state)}"
+                )
+            self._state = array.astype(np.float64)
+
+    @property
+    def eef_position(self) -> np.ndarray:
+        """The grip site in the world, metres, (3,)."""
+        return self._state_vector()[:3]
+
+    @property
+    def eef_quaternion(self) -> np.ndarray:
+        """The orientation of the end effector in the world, (w, x, y, z), (4,)."""
+        return vector_to_quaternion(self._state_vector()[3:6])
+
+    @property
+    def gripper(self) -> np.ndarray:
+        """The two finger joints, metres, (2,)."""
+        return self._state_vector()[6:]
+
+    @property
+    def joints(self) -> NoReturn:
+        """Not sent."""
+        raise _not_sent("the arm's joint angles")
+
+    @property
+    def moment(self) -> NoReturn:
+        """Not sent."""
+        raise _not_sent("the simulator's state")
+
+    def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
+        """The image, upright: uint8, (height, width, 3); scaled if it was sent in another size."""
+        names = dict(self._convention.cameras)
+        if camera not in names:
+            raise PolicyError(f"the client sends no camera '{camera}': {did_you_mean(camera, names)}")
+        name = names[camera]
+        if name not in self._images:
+            raise _not_sent(f"the image '{name}'")
+        try:
+            image = codec.decode_image(self._images[name])
+        except codec.CodecError as error:
+            raise PolicyError(f"'{name}': {error}") from None
+        upright = orient(image, self._convention.orientation)
+        return letterbox(upright, height, height if width is None else width)
+
+    def depth(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> NoReturn:
+        """Not sent."""
+        raise _not_sent("depth")
+
+    def segmentation(
+        self, camera: str = "agentview", height: int = 256, width: int | None = None
+    ) -> NoReturn:
+        """Not sent."""
+        raise _not_sent("segmentation")
+
+    def _state_vector(self) -> np.ndarray:
+        if self._state is None:
+            raise _not_sent(f"the state '{self._convention.state}'")
+        return self._state.copy()
+
+
+def _not_sent(name: str) -> PolicyError:
+    return PolicyError(f"not sent by the client: {name}; a served policy observes only what the client sends")
+
+
+class ServerSession(ABC):
+    """The server's end of one connection, with a policy of its own."""
+
+    convention: ClassVar[Convention]
+
+    def __init__(self, policy: Policy, name: str, replan: int | None) -> None:
+        self.policy = policy
+        self.name = name
+        self.replan = replan
+        """Actions of each chunk that are used; None for all."""
+        self._prompt: str | None = None
+        self._observations = 0
+
+    def greeting(self) -> bytes | None:
+        """The message sent on connecting."""
+        return None
+
+    @abstractmethod
+    def answer(self, message: bytes) -> bytes | None:
+        """The reply to a message, if it has one. Any exception is sent by `report_error`."""
+
+    @abstractmethod
+    def report_error(self, reason: str) -> tuple[bytes | str, bool]:
+        """The message for an error, and whether the connection ends with it."""
+
+    def begin(self, prompt: str, task: str, seed: int) -> None:
+        """Reset the policy for an episode."""
+        self.policy.reset(Instruction(prompt), EpisodeSpec(task, seed, SERVED_PACK))
+        self._prompt = prompt
+        self._observations = 0
+
+    def act(self, images: Mapping[str, object], state: object, *, at_least: int = 1) -> np.ndarray:
+        """The policy's next actions for received images and state, (k, 7), as they are sent.
+
+        A policy that returns fewer than ``at_least`` is asked again with the same observation.
+        """
+        observation = ReceivedObservation(self.convention, images, state, self._observations)
+        self._observations += 1
+        chunks: list[np.ndarray] = []
+        while sum(map(len, chunks)) < at_least:
+            actions = self.policy.act(cast(Observation, observation))
+            try:
+                chunks.append(check_actions(actions))
+            except ValueError as error:
+                raise PolicyError(f"{self.name}: {error}") from None
+        return self.convention.encode_actions(np.concatenate(chunks)[: self.replan])
+
+
+def _read_request(message: bytes) -> dict[Any, Any]:
+    try:
+        content = codec.decode(message, max_bytes=MAX_REQUEST_BYTES)
+    except codec.CodecError as error:
+        raise PolicyError(str(error)) from None
+    if not isinstance(content, dict):
+        raise PolicyError(f"a message should be a map, not {codec.describe(content)}")
+    return content
+
+
+def _read_text(message: Mapping[Any, Any], key: str) -> str:
+    value = message.get(key)
+    if not isinstance(value, str):
+        raise PolicyError(f"'{key}' should be a text, not {codec.describe(value)}")
+    return value
+
+
+class OpenPISession(ServerSession):
+    """The connection of an openpi client.
+
+    The protocol does not mark the start of an episode: a new connection or a new prompt does. It has no seed either: a
+    digest of the first observation replaces it, so that the same episode is played the same way again.
+    """
+
+    convention = openpi.CONVENTION
+
+    def greeting(self) -> bytes | None:
+        """What the client expects on connecting."""
+        return codec.encode_openpi({"server": "assay", "policy": self.name})
+
+    def answer(self, message: bytes) -> bytes | None:
+        """Actions for an observation."""
+        request = _read_request(message)
+        prompt = _read_text(request, self.convention.prompt)
+        start = time.monotonic()
+        if prompt != self._prompt:
+            self.begin(prompt, task=prompt, seed=zlib.crc32(message))
+        at_least = self.replan or OPENPI_MIN_ACTIONS
+        actions = self.act(request, request.get(self.convention.state), at_least=at_least)
+        timing = {"infer_ms": 1e3 * (time.monotonic() - start)}
+        return codec.encode_openpi({"actions": actions, "server_timing": timing})
+
+    def report_error(self, reason: str) -> tuple[bytes | str, bool]:
+        """A text frame, which ends the connection."""
+        return reason, True
+
+
+class VlaEvalSession(ServerSession):
+    """The connection of a vla-eval harness: one action per observation."""
+
+    convention = replace(vla_eval.CONVENTION, rotation=Rotation.ROBOSUITE)
+
+    def __init__(self, policy: Policy, name: str, replan: int | None) -> None:
+        super().__init__(policy, name, replan)
+        self._seq = 0
+        self._task: Mapping[Any, Any] = {}
+        self._actions: deque[np.ndarray] = deque()
+
+    def answer(self, message: bytes) -> bytes | None:
+        """Hello for hello, an action for an observation, nothing otherwise."""
+        self._seq = 0
+        request = _read_request(message)
+        kind, payload, seq = request.get("type"), request.get("payload"), request.get("seq")
+        if type(seq) is not int:
+            raise PolicyError(f"a message's seq should be a number, not {codec.describe(seq)}")
+        self._seq = seq
+        if not isinstance(payload, dict):
+            raise PolicyError(f"a message's payload should be a map, not {codec.describe(payload)}")
+        match kind:
+            case vla_eval.HELLO:
+                hello = {
+                    "harness_version": f"assay {__version__}",
+                    "protocol_version": vla_eval.VERSION,
+                    "model_server": self.name,
+                    "capabilities": {},
+                    "observation_params": dict.fromkeys(
+                        ("send_wrist_image", "send_state", "quat_no_antipodal"), True
+                    ),
+                }
+                return vla_eval.encode_message(vla_eval.HELLO, hello, seq)
+            case vla_eval.OBSERVATION:
+                action = {"actions": self._next_action(payload)}
+                return vla_eval.encode_message(vla_eval.ACTION, action, seq)
+            case vla_eval.START | vla_eval.END:
+                self._prompt = None
+                self._actions.clear()
+                task = payload.get("task")
+                self._task = task if isinstance(task, dict) else {}
+            case vla_eval.ERROR:
+                pass
+            case _:
+                raise PolicyError(f"there is no message type {kind!r:.40}")
+        return None
+
+    def report_error(self, reason: str) -> tuple[bytes | str, bool]:
+        """An error message; the connection continues."""
+        return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
+
+    def _next_action(self, payload: Mapping[Any, Any]) -> np.ndarray:
+        """The next action, (7,); the policy is asked when the actions of the last chunk are used up."""
+        prompt = _read_text(payload, self.convention.prompt)
+        if prompt != self._prompt:
+            self._actions.clear()
+            suite, number = self._task.get("suite"), self._task.get("task_id")
+            seed = self._task.get("seed", self._task.get("episode_idx"))
+            task = prompt if not isinstance(suite, str) else suite if number is None else f"{suite}/{number}"
+            self.begin(prompt, task, seed if type(seed) is int else 0)
+        if not self._actions:
+            images = payload.get("images")
+            state = payload.get(self.convention.state)
+            self._actions.extend(self.act(images if isinstance(images, dict) else {}, state))
+        return self._actions.popleft()
+
+
+PROTOCOLS: Mapping[str, type[ServerSession]] = MappingProxyType(
+    {"openpi": OpenPISession, "vla-eval": VlaEvalSession}
+)
+
+
+class PolicyServer:
+    """A policy at a port. Each connection has its own policy object."""
 
     def __init__(self, policy: str, protocol: str, *, replan: int | None = None) -> None:
         if protocol not in PROTOCOLS:
             raise PolicyError(f"there is no protocol '{protocol}': {did_you_mean(protocol, PROTOCOLS)}")
-        self._session = PROTOCOLS[protocol]
-        self._protocol = protocol
-        self._policy = policy
-        self._replan = replan
-        self._free = [servable(policy)]
+        self._protocol, self._policy, self._replan = protocol, policy, replan
+        self._idle = [load_servable(policy)]
 
     async def run(self, host: str, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
-        """Serve until cancelled; ``ready`` is told the address, where port 0 is any that was free.
+        """Serve until cancelled; ``ready`` is called with the address. Port 0 takes any free port.
 
-        Raises PolicyError if it cannot listen there.
+        Raises PolicyError if the port cannot be used.
         """
         try:
             server = await serve(
-                self._converse,
+                self._serve_client,
                 host,
                 port,
-                process_request=_health,
+                process_request=_answer_http,
                 compression=None,
-                max_size=LARGEST_REQUEST,
+                max_size=MAX_REQUEST_BYTES,
                 ping_interval=None,
                 logger=_QUIET,
             )
         except (OSError, UnicodeError) as error:
-            raise PolicyError(f"{host}:{port}: {_why(error)}") from None
+            if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+                reason = "the port is in use; choose another one with --port (0 takes any free port)"
+            else:
+                reason = getattr(error, "strerror", None) or str(error)
+            raise PolicyError(f"{host}:{port}: {reason}") from None
         try:
             ready(f"{self._protocol}://{host}:{next(iter(server.sockets)).getsockname()[1]}")
             await server.serve_forever()
@@ -74,74 +342,68 @@ class Server:
             server.close()
             await server.wait_closed()
 
-    async def _converse(self, connection: ServerConnection) -> None:
-        """Talk to one client until it leaves. Policies are kept for the next: making one may load a model."""
+    async def _serve_client(self, connection: ServerConnection) -> None:
+        """Serve one client until it disconnects. Policies are reused: making one may load a model."""
         policy: Policy | None = None
         try:
-            policy = self._free.pop() if self._free else await asyncio.to_thread(servable, self._policy)
-            session = self._session(policy, self._policy, self._replan)
+            policy = self._idle.pop() if self._idle else await asyncio.to_thread(load_servable, self._policy)
+            session = PROTOCOLS[self._protocol](policy, self._policy, self._replan)
             greeting = session.greeting()
             if greeting is not None:
                 await connection.send(greeting)
             async for message in connection:
-                if not await _answered(connection, session, message):
+                if not await _answer(connection, session, message):
                     break
         except ConnectionClosed:
             pass
         except AssayError as error:
-            await connection.close(BROKEN, _one_line(error)[:100])
+            await connection.close(SERVER_FAILED, _format_error(error)[:100])
         finally:
             if policy is not None:
-                self._free.append(policy)
+                self._idle.append(policy)
 
 
-def servable(address: str) -> Policy:
-    """A new policy that can act on what comes over a wire. Raises PolicyError."""
+def load_servable(address: str) -> Policy:
+    """A new policy that needs no simulator. Raises PolicyError."""
     policy = load_policy(address)
     if isinstance(policy, Privileged):
         raise PolicyError(
-            f"'{address}' needs the simulator's state, which is not sent over a wire: it cannot be served"
-            " (random, idle, learned?checkpoint=FILE and python:pkg.module:Class can)"
+            f"'{address}' needs the simulator's state, which is not sent to a server: it cannot be served"
+            " (valid: random, idle, learned?checkpoint=FILE, python:pkg.module:Class)"
         )
     return policy
 
 
-async def _answered(connection: ServerConnection, session: Session, message: bytes | str) -> bool:
-    """Answer a message; say whether the conversation goes on."""
+async def _answer(connection: ServerConnection, session: ServerSession, message: bytes | str) -> bool:
+    """Answer a message; returns whether the connection continues."""
     ends = False
     reply: bytes | str | None
     try:
         if isinstance(message, str):
             raise PolicyError("a message should be binary, not text")
         reply = await asyncio.to_thread(session.answer, message)
-    except Exception as error:  # whatever somebody's policy raises
-        reply, ends = session.complaint(_one_line(error))
+    except Exception as error:  # anything that a policy raises
+        reply, ends = session.report_error(_format_error(error))
     if reply is not None:
         await connection.send(reply)
     if ends:
-        await connection.close(BROKEN, "the policy failed; the message before says why")
+        await connection.close(SERVER_FAILED, "the policy failed; see the message before")
     return not ends
 
 
-def _health(connection: ServerConnection, request: Request) -> Response | None:
-    """Answer what tools ask by HTTP; anything else is a websocket."""
-    asked = urlsplit(request.path)
-    if asked.path in HEALTH:
+def _answer_http(connection: ServerConnection, request: Request) -> Response | None:
+    """Answer plain HTTP requests of tools; None for a websocket."""
+    url = urlsplit(request.path)
+    if url.path in HEALTH_PATHS:
         return connection.respond(HTTPStatus.OK, "OK\n")
-    if asked.path != CONFIG:
+    if url.path != CONFIG_PATH:
         return None
-    unknown = [f"unknown key: {name}" for name, _ in parse_qsl(asked.query, keep_blank_values=True)]
+    unknown = [f"unknown key: {name}" for name, _ in parse_qsl(url.query, keep_blank_values=True)]
     status = HTTPStatus.UNPROCESSABLE_ENTITY if unknown else HTTPStatus.OK
-    said: dict[str, object] = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
-    return connection.respond(status, json.dumps(said) + "\n")
+    content: dict[str, object] = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
+    return connection.respond(status, json.dumps(content) + "\n")
 
 
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return "something else listens there; choose another port with --port (0 takes any that is free)"
-    return getattr(error, "strerror", None) or str(error)
-
-
-def _one_line(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
     return " ".join(f"{kind}{error}".split())[:300]

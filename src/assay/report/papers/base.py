@@ -1,4 +1,4 @@
-"""What a paper is here: a name, and a function from runs to its tables and figures.
+"""A paper: a name and a function from runs to its tables and figures.
 
     def make(runs):  # one `PaperRun` for each model
         yield PaperSection("Results", "How often each model succeeds.", (
@@ -7,21 +7,22 @@
 
     PAPER = Paper("libero-para", "LIBERO-Para: ...", make)
 
-A function that makes a table or a figure raises MeasureError where the runs cannot give it; the page then says so in
-one line, in its place.
+A function that makes a table or a figure raises MeasureError if the runs lack the data; the page then shows the reason
+in its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from assay.errors import AssayError
 from assay.measures.result import MeasureError, Missing
 from assay.measures.run_data import RunData
 from assay.measures.views.style import Drawing
-from assay.measures.views.table import Table
+from assay.measures.views.table import Column, Table
 from assay.support.plugins import Registry
 
 P = ParamSpec("P")
@@ -29,39 +30,39 @@ T = TypeVar("T")
 
 
 class PaperError(AssayError):
-    """A paper that is not known, or cannot be made."""
+    """An unknown paper, or one that cannot be made from the runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperRun:
-    """A run as a paper reads it: its name in the tables, and its episodes and measures."""
+    """A run with its name in the tables, its episodes and its measures."""
 
     name: str
-    """Of the model in tables and figures: the file's, unless two files share it."""
+    """Name of the model in tables and figures: that of the file, unless two files share it."""
     meta: dict[str, Any]
-    """Experiment, policy, versions, ...: what was written down when it began."""
+    """Experiment, policy, versions, ... as recorded when the run began."""
     data: RunData
-    """Its rows (``data.frame``), and whatever measures say of it (``data.result(PRIDE)``), each made once."""
+    """Rows (``data.frame``) and results of measures (``data.result(PRIDE)``), each computed once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """One table or figure of a paper, as far as the runs can give it."""
+    """One table or figure of a paper, with the parts that the runs have data for."""
 
     label: str
-    """What the paper calls it: Table 3, Figure 6."""
+    """Label in the paper: Table 3, Figure 6."""
     title: str
-    """What it shows, in a few words."""
+    """Content in a few words."""
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
-    """What cannot be given, and why: a line each."""
+    """Missing parts with the reason, a line each."""
     titled: bool = False
-    """Whether its tables and figures need their own titles: there are several, or they are of one run each."""
+    """Whether its parts show their own titles, because there are several or one per run."""
 
     @property
     def anchor(self) -> str:
-        """Its place on the page, and how its files' names begin: table-3."""
+        """Anchor on the page and prefix of its files: table-3."""
         return self.label.lower().replace(" ", "-")
 
 
@@ -79,18 +80,18 @@ class Paper:
     """A paper whose tables and figures can be made from runs."""
 
     name: str
-    """As the command line names it: libero-para."""
+    """Name on the command line: libero-para."""
     about: str
-    """Its title."""
+    """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """The same with the authors' own numbers beside those of the runs; None where none are known here."""
+    """The same with the authors' numbers beside those of the runs; None if Assay has none."""
     world: str | None = None
-    """Where its tasks are played; runs in another world cannot give its tables. None for any."""
+    """The world of its tasks, the only one whose runs are accepted; None for any."""
 
 
 Part = Table | Drawing | Missing
-"""What a table or figure of a paper is made of; what is missing is a line."""
+"""Part of an exhibit; a missing one is a line."""
 
 
 def exhibit(
@@ -101,11 +102,11 @@ def exhibit(
     *args: P.args,
     **options: P.kwargs,
 ) -> Exhibit:
-    """A table or figure of all runs together, or of whatever else holds results, or the line that says why not.
+    """A table or figure of all runs together, or the reason why there is none.
 
     ``make`` returns one part or several; their files are named after the label.
     """
-    return _exhibit(label, title, _parts(make, runs, *args, **options))
+    return _assemble(label, title, _collect(make, runs, *args, **options))
 
 
 def exhibit_of_each(
@@ -116,67 +117,94 @@ def exhibit_of_each(
     *args: P.args,
     **options: P.kwargs,
 ) -> Exhibit:
-    """A table or figure of each run, and a line for each run that cannot give it."""
-    shown: list[Part] = []
+    """A table or figure of each run, and a line for each run without the data."""
+    parts: list[Part] = []
     for place, run in enumerate(runs, start=1):
-        for part in _parts(make, run, *args, **options):
+        for part in _collect(make, run, *args, **options):
             if isinstance(part, Missing):
-                shown.append(Missing(f"of {run.name}: {part.missing}"))
+                parts.append(Missing(f"of {run.name}: {part.missing}"))
             else:
-                shown.append(
+                parts.append(
                     replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
                 )
-    found = _exhibit(label, title, shown)
-    return replace(found, titled=found.titled or len(runs) > 1)
+    result = _assemble(label, title, parts)
+    return replace(result, titled=result.titled or len(runs) > 1)
 
 
 def of_each(
-    runs: Sequence[PaperRun], measured: Callable[[PaperRun], T]
+    runs: Sequence[PaperRun], measure: Callable[[PaperRun], T]
 ) -> tuple[dict[str, T], tuple[Missing, ...]]:
-    """What can be measured, by the names of runs; and a line for each run in which it cannot.
+    """Results by the names of runs, and a line for each run that has none.
 
-    Raises MeasureError where no run gives it.
+    Raises MeasureError if no run has a result.
     """
-    found: dict[str, T] = {}
+    results: dict[str, T] = {}
     missing: list[Missing] = []
     for run in runs:
         try:
-            found[run.name] = measured(run)
+            results[run.name] = measure(run)
         except MeasureError as error:
             missing.append(Missing(f"of {run.name}: {error}"))
-    if not found:
-        raise MeasureError("; ".join(each.missing for each in missing) or "there is no run")
-    return found, tuple(missing)
+    if not results:
+        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
+    return results, tuple(missing)
 
 
-def _parts(make: Callable[..., Part | Iterable[Part]], *args: Any, **options: Any) -> list[Part]:
+def by_run(
+    measure: Callable[[PaperRun], T],
+) -> Callable[
+    [Callable[Concatenate[dict[str, T], P], Part | Iterable[Part]]],
+    Callable[Concatenate[Sequence[PaperRun], P], Iterator[Part]],
+]:
+    """Decorate a function of results by run name to become one of runs; runs without a result yield a line."""
+
+    def decorate(
+        make: Callable[Concatenate[dict[str, T], P], Part | Iterable[Part]],
+    ) -> Callable[Concatenate[Sequence[PaperRun], P], Iterator[Part]]:
+        @wraps(make)
+        def build(runs: Sequence[PaperRun], /, *args: P.args, **options: P.kwargs) -> Iterator[Part]:
+            results, missing = of_each(runs, measure)
+            parts = make(results, *args, **options)
+            yield from [parts] if isinstance(parts, Table | Drawing | Missing) else parts
+            yield from missing
+
+        return build
+
+    return decorate
+
+
+def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Column, note: str = "") -> Table:
+    """A table with a row per model: its name and the values that the columns read from its result."""
+    reads = [column.value for column in columns if column.value is not None]
+    rows = tuple((model, *(read(result) for read in reads)) for model, result in results.items())
+    return Table(name, title, (Column("model"), *columns), rows, note)
+
+
+def _collect(make: Callable[..., Part | Iterable[Part]], *args: Any, **options: Any) -> list[Part]:
+    parts: list[Part] = []
     try:
-        made = make(*args, **options)
-        if isinstance(made, Table | Drawing | Missing):
-            return [made]
-        found: list[Part] = []
-        try:
-            found.extend(made)
-        except MeasureError as error:  # the others are there
-            found.append(Missing(str(error)))
-        return found
+        result = make(*args, **options)
+        # a generator may raise after its first parts, which are kept
+        for part in [result] if isinstance(result, Table | Drawing | Missing) else result:
+            parts.append(part)
     except MeasureError as error:
-        return [Missing(str(error))]
+        parts.append(Missing(str(error)))
+    return parts
 
 
-def _exhibit(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
-    found = Exhibit(label, title)
-    shown = [part for part in parts if not isinstance(part, Missing)]
-    named = [
-        replace(each, name=f"{found.anchor}-{each.name}" if len(shown) > 1 else found.anchor)
-        for each in shown
+def _assemble(label: str, title: str, parts: Sequence[Part]) -> Exhibit:
+    result = Exhibit(label, title)
+    present = [part for part in parts if not isinstance(part, Missing)]
+    titled = len(present) > 1
+    renamed = [
+        replace(part, name=f"{result.anchor}-{part.name}" if titled else result.anchor) for part in present
     ]
     return replace(
-        found,
-        tables=tuple(each for each in named if isinstance(each, Table)),
-        drawings=tuple(each for each in named if isinstance(each, Drawing)),
+        result,
+        tables=tuple(part for part in renamed if isinstance(part, Table)),
+        drawings=tuple(part for part in renamed if isinstance(part, Drawing)),
         missing=tuple(part.missing for part in parts if isinstance(part, Missing)),
-        titled=len(shown) > 1,
+        titled=titled,
     )
 
 

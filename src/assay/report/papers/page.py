@@ -13,7 +13,7 @@ from assay.measures.run_data import RunData
 from assay.measures.views.wording import plural
 from assay.report.page import prepare_folder, unbroken, write_files
 from assay.report.papers.base import PAPERS, Paper, PaperError, PaperRun, PaperSection
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.summary import circumstances
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
@@ -34,7 +34,7 @@ class PaperReport:
 
     def html(self) -> str:
         """The page."""
-        return rendered("paper.html.jinja", finalize=unbroken, report=self, version=__version__)
+        return render("paper.html.jinja", finalize=unbroken, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); an earlier report there is replaced."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of, world_of
+from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of, world_name
 from assay.errors import PerturbationError
-from assay.support.plugins import imported
+from assay.support.plugins import imported, provided
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
@@ -43,10 +43,8 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 def _disturbance(task: str) -> Perturbation:
     """What comes on top in further tries."""
-    address = world_of(task).disturbance
-    assert address is not None
-    found: Perturbation = imported(address)
-    return found
+    disturbance: Perturbation = imported(provided("disturbance")[world_name(task)])
+    return disturbance
 
 
 def solvable(perturbations: tuple[Perturbation, ...]) -> bool:

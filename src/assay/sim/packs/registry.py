@@ -9,16 +9,16 @@ from functools import cache
 from pathlib import Path
 
 from assay.errors import AssetError
-from assay.sim.packs.base import AssetPack
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, locate
+from assay.sim.packs.pack import AssetPack
 from assay.support.plugins import Registry
 
 PACKS: Registry[Callable[[], AssetPack]] = Registry(
     "asset pack",
     AssetError,
     {
-        "primitives": "assay.sim.packs.primitives:PrimitivesPack",
+        "primitives": "assay.sim.packs.pack:AssetPack",
         "libero": "assay.sim.packs.registry:libero_pack",
     },
 )

@@ -1,15 +1,12 @@
-"""Reading task files.
+"""Problem names: which arena, in which style, a task file asks for.
 
-Names, categories and regions are taken in lower case, because LIBERO reads its files so; the instruction
-keeps its case. Some things are legal although they have no effect, because published files contain them:
-
-- a region whose target is not in the scene is kept, and may not be used;
-- an initial relation none of whose names is declared is dropped, with a warning;
-- an object or fixture that no initial relation places, or that two of them place, gets a warning.
+LIBERO_Kitchen_Tabletop_Manipulation                      the kitchen
+Libero_Tabletop_Manipulation_tabletop_light_modified_7    the table, in the style tabletop_light_modified_7
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,11 +14,142 @@ from pathlib import Path
 
 from assay.episodes.instruction import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
-from assay.tasks.bddl.problem import arena_and_style, workspace_category
-from assay.tasks.bddl.regions import ATTRIBUTES, region_from
-from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, fail, parse_group
-from assay.tasks.checks import Vocabulary, atom, flaws, predicate, quoted
-from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Region, Scene, Task
+from assay.tasks.bddl.sexpr import (
+    Group,
+    Node,
+    Word,
+    as_group,
+    as_word,
+    evaluate,
+    expressions,
+    fail,
+    parse_group,
+)
+from assay.tasks.checks import Vocabulary, flaws, parse_atom, predicate, quote, rectangle_flaw
+from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
+
+_PROBLEMS = {
+    Arena.TABLE: "LIBERO_Tabletop_Manipulation",
+    Arena.KITCHEN: "LIBERO_Kitchen_Tabletop_Manipulation",
+    Arena.LIVING_ROOM: "LIBERO_Living_Room_Tabletop_Manipulation",
+    Arena.STUDY: "LIBERO_Study_Tabletop_Manipulation",
+    Arena.FLOOR: "LIBERO_Floor_Manipulation",
+    Arena.COFFEE_TABLE: "LIBERO_Coffee_Table_Manipulation",
+}
+_PATTERNS = {
+    arena: re.compile(re.escape(problem) + r"(?:_(?P<style>.+))?", re.IGNORECASE)
+    for arena, problem in _PROBLEMS.items()
+}
+
+
+def workspace_category(arena: Arena) -> str:
+    """What task files call the kind of thing an arena's workspace is."""
+    return "table" if arena is Arena.TABLE else arena.workspace
+
+
+def arena_and_style(problem: str) -> tuple[Arena, str]:
+    """What a problem name stands for; the style keeps its case. TaskError if there is no such problem."""
+    for arena, pattern in _PATTERNS.items():
+        match = pattern.fullmatch(problem)
+        if match:
+            return arena, match["style"] or ""
+    raise TaskError(f"unknown problem {quote(problem)}; {did_you_mean(problem[:80], _PROBLEMS.values())}")
+
+
+def problem_name(arena: Arena, style: str) -> str:
+    """The other way round."""
+    return f"{_PROBLEMS[arena]}_{style}" if style else _PROBLEMS[arena]
+
+
+ATTRIBUTES = (":target", ":ranges", ":yaw_rotation", ":rgba")
+"""What can be said about a region."""
+
+
+def region_from(group: Group) -> Region:
+    """The region that a group states. Raises BDDLError with the line, without the file."""
+    if not group.items:
+        raise fail("'()' is not a region", group)
+    name = as_word(group.items[0], "the name of a region").text.lower()
+    attributes = _attributes(group, name)
+    if ":target" not in attributes:
+        raise fail(f"region {quote(name)} has no ':target'", group)
+    target = as_word(_value(attributes[":target"], "the name of a thing"), "the name of a thing").text.lower()
+    rectangles: tuple[Rectangle, ...] = ()
+    yaw: tuple[float, float] | None = None
+    rgba: tuple[float, float, float, float] | None = None
+    if ":ranges" in attributes:
+        rectangles = _rectangles(attributes[":ranges"])
+    if ":yaw_rotation" in attributes:
+        yaw = _yaw(attributes[":yaw_rotation"])
+    if ":rgba" in attributes:
+        rgba = _rgba(attributes[":rgba"])
+    return Region(name, target, rectangles, yaw, rgba)
+
+
+def _attributes(group: Group, name: str) -> dict[str, Group]:
+    found: dict[str, Group] = {}
+    for node in group.rest:
+        attribute = as_group(node, f"an attribute of region {quote(name)} in parentheses")
+        if attribute.head not in ATTRIBUTES:
+            nearest = did_you_mean(attribute.head[:80], ATTRIBUTES)
+            raise fail(
+                f"region {quote(name)} has an unknown attribute {quote(attribute.head)}; {nearest}",
+                attribute,
+            )
+        if attribute.head in found:
+            raise fail(f"region {quote(name)} has '{attribute.head}' twice", attribute)
+        found[attribute.head] = attribute
+    return found
+
+
+def _rectangles(group: Group) -> tuple[Rectangle, ...]:
+    shape = "((x_min y_min x_max y_max) ...)"
+    listed = as_group(_value(group, shape), shape)
+    if not listed.items:
+        raise fail(f"':ranges' is empty: it takes {shape}", group)
+    rectangles: list[Rectangle] = []
+    for node in listed.items:
+        corners = as_group(node, "(x_min y_min x_max y_max)")
+        rectangle = Rectangle(*_numbers(corners, 4))
+        reason = rectangle_flaw(rectangle)
+        if reason is not None:
+            raise fail(reason, corners)
+        rectangles.append(rectangle)
+    return tuple(rectangles)
+
+
+def _yaw(group: Group) -> tuple[float, float]:
+    pairs = as_group(_value(group, "((low high))"), "((low high))")
+    if len(pairs.items) != 1:
+        raise fail(f"':yaw_rotation' takes one pair ((low high)), not {len(pairs.items)}", group)
+    low, high = _numbers(as_group(pairs.items[0], "(low high)"), 2)
+    return low, high
+
+
+def _rgba(group: Group) -> tuple[float, float, float, float]:
+    red, green, blue, alpha = _numbers(as_group(_value(group, "(r g b a)"), "(r g b a)"), 4)
+    return red, green, blue, alpha
+
+
+def _numbers(group: Group, count: int) -> list[float]:
+    words = [as_word(node, "a number") for node in group.items]
+    found = expressions(word.text for word in words)
+    if len(found) != count:
+        raise fail(f"expected {count} numbers, found {len(found)}", group)
+    numbers: list[float] = []
+    for text in found:
+        try:
+            numbers.append(evaluate(text))
+        except ValueError as error:
+            raise fail(f"{quote(text)} {error}", group) from None
+    return numbers
+
+
+def _value(attribute: Group, expected: str) -> Node:
+    if len(attribute.rest) != 1:
+        raise fail(f"'{attribute.head}' takes {expected} and nothing else", attribute)
+    return attribute.rest[0]
+
 
 MAX_BYTES = 5_000_000
 """Larger files are refused; the largest published one has 6,000 bytes."""
@@ -130,14 +258,14 @@ class _Reader:
 
     def _sections(self) -> dict[str, Group]:
         if self._root.head != "define":
-            found = quoted(f"({self._root.head}")
+            found = quote(f"({self._root.head}")
             raise fail(f"a task file begins with '(define', not with {found}", self._root)
         sections: dict[str, Group] = {}
         for node in self._root.rest:
             group = as_group(node, "a section in parentheses")
             if group.head not in _SECTIONS:
                 nearest = did_you_mean(group.head[:80], _SECTIONS)
-                raise fail(f"unknown section {quoted(group.head)}; {nearest}", group)
+                raise fail(f"unknown section {quote(group.head)}; {nearest}", group)
             if group.head in sections:
                 raise fail(
                     f"section '{group.head}' was given on line {sections[group.head].line} already", group
@@ -153,7 +281,7 @@ class _Reader:
         if domain is not None:
             word = _only_word(domain, "the domain")
             if word.text.lower() != "robosuite":
-                raise fail(f"the domain is {quoted(word.text)}, not 'robosuite'", word)
+                raise fail(f"the domain is {quote(word.text)}, not 'robosuite'", word)
         word = _only_word(sections["problem"], "the name of a problem")
         try:
             arena, style = arena_and_style(word.text)
@@ -195,7 +323,7 @@ class _Reader:
             if category in categories:
                 self._warn(
                     word.line,
-                    f"category {quoted(category)} was listed on line {categories[category]} already; "
+                    f"category {quote(category)} was listed on line {categories[category]} already; "
                     "LIBERO keeps only the last list",
                 )
             categories[category] = word.line
@@ -205,7 +333,7 @@ class _Reader:
             waiting = []
             index += 2
         if waiting:
-            raise fail(f"{quoted(waiting[0].text)} has no category: write 'name - category'", waiting[0])
+            raise fail(f"{quote(waiting[0].text)} has no category: write 'name - category'", waiting[0])
         return entities
 
     def _without_workspace(self, group: Group, entities: list[Entity], arena: Arena) -> tuple[Entity, ...]:
@@ -214,7 +342,7 @@ class _Reader:
         places = [index for index, entity in enumerate(entities) if entity.name == workspace]
         if not places:
             foreign = {other.workspace for other in Arena} & {entity.name for entity in entities}
-            instead = f", only {quoted(min(foreign))}" if foreign else ""
+            instead = f", only {quote(min(foreign))}" if foreign else ""
             raise fail(
                 f"the workspace of this problem, '{workspace} - {category}', is not listed{instead}", group
             )
@@ -223,7 +351,7 @@ class _Reader:
             raise fail(f"the name '{workspace}' is taken: it is the workspace already", line)
         if entities[places[0]].category != category:
             raise fail(
-                f"the workspace '{workspace}' is a '{category}', not {quoted(entities[places[0]].category)}",
+                f"the workspace '{workspace}' is a '{category}', not {quote(entities[places[0]].category)}",
                 self._lines[("fixtures", places[0])],
             )
         kept = [index for index in range(len(entities)) if index != places[0]]
@@ -237,7 +365,7 @@ class _Reader:
             relation = as_group(node, "a relation in parentheses")
             found = _atom(relation)
             if not any(name in vocabulary for name in found.arguments):
-                stated = quoted(str(found), most=120)
+                stated = quote(str(found), limit=120)
                 self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
                 continue
             self._lines[("initial", len(kept))] = relation.line
@@ -274,7 +402,7 @@ class _Reader:
                 count = counts[entity.name]
                 if count != 1:
                     problem = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
-                    self._warn(self._lines[(section, index)], f"{quoted(entity.name)} {problem}")
+                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {problem}")
 
     def _warn(self, line: int, text: str) -> None:
         self._warnings.append(Note(line, text))
@@ -292,7 +420,7 @@ def _atom(group: Group) -> Atom:
     try:
         # Or, Not, ... take groups where a predicate takes names: name the culprit before looking further.
         predicate(first.text)
-        return atom([as_word(node, "names without parentheses").text for node in group.items])
+        return parse_atom([as_word(node, "names without parentheses").text for node in group.items])
     except BDDLError:
         raise
     except TaskError as error:

@@ -1,14 +1,88 @@
-"""Nested lists in parentheses, with the line each thing stands on."""
+"""Syntax of task files: nested lists in parentheses with line numbers, and arithmetic expressions."""
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from assay.errors import BDDLError
-from assay.tasks.checks import quoted
+from assay.tasks.checks import quote
+
+_NUMBER_TOKEN = re.compile(
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(?P<pi>(?:(?:np|numpy|math)\.)?pi)|[-+*/]"
+)
+_OPERATORS: dict[type, Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+MAX_NUMBER_LENGTH = 200
+
+
+def evaluate(expression: str) -> float:
+    """Compute an expression of numbers and pi, joined by ``+ - * /``: ``0.25``, ``-np.pi/4``. No code is executed.
+
+    Raises ValueError with a reason ("is not a number", ...) if it is anything else, or not finite.
+    """
+    text = "".join(expression.lower().split())
+    if len(expression) > MAX_NUMBER_LENGTH:
+        raise ValueError("is too long for a number")
+    if text.lstrip("+-") in ("nan", "inf", "infinity"):
+        raise ValueError("is not a finite number")
+    if _NUMBER_TOKEN.sub("", text):
+        raise ValueError("is not a number")
+    # Numbers are written anew because Python reads "007" and "1.pi" otherwise.
+    python = _NUMBER_TOKEN.sub(
+        lambda token: f" {float(token[0])!r} " if token["number"] else " pi " if token["pi"] else token[0],
+        text,
+    )
+
+    def compute(node: ast.expr) -> float:
+        match node:
+            case ast.Constant(value=float(value)):
+                return value
+            case ast.Name("pi" | "inf" as name):
+                return float(getattr(math, name))
+            case ast.UnaryOp():
+                return _OPERATORS[type(node.op)](compute(node.operand))
+            case ast.BinOp():
+                return _OPERATORS[type(node.op)](compute(node.left), compute(node.right))
+        raise ValueError("is not a number")
+
+    try:
+        value = compute(ast.parse(python.strip(), mode="eval").body)
+    except (SyntaxError, KeyError):
+        raise ValueError("is not a number") from None
+    except ZeroDivisionError:
+        raise ValueError("divides by zero") from None
+    if not math.isfinite(value):
+        raise ValueError("is not a finite number")
+    return value
+
+
+def expressions(words: Iterable[str]) -> list[str]:
+    """Join words into expressions: ``-np.pi / 4 0`` is two of them, ``-np.pi/4`` and ``0``.
+
+    A blank separates expressions unless an operator on one side of it cannot stand alone; a sign that
+    touches what follows begins a new expression.
+    """
+    joined: list[str] = []
+    for word in words:
+        continues = bool(joined) and (joined[-1][-1] in "+-*/" or word[0] in "*/" or word in ("+", "-"))
+        if continues:
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
 
 MAX_DEPTH = 64
 """How deep lists may be nested; task files need 6."""
@@ -61,25 +135,25 @@ class _Open:
         return first.text if isinstance(first, Word) else ""
 
     def __str__(self) -> str:
-        return quoted(f"({self.head}")
+        return quote(f"({self.head}")
 
 
 def fail(reason: str, where: Node | int) -> BDDLError:
-    """The error for something wrong on the line of a node; whoever knows the file's name adds it."""
+    """The error for something wrong on the line of a node, without the file name."""
     return BDDLError(reason, line=where if isinstance(where, int) else where.line)
 
 
 def as_word(node: Node, expected: str) -> Word:
     """The node if it is a word; otherwise an error that says what was expected."""
     if isinstance(node, Group):
-        raise fail(f"expected {expected}, found {quoted(f'({node.head}')}", node)
+        raise fail(f"expected {expected}, found {quote(f'({node.head}')}", node)
     return node
 
 
 def as_group(node: Node, expected: str) -> Group:
     """The node if it is a group; otherwise an error that says what was expected."""
     if isinstance(node, Word):
-        raise fail(f"expected {expected}, found {quoted(node.text)}", node)
+        raise fail(f"expected {expected}, found {quote(node.text)}", node)
     return node
 
 
@@ -113,7 +187,7 @@ def parse_group(text: str, *, levels: Mapping[str, int] | None = None) -> Group:
                 done = group
                 last_line = line
         elif not stack:
-            raise fail(f"a task file begins with '(define', not with {quoted(token)}", line)
+            raise fail(f"a task file begins with '(define', not with {quote(token)}", line)
         else:
             begins = not stack[-1].items
             stack[-1].items.append(Word(token, line))

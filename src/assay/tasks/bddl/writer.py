@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from assay.errors import TaskError
-from assay.tasks.bddl.problem import problem_name, workspace_category
-from assay.tasks.checks import check, quoted
+from assay.tasks.bddl.reader import problem_name, workspace_category
+from assay.tasks.checks import check, quote
 from assay.tasks.scene import Atom, Entity, Region, Task
 
 
@@ -46,7 +46,7 @@ def _instruction(task: Task) -> str:
     text = " ".join(task.instruction.text.split())
     for sign in "();\0":
         if sign in text:
-            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quoted(sign)} in it")
+            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quote(sign)} in it")
     return text
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from assay.errors import TaskError, did_you_mean
-from assay.tasks.catalogue.format import Entry, Suite, parse_suite
-from assay.tasks.checks import quoted
+from assay.tasks.catalogue.format import CatalogueEntry, Suite, parse_suite
+from assay.tasks.checks import quote
+from assay.tasks.files import load_file, names_file, task_files
 from assay.tasks.scene import Task
 
 ALL = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
@@ -46,28 +48,80 @@ def built_in_ids() -> tuple[str, ...]:
 
 
 def load(id: str) -> Task:
-    """The task of that id, e.g. ``libero_goal/3``. Raises TaskError if there is none."""
+    """Return the task with this id: ``libero_goal/3``, or the path of a task file, with or without its digest.
+
+    Raises TaskError if there is no such task.
+    """
     return entry(id).task
 
 
-def entry(id: str) -> Entry:
+def entry(id: str) -> CatalogueEntry:
     """The task of that id and what LIBERO's files of it are called. Raises TaskError if there is none."""
+    if names_file(id):
+        return CatalogueEntry(load_file(id))
     name, slash, number = id.strip().partition("/")
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
-        raise TaskError(
-            f"unknown task {quoted(id)}; write suite and number, such as 'libero_goal/0'{nearest}"
-        )
+        raise TaskError(f"unknown task {quote(id)}; write suite and number, such as 'libero_goal/0'{nearest}")
     entries = {str(index): found for index, found in enumerate(_suite(name).entries)}
     if number not in entries:
         last = len(entries) - 1
-        raise TaskError(f"unknown task {quoted(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
+        raise TaskError(f"unknown task {quote(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
     return entries[number]
+
+
+def siblings(task: Task) -> tuple[Task, ...]:
+    """The tasks that belong together with one: its suite, or the files of its folder with the same scene."""
+    if not names_file(task.id):
+        return suite(task.id.partition("/")[0])
+    folder = Path(task.id.rpartition("@")[0]).parent
+    beside = (load_file(str(file)) for file in sorted(folder.iterdir()) if names_file(file.name))
+    return tuple(each for each in beside if each.scene == task.scene)
+
+
+def trained_with(id: str) -> tuple[Task, ...]:
+    """What a policy that is asked for a task is taken to have learned: the tasks of ``all``, and of its suite.
+
+    ``id`` is the task's or the suite's.
+    """
+    name = id.partition("/")[0]
+    return resolve(f"all,{name}" if name in _SUITES else "all")
+
+
+def resolve(selection: str) -> tuple[Task, ...]:
+    """The tasks that a selection names, each once, in its order.
+
+    A selection is ``all`` (the four suites of ten tasks), or suites, ids, task files and folders of them, with
+    commas between them: ``all,libero_90``, ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError
+    with the nearest name for anything unknown, and if it selects nothing.
+    """
+    chosen: dict[str, Task] = {}
+    for part in filter(None, (part.strip() for part in selection.split(","))):
+        if part == "all":
+            found = tuple(task for name in ALL for task in suite(name))
+        elif part in _SUITES:
+            found = suite(part)
+        elif names_file(part) or Path(part).is_dir():
+            found = tuple(load_file(file) for file in task_files(part))
+        elif "/" in part and part.partition("/")[0] in _SUITES:
+            found = (load(part),)
+        else:
+            nearest = did_you_mean(part[:80], ("all", *_SUITES))
+            raise TaskError(
+                f"unknown task or suite {quote(part)}; {nearest} (nor is there a folder of that name)"
+            )
+        chosen.update((task.id, task) for task in found)
+    if not chosen:
+        raise TaskError(
+            f"no task selected; valid: all, {', '.join(_SUITES)}, an id such as '{_SUITES[0]}/0', "
+            "or a task file or a folder of them"
+        )
+    return tuple(chosen.values())
 
 
 @cache
 def _suite(name: str) -> Suite:
     if name not in _SUITES:
-        raise TaskError(f"unknown suite {quoted(name)}; {did_you_mean(name[:80], _SUITES)}")
+        raise TaskError(f"unknown suite {quote(name)}; {did_you_mean(name[:80], _SUITES)}")
     resource = files(__name__).joinpath(f"{name}.yaml")
     return parse_suite(resource.read_text(encoding="utf-8"), file=resource.name)

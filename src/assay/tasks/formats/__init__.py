@@ -9,3 +9,97 @@
 A folder without the release is refused in one line that says what was looked for. Nothing is imported here:
 who reads initial states needs no reader of tables.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from assay import tasks
+from assay.errors import AssayError, did_you_mean
+from assay.tasks.checks import quote
+
+MAX_BYTES = 100_000_000
+"""A larger file is not what is looked for."""
+
+Label = str | int | float | None
+
+
+class ReleaseError(AssayError):
+    """A folder that does not hold the release it should, or a file in it that makes no sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One instruction of a release."""
+
+    task: str
+    """The id of the built-in task it is for, such as ``libero_goal/3``; LIBERO-X, with scenes of its own, has
+    ids like ``libero_x/107/A1``."""
+    text: str
+    """What the policy is told, on one line."""
+    labels: Mapping[str, Label] = field(default_factory=dict)
+
+
+def found(folder: Path, release: str, *candidates: str) -> Path:
+    """The first of some places in a folder that exists. Raises ReleaseError that says what was looked for."""
+    for candidate in candidates:
+        if (folder / candidate).exists():
+            return folder / candidate
+    looked = ", ".join(candidate or "the folder itself" for candidate in candidates)
+    missing = "" if folder.is_dir() else " (there is no such folder)"
+    raise ReleaseError(f"{folder} holds no {release} release{missing}: looked for {looked}")
+
+
+def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
+    """The content of a text file. Raises ReleaseError where it is none, or has more than ``most`` bytes."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(most + 1)
+        if len(data) > most:
+            raise ReleaseError(f"{file}: is larger than {most:,} bytes")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{file}: is not a text file in UTF-8") from None
+
+
+def instruction(value: object, place: str) -> str:
+    """An instruction from a file, with single spaces. Raises ReleaseError where it is none."""
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    if not text or not text.isprintable():
+        raise ReleaseError(f"{place}: an instruction must be a line of text, not {quote(repr(value))}")
+    return text
+
+
+def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
+    """The id of the task whose file is called so, without ending. Raises ReleaseError where there is none."""
+    known = (
+        _files()
+        if suite is None
+        else {file: id for file, id in _files().items() if id.startswith(f"{suite}/")}
+    )
+    if name not in known:
+        raise ReleaseError(
+            f"{place}: there is no task {quote(name, limit=120)}: {did_you_mean(name[:200], known)}"
+        )
+    return known[name]
+
+
+def task_and_suffix(name: str) -> tuple[str, str] | None:
+    """The task whose file's name a longer name begins with, and the rest; None where there is none."""
+    fitting = [file for file in _files() if name == file or name.startswith(f"{file}_")]
+    if not fitting:
+        return None
+    longest = max(fitting, key=len)
+    return _files()[longest], name.removeprefix(longest)
+
+
+@cache
+def _files() -> dict[str, str]:
+    """What LIBERO's task files are called -> the ids of their tasks."""
+    entries = [tasks.entry(id) for id in tasks.built_in_ids()]
+    return {entry.file: entry.task.id for entry in entries if entry.file is not None}

@@ -1,9 +1,9 @@
 """Read LIBERO's stored initial states without trusting them.
 
-The files are zip archives around a pickle. Here the pickle is *parsed*, never run: its opcodes build a tree
-of plain values, names and calls that nobody makes, and the only trees that mean anything are the few shapes
-in which numpy and torch spell a numeric array. Everything else is an error. Archives with one array of numpy's
-own format, ``NAME.pruned_init.npz``, have no pickle and are read too.
+The files are zip archives around a pickle. Names in the pickle are never imported: unpickling builds a tree of
+plain values, names and calls that are not executed, from a short list of opcodes. Only the few trees in which
+numpy and torch store a numeric array are accepted. Archives with one array in numpy's own format,
+``NAME.pruned_init.npz``, have no pickle and are read as well.
 """
 
 from __future__ import annotations
@@ -11,84 +11,101 @@ from __future__ import annotations
 import io
 import lzma
 import math
+import pickle
 import pickletools
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from assay.errors import StateError
 
-MOST_BYTES = 256 * 2**20
-"""The largest archive member that is read."""
-MOST_OPCODES = 1_000
-"""An array takes about a hundred."""
+MAX_MEMBER_BYTES = 256 * 2**20
+MAX_OPCODES = 1_000
+"""Upper bound on the opcodes of a pickle; an array takes about a hundred."""
 
-_NUMPY_RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
-_NUMPY_FROMBUFFER = ("numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer")
-_TORCH_STORAGES = {"torch DoubleStorage": "<f8", "torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
-
-
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    UnicodeDecodeError,
-    ValueError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
+# No opcode that hashes or iterates: a small pickle can hold a tuple with 2 ** 40 leaves.
+_OPCODES = re.compile(
+    "PROTO|FRAME|STOP|MARK|GLOBAL|STACK_GLOBAL|BININT[12]?|LONG1|(SHORT_)?BINUNICODE|(SHORT_)?BINBYTES|BINBYTES8|"
+    "BYTEARRAY8|BINFLOAT|NONE|NEWTRUE|NEWFALSE|EMPTY_TUPLE|TUPLE[123]?|(LONG_)?BINPUT|MEMOIZE|(LONG_)?BINGET|"
+    "BINPERSID|REDUCE|BUILD"
 )
-"""What reading a damaged archive may raise."""
+_RECONSTRUCT = ("numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct")
+_FROMBUFFER = ("numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer")
+_TORCH_STORAGES = {"torch DoubleStorage": "<f8", "torch FloatStorage": "<f4", "torch LongStorage": "<i8"}
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, UnicodeDecodeError, ValueError, OSError, EOFError),
+    *(NotImplementedError, RuntimeError),
+)
+"""Exceptions that reading a damaged archive may raise."""
 
 
-@dataclass(frozen=True)
-class _Name:
-    text: str
+class _MalformedError(Exception):
+    """The pickle does not hold one numeric array."""
 
 
-@dataclass(frozen=True)
 class _Call:
-    function: object
-    arguments: object
+    """A call that a pickle asks for, and the state it sets on the result."""
+
+    __match_args__ = ("name", "arguments", "state")
+    __slots__ = ("arguments", "name", "state")
+
+    def __init__(self, name: str, arguments: object) -> None:
+        self.name, self.arguments = name, arguments
+        self.state: object = None
+
+    def __setstate__(self, state: object) -> None:
+        self.state = state
 
 
-@dataclass(frozen=True)
-class _Built:
-    target: object
-    state: object
+class _Name:
+    """The name of a function or class in a pickle."""
+
+    __match_args__ = ("text",)
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __call__(self, *arguments: object) -> _Call:
+        return _Call(self.text, arguments)
 
 
-@dataclass(frozen=True)
-class _Persistent:
-    key: object
+class _TreeBuilder(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> _Name:
+        return _Name(f"{module} {name}")
 
-
-class _Mark:
-    pass
+    def persistent_load(self, key: object) -> _Call:
+        return _Call("persistent", key)
 
 
 def read_states(path: Path | str) -> np.ndarray:
-    """The states in a ``.pruned_init`` or ``.init`` file, or its ``.npz``: float64, (count, 1 + nq + nv)."""
+    """Return the states in a ``.pruned_init`` or ``.init`` file, or its ``.npz``: float64, (count, 1 + nq + nv).
+
+    Raises StateError.
+    """
     path = Path(path)
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             pickles = [name for name in names if name == "data.pkl" or name.endswith("/data.pkl")]
             if len(names) == 1 and names[0].endswith(".npy"):
-                states = _plain_array(_member(archive, names[0]))
+                states = np.lib.format.read_array(
+                    io.BytesIO(_read_member(archive, names[0])), allow_pickle=False
+                )
+                if states.dtype.kind not in "fi":
+                    raise _MalformedError("the array is neither float nor integer")
             elif len(pickles) == 1:
                 folder = pickles[0].removesuffix("data.pkl")
-                tree = _parse(_member(archive, pickles[0]))
-                states = _array(tree, lambda key: _member(archive, f"{folder}data/{key}"))
+                tree = _read_tree(_read_member(archive, pickles[0]))
+                states = _build_array(tree, lambda key: _read_member(archive, f"{folder}data/{key}"))
             else:
-                raise StateError(f"{path}: not a file of initial states: it holds no single data.pkl")
+                raise StateError(f"{path}: not a file of initial states: needs exactly one data.pkl")
     except FileNotFoundError:
-        raise StateError(f"{path}: there is no such file") from None
+        raise StateError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise StateError(f"{path}: is a folder, not a file of initial states") from None
     except _DAMAGE as error:
@@ -102,178 +119,101 @@ def read_states(path: Path | str) -> np.ndarray:
     return np.ascontiguousarray(states, dtype=np.float64)
 
 
-class _MalformedError(Exception):
-    """The pickle is not one of a numeric array."""
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     try:
         size = archive.getinfo(name).file_size
     except KeyError:
-        raise _MalformedError(f"it refers to '{name}', which it does not hold") from None
-    if size > MOST_BYTES:
-        raise _MalformedError(f"'{name}' unpacks to {size} bytes, more than the {MOST_BYTES} allowed")
+        raise _MalformedError(f"it refers to '{name}', which is not in the archive") from None
+    if size > MAX_MEMBER_BYTES:
+        raise _MalformedError(f"'{name}' unpacks to {size} bytes, more than the {MAX_MEMBER_BYTES} allowed")
     with archive.open(name) as member:
         content = member.read(size + 1)
     if len(content) != size:
-        raise _MalformedError(f"'{name}' is not as long as it says")
+        raise _MalformedError(f"'{name}' is not as long as it declares")
     return content
 
 
-def _plain_array(content: bytes) -> np.ndarray:
-    """An array in numpy's own format; one of objects, which would be a pickle, raises ValueError."""
-    array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    if array.dtype.kind not in "fi":
-        raise _MalformedError("its numbers have a type other than float or integer")
-    return array
-
-
-def _parse(pickle: bytes) -> object:
-    """Turn a pickle's opcodes into a tree of values, names and calls, none of which is made."""
-    stack: list[object] = []
-    memo: dict[int, object] = {}
-
-    def popped_to_mark() -> tuple[object, ...]:
-        for depth in range(len(stack) - 1, -1, -1):
-            if isinstance(stack[depth], _Mark):
-                items = tuple(stack[depth + 1 :])
-                del stack[depth:]
-                return items
-        raise _MalformedError("a mark is missing")
-
+def _read_tree(content: bytes) -> object:
+    """Unpickle into values, names and calls; nothing is imported or executed."""
     try:
-        for count, (opcode, argument, _) in enumerate(pickletools.genops(pickle)):
-            if count > MOST_OPCODES:
-                raise _MalformedError("it has too many opcodes for an array")
-            match opcode.name:
-                case "PROTO" | "FRAME":
-                    pass
-                case "STOP":
-                    return stack.pop()
-                case "MARK":
-                    stack.append(_Mark())
-                case "GLOBAL":
-                    stack.append(_Name(str(argument)))
-                case "STACK_GLOBAL":
-                    name, module = stack.pop(), stack.pop()
-                    if not (isinstance(name, str) and isinstance(module, str)):
-                        raise _MalformedError("it names something by other than text")
-                    stack.append(_Name(f"{module} {name}"))
-                case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINUNICODE" | "SHORT_BINUNICODE":
-                    stack.append(argument)
-                case "BINBYTES" | "SHORT_BINBYTES" | "BINBYTES8" | "BYTEARRAY8" | "BINFLOAT":
-                    stack.append(bytes(argument) if isinstance(argument, bytearray) else argument)
-                case "NONE":
-                    stack.append(None)
-                case "NEWTRUE" | "NEWFALSE":
-                    stack.append(opcode.name == "NEWTRUE")
-                case "EMPTY_TUPLE":
-                    stack.append(())
-                case "TUPLE1" | "TUPLE2" | "TUPLE3":
-                    size = int(opcode.name[-1])
-                    if len(stack) < size:
-                        raise _MalformedError("a tuple lacks its items")
-                    items = tuple(stack[-size:])
-                    del stack[-size:]
-                    stack.append(items)
-                case "TUPLE":
-                    stack.append(popped_to_mark())
-                case "BINPUT" | "LONG_BINPUT":
-                    memo[_number(argument)] = stack[-1]
-                case "MEMOIZE":
-                    memo[len(memo)] = stack[-1]
-                case "BINGET" | "LONG_BINGET":
-                    stack.append(memo[_number(argument)])
-                case "BINPERSID":
-                    stack.append(_Persistent(stack.pop()))
-                case "REDUCE":
-                    arguments, function = stack.pop(), stack.pop()
-                    stack.append(_Call(function, arguments))
-                case "BUILD":
-                    state, target = stack.pop(), stack.pop()
-                    built = _Built(target, state)
-                    for key, value in memo.items():
-                        if value is target:
-                            memo[key] = built
-                    stack.append(built)
-                case other:
-                    raise _MalformedError(f"its opcode {other} has no place in a numeric array")
-    except (ValueError, IndexError, KeyError) as error:
-        raise _MalformedError(f"its pickle is damaged: {error}") from None
-    raise _MalformedError("its pickle has no end")
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(content)):
+            if not _OPCODES.fullmatch(opcode.name):
+                raise _MalformedError(f"the opcode {opcode.name} does not occur in a numeric array")
+            # The unpickler allocates memory for the largest index of its memo.
+            if count > MAX_OPCODES or ("BINPUT" in opcode.name and int(argument or 0) > MAX_OPCODES):
+                raise _MalformedError("too many opcodes for an array")
+        return _TreeBuilder(io.BytesIO(content)).load()
+    except (
+        pickle.UnpicklingError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        *_DAMAGE,
+    ) as error:
+        raise _MalformedError(f"the pickle is damaged: {' '.join(str(error).split())[:200]}") from None
 
 
-def _number(argument: object) -> int:
-    if not isinstance(argument, int):
-        raise _MalformedError("its memo is numbered by other than numbers")
-    return argument
-
-
-def _array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
+def _build_array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
     match tree:
-        case _Built(
-            _Call(_Name(name), (_Name("numpy ndarray"), _, _)), (int(), shape, dtype, bool(fortran), content)
-        ) if name in _NUMPY_RECONSTRUCT:
-            return _filled(_bytes(content), _dtype(dtype), shape, "F" if fortran else "C")
-        case _Call(_Name(name), (bytes(content), dtype, shape, "C" | "F" as order)) if (
-            name in _NUMPY_FROMBUFFER
+        case _Call(name, (_Name("numpy ndarray"), _, _), (int(), shape, dtype, bool(fortran), data)) if (
+            name in _RECONSTRUCT
         ):
-            return _filled(content, _dtype(dtype), shape, order)
+            return _shape_array(_read_bytes(data), _read_dtype(dtype), shape, fortran=fortran)
+        case _Call(name, (bytes() | bytearray() as data, dtype, shape, "C" | "F" as order)) if (
+            name in _FROMBUFFER
+        ):
+            return _shape_array(bytes(data), _read_dtype(dtype), shape, fortran=order == "F")
         case _Call(
-            _Name("torch._utils _rebuild_tensor_v2"),
-            (_Persistent(("storage", _Name(kind), str(key), str(), int())), int(start), shape, strides, *_),
+            "torch._utils _rebuild_tensor_v2",
+            (
+                _Call("persistent", ("storage", _Name(kind), str(key), str(), int())),
+                int(start),
+                shape,
+                strides,
+                *_,
+            ),
         ) if kind in _TORCH_STORAGES and start >= 0:
             dtype = np.dtype(_TORCH_STORAGES[kind])
-            content = storage(key)[start * dtype.itemsize :]
-            if strides != _row_major(shape):
-                raise _MalformedError("its tensor is not contiguous")
-            return _filled(content, dtype, shape, "C")
-        case _Call(_Name(name)) | _Built(_Call(_Name(name))) | _Name(name):
-            wanted = ".".join(name.split())[:80]
-            raise _MalformedError(f"it wants '{wanted}', which is not how a numeric array is stored")
+            sizes = _check_shape(shape)
+            if strides != tuple(math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))):
+                raise _MalformedError("the tensor is not contiguous")
+            return _shape_array(storage(key)[start * dtype.itemsize :], dtype, shape)
+        case _Call(name) | _Name(name):
+            imported = ".".join(name.split())[:80]
+            raise _MalformedError(f"it imports '{imported}', which no numeric array needs")
     raise _MalformedError("it holds something other than one numeric array")
 
 
-def _bytes(tree: object) -> bytes:
+def _read_bytes(tree: object) -> bytes:
     match tree:
-        case bytes():
-            return tree
-        case _Call(_Name("_codecs encode"), (str(text), "latin1")):
-            try:
-                return text.encode("latin1")
-            except UnicodeEncodeError:
-                raise _MalformedError("its numbers are not stored as bytes") from None
-    raise _MalformedError("its numbers are not stored as bytes")
+        case bytes() | bytearray():
+            return bytes(tree)
+        case _Call("_codecs encode", (str(text), "latin1")) if max(map(ord, text), default=0) < 256:
+            return text.encode("latin1")
+    raise _MalformedError("the numbers are not stored as bytes")
 
 
-def _dtype(tree: object) -> np.dtype:
+def _read_dtype(tree: object) -> np.dtype:
     match tree:
-        case _Built(_Call(_Name("numpy dtype"), (str(code), *_)), (_, str(order), *_)) if code in (
-            "f8",
-            "f4",
-            "i8",
-            "i4",
-        ) and order in ("<", ">", "=", "|"):
+        case _Call(
+            "numpy dtype", ("f8" | "f4" | "i8" | "i4" as code, *_), (_, "<" | ">" | "=" | "|" as order, *_)
+        ):
             return np.dtype(order.replace("|", "=") + code)
-    raise _MalformedError("its numbers have a type other than float or integer")
+    raise _MalformedError("the array is neither float nor integer")
 
 
-def _row_major(shape: object) -> tuple[int, ...]:
-    sizes = _sizes(shape)
-    return tuple(math.prod(sizes[axis + 1 :]) for axis in range(len(sizes)))
-
-
-def _sizes(shape: object) -> tuple[int, ...]:
+def _check_shape(shape: object) -> tuple[int, ...]:
     match shape:
-        case tuple() if 1 <= len(shape) <= 3 and all(type(n) is int and n > 0 for n in shape):
+        case tuple() if 1 <= len(shape) <= 3 and all(type(size) is int and size > 0 for size in shape):
             return shape
-    raise _MalformedError("its shape is not a few positive numbers")
+    raise _MalformedError("the shape is not one to three positive integers")
 
 
-def _filled(content: bytes, dtype: np.dtype, shape: object, order: str) -> np.ndarray:
-    sizes = _sizes(shape)
+def _shape_array(content: bytes, dtype: np.dtype, shape: object, *, fortran: bool = False) -> np.ndarray:
+    sizes = _check_shape(shape)
     needed = math.prod(sizes) * dtype.itemsize
     if needed > len(content):
-        raise _MalformedError(f"it promises {needed} bytes of numbers and holds {len(content)}")
+        raise _MalformedError(f"it declares {needed} bytes of numbers and holds {len(content)}")
     flat = np.frombuffer(content[:needed], dtype=dtype)
-    return flat.reshape(sizes, order="F" if order == "F" else "C").astype(np.float64)
+    return flat.reshape(sizes, order="F" if fortran else "C").astype(np.float64)

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from assay.errors import AssayError, one_line
-from assay.tasks.formats.release import ReleaseError
+from assay.tasks.formats import ReleaseError
 
 INFO = "meta/info.json"
 VERSIONS = ("v2.1", "v2.0", "v3.0")

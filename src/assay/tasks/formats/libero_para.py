@@ -22,7 +22,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay import tasks
 from assay.errors import BDDLError
 from assay.tasks import Goal, bddl
-from assay.tasks.formats.release import Label, ReleaseError, Wording, found, instruction, text_of
+from assay.tasks.formats import Label, ReleaseError, Wording, found, instruction, text_of
 
 SUITE = "libero_goal"
 TABLES = ("metrics/libero_para_metadata.csv", "libero_para_metadata.csv", "metadata.csv")

@@ -23,8 +23,8 @@ from pathlib import Path
 from assay import tasks
 from assay.errors import BDDLError, one_line
 from assay.tasks import bddl
-from assay.tasks.checks import quoted
-from assay.tasks.formats.release import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
+from assay.tasks.checks import quote
+from assay.tasks.formats import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
 
 CLASSIFICATIONS = (
     "libero/libero/benchmark/task_classification.json",
@@ -171,18 +171,16 @@ def _language_files(place: Path) -> Iterator[tuple[str, int, str]]:
 
 def _entry(suite: str, value: object, file: Path) -> Entry:
     if not isinstance(value, dict):
-        raise ReleaseError(
-            f"{file}: {quoted(suite)}: every task must be an object with id, name and category"
-        )
+        raise ReleaseError(f"{file}: {quote(suite)}: every task must be an object with id, name and category")
     name, category, difficulty = value.get("name"), value.get("category"), value.get("difficulty_level")
     id = value.get("id")
     if not isinstance(name, str) or not isinstance(category, str) or not isinstance(id, int):
-        raise ReleaseError(f"{file}: {quoted(suite)}: every task needs id, name and category")
+        raise ReleaseError(f"{file}: {quote(suite)}: every task needs id, name and category")
     if not (difficulty is None or isinstance(difficulty, int)):
-        raise ReleaseError(f"{file}: {quoted(name, most=120)}: the difficulty must be a number")
+        raise ReleaseError(f"{file}: {quote(name, limit=120)}: the difficulty must be a number")
     split = task_and_suffix(name)
     if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
         raise ReleaseError(
-            f"{file}: {quoted(name, most=120)} begins with the name of no task of {quoted(suite)}"
+            f"{file}: {quote(name, limit=120)} begins with the name of no task of {quote(suite)}"
         )
     return Entry(suite, id, name, category, difficulty, *split)

@@ -22,8 +22,8 @@ import yaml
 from assay import tasks
 from assay.errors import BDDLError, did_you_mean, one_line
 from assay.tasks import Arena, Goal, bddl
-from assay.tasks.checks import quoted
-from assay.tasks.formats.release import ReleaseError, Wording, found, instruction, task_of_file, text_of
+from assay.tasks.checks import quote
+from assay.tasks.formats import ReleaseError, Wording, found, instruction, task_of_file, text_of
 
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
 """The rooms that the release exchanges for one another."""
@@ -141,7 +141,7 @@ def goals(folder: Path) -> Iterator[OtherGoal]:
             try:
                 yield OtherGoal(task, text, bddl.parse_goal(str(stated)))
             except BDDLError as error:
-                reason = f"{quoted(text)}: goal: {error.reason}: {quoted(str(stated), most=120)}"
+                reason = f"{quote(text)}: goal: {error.reason}: {quote(str(stated), limit=120)}"
                 yield OtherGoal(task, text, None, f"{place}: {reason}")
 
 
@@ -150,7 +150,7 @@ def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
     for task, content, place in _table(folder, "ood_environment.yaml"):
         (current,) = _texts(content, place)[:1] or [""]
         if current not in {room.workspace for room in ROOMS}:
-            raise ReleaseError(f"{place}: there is no workspace {quoted(current)}")
+            raise ReleaseError(f"{place}: there is no workspace {quote(current)}")
         yield from ((task, room) for room in ROOMS if room.workspace != current)
 
 
@@ -181,9 +181,9 @@ def _table(folder: Path, name: str) -> Iterator[tuple[str, Any, str]]:
     for suite, rows in content.items():
         if suite not in tasks.suites():
             nearest = did_you_mean(str(suite)[:80], tasks.suites())
-            raise ReleaseError(f"{file}: there is no suite {quoted(str(suite))}: {nearest}")
+            raise ReleaseError(f"{file}: there is no suite {quote(str(suite))}: {nearest}")
         for task, row in _mapping(rows, f"{file}: {suite}").items():
-            place = f"{file}: {suite}: {quoted(task, most=120)}"
+            place = f"{file}: {suite}: {quote(task, limit=120)}"
             yield task_of_file(task, f"{file}: {suite}", suite=suite), row, place
 
 

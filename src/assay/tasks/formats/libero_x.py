@@ -17,7 +17,7 @@ from pathlib import Path
 from assay import tasks
 from assay.errors import TaskError
 from assay.tasks import Task
-from assay.tasks.formats.release import Label, ReleaseError, Wording, found, instruction, text_of
+from assay.tasks.formats import Label, ReleaseError, Wording, found, instruction, text_of
 
 FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
 """Number of a file -> what it does to an instruction, in our words for it."""

@@ -10,12 +10,9 @@ lexicon, meaning      what things may be called (nouns.yaml, attributes.yaml); a
 attributes, positions colours and sizes; where the words say that a thing stands
 """
 
-from assay.tasks.language.attributes import COLOURS, colours_of
-from assay.tasks.language.lexicon import Lexicon, Noun, lexicon
+from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, colours_of, lexicon, verb_named
 from assay.tasks.language.meaning import Meaning, Mention, read_task
-from assay.tasks.language.sentences import write_steps
-from assay.tasks.language.steps import Step, read_steps
-from assay.tasks.language.verbs import Action, Verb, verb_named
+from assay.tasks.language.steps import Step, read_steps, write_steps
 
 __all__ = [
     "COLOURS",

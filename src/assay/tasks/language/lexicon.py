@@ -1,15 +1,150 @@
-"""What things may be called: the nouns of ``nouns.yaml``, and of a file that a user adds."""
+"""What things are called: the surface forms of categories in LIBERO's own instructions."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from assay.errors import PerturbationError
-from assay.tasks.language.attributes import attribute_words
-from assay.tasks.language.entries import HERE, Entry, Phrase, Words, load_yaml, validate
+from assay.tasks.scene import Colour
+
+_WORD = re.compile(r"[a-z0-9']+")
+_THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
+"""Names of things end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
+_WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
+
+
+@cache
+def surface_forms() -> Mapping[str, tuple[str, ...]]:
+    """Category -> what instructions call it, the usual form first."""
+    text = files("assay.tasks").joinpath("names.yaml").read_text(encoding="utf-8")
+    return MappingProxyType({category: tuple(forms) for category, forms in yaml.safe_load(text).items()})
+
+
+def names_of(category: str) -> tuple[str, ...]:
+    """What instructions call a category; for one without an entry, its own words."""
+    return surface_forms().get(category, (category.replace("_", " "),))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text, in lower case and without punctuation."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def mentions(text: str, form: str) -> bool:
+    """Whether a form occurs in a text, word for word."""
+    return f" {' '.join(words(form))} " in f" {' '.join(words(text))} "
+
+
+def thing_of(name: str) -> str:
+    """The thing that a goal names, or whose region it names; any other name is its own."""
+    return found[1] if (found := _THING.fullmatch(name)) else name
+
+
+def category_of(name: str) -> str:
+    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan.
+
+    A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
+    """
+    found = _THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
+    return found["category"] if found else name
+
+
+HERE = files(__package__)
+Phrase = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z' -]*$")]
+"""Words with single spaces between them."""
+Words = tuple[Phrase, ...]
+
+_T = TypeVar("_T")
+
+
+class Entry(BaseModel):
+    """An entry of a file: no fields but its own, none of them changed later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def load_yaml(file: Traversable) -> Any:
+    """What a file holds. Raises PerturbationError where that is not YAML."""
+    try:
+        return yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise PerturbationError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+
+
+def validate(kind: type[_T], content: Any, file: str) -> _T:
+    """What a file holds, as entries. Raises PerturbationError that says where it is wrong."""
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise PerturbationError(f"{file}: {place}: {first['msg'].lower()}") from None
+
+
+COLOURS: Mapping[str, Colour] = {
+    "black": (0.0, 0.0, 0.0), "white": (1.0, 1.0, 1.0), "grey": (0.5, 0.5, 0.5), "red": (0.85, 0.15, 0.15),
+    "blue": (0.15, 0.45, 0.85), "green": (0.2, 0.65, 0.25), "yellow": (0.95, 0.8, 0.2),
+    "purple": (0.6, 0.3, 0.7), "orange": (0.95, 0.5, 0.1), "pink": (0.95, 0.6, 0.7),
+    "brown": (0.45, 0.3, 0.2), "cyan": (0.2, 0.75, 0.85), "teal": (0.0, 0.45, 0.45), "navy": (0.1, 0.15, 0.4),
+}  # fmt: skip
+"""Words for colours, and about which red, green and blue they mean."""
+SIZES = frozenset(
+    words(
+        "big bigger biggest large larger largest medium small smaller smallest little tiny tall taller tallest "
+        "short shorter shortest middle-sized"
+    )
+) - {"middle"}
+PATTERNS = frozenset(
+    words("striped checkered checked plain dotted spotted speckle speckled speckles wavy grid")
+)
+SIDES = frozenset(words("left right"))
+DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
+"""Words that choose among several things by their distance from something; "next to" chooses by contact."""
+_RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
+_PART = "drawer|region|layer|shelf|level|row|compartment"
+_RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
+_SURFACE = re.compile(r"\btop layer\b")
+"""What sounds like a rank and is the upper surface of a thing; LIBERO-X does not count it as a rank."""
+_NO_COLOUR = ("orange juice", "juice")
+
+
+@cache
+def attribute_words() -> frozenset[str]:
+    """Visual and spatial words, from ``attributes.yaml``: what a qualifier of a noun must not be."""
+    lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
+    return frozenset(word for words in lists.values() for word in words)
+
+
+def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
+    """The colours by which a text calls what has one of these names; None if it does not speak of it."""
+    plain = " ".join(words(text)).replace(*_NO_COLOUR)
+    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
+    return {word for each in called for word in each.split() if word in COLOURS} if called else None
+
+
+def is_ranked(text: str) -> bool:
+    """Whether a text chooses by order: the middle drawer, the second from the left."""
+    return bool(_RANKED.search(_SURFACE.sub("", " ".join(words(text)))))
+
+
+def looks_named(text: str) -> set[str]:
+    """By which looks a text tells things apart: colour, size, pattern; empty where by their category alone."""
+    said = set(words(" ".join(words(text)).replace(*_NO_COLOUR)))
+    vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
+    return {look for look, vocabulary in vocabularies.items() if said & vocabulary}
 
 
 class Noun(Entry):
@@ -114,3 +249,122 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
             if word in attribute_words() and word not in noun.name:
                 raise PerturbationError(f"{file}: '{noun.name}' has '{word}', a visual or spatial attribute")
     return found
+
+
+PARTICLES = frozenset({"up", "on", "off", "out", "in", "down", "open", "shut", "closed", "over"})
+FOLLOWING = frozenset({"over"})
+"""Particles that always follow the thing."""
+PRONOUNS = frozenset({"it", "them"})
+
+_DOUBLING = re.compile(r"[^aeiou]+[aeiou][bdgklmnpt]")
+
+
+class Action(StrEnum):
+    """What a step asks for."""
+
+    PUT = "put"
+    PUSH = "push"
+    TAKE = "take"
+    OPEN = "open"
+    CLOSE = "close"
+    TURN_ON = "turn_on"
+    TURN_OFF = "turn_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb with its forms; ``particle`` may follow the thing, ``rest`` may not ("reach for")."""
+
+    base: str
+    ing: str
+    participle: str
+    particle: str = ""
+    rest: str = ""
+    moves: bool = False
+    """Whether it is a verb of motion, which goes with "onto"."""
+
+    @property
+    def name(self) -> str:
+        """As an original writes it: "pick up"."""
+        return " ".join(filter(None, (self.base, self.particle, self.rest)))
+
+    @property
+    def passive(self) -> str:
+        """The participle with its particle: "picked up"."""
+        return " ".join(filter(None, (self.participle, self.particle, self.rest)))
+
+    def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
+        """Verb and thing: "pick up the bowl", "pick it up"; ``apart`` puts the thing between them anyway.
+
+        ``form`` is ``base``, ``ing`` or ``participle``.
+        """
+        head = getattr(self, form)
+        if self.particle and (apart or thing in PRONOUNS or self.particle in FOLLOWING):
+            return f"{head} {thing} {self.particle}"
+        return " ".join(filter(None, (head, self.particle, self.rest, thing)))
+
+
+class Sense(Entry):
+    """Verbs that do the same."""
+
+    habitual: tuple[str, ...] = ()
+    contextual: tuple[str, ...] = ()
+    only_original: tuple[str, ...] = ()
+
+
+class Before(Entry):
+    """What is done with a thing before it is moved, or before anything else is done with it."""
+
+    move: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+class VerbTable(Entry):
+    """Verbs by what they do, and what goes with them; ``verbs.yaml`` explains the fields."""
+
+    senses: Mapping[str, Sense]
+    plain: Mapping[Action, tuple[str, ...]]
+    coordinated: Before
+    subordinated: Before
+    adverbs: Mapping[str, Words]
+    irregular: Mapping[str, tuple[str, str]]
+
+
+@cache
+def verb_table() -> VerbTable:
+    """What ``verbs.yaml`` holds."""
+    return validate(VerbTable, load_yaml(HERE.joinpath("verbs.yaml")), "verbs.yaml")
+
+
+@cache
+def senses_by_verb() -> Mapping[str, tuple[str, ...]]:
+    """Every verb that is understood -> the senses it may have; the longest verbs first."""
+    found: dict[str, list[str]] = {}
+    for name, sense in verb_table().senses.items():
+        for written in (*sense.habitual, *sense.contextual, *sense.only_original):
+            found.setdefault(written.removesuffix("->").strip(), []).append(name)
+    return {verb: tuple(found[verb]) for verb in sorted(found, key=len, reverse=True)}
+
+
+@cache
+def verb_named(written: str) -> Verb:
+    """The verb of an entry of the table: "pick up", "reach for", "move ->"."""
+    words = written.removesuffix("->").split()
+    base, after = words[0], " ".join(words[1:])
+    ing, participle = verb_table().irregular.get(base) or _regular_forms(base)
+    particle, rest = (after, "") if after in PARTICLES else ("", after)
+    return Verb(base, ing, participle, particle, rest, moves=written.endswith("->"))
+
+
+def plain_synonyms(action: Action, verb: Verb) -> tuple[Verb, ...]:
+    """The plain verbs for an action, but for the one that is there."""
+    return tuple(verb_named(name) for name in verb_table().plain[action] if name != verb.name)
+
+
+def _regular_forms(base: str) -> tuple[str, str]:
+    if base.endswith("e"):
+        return f"{base[:-1]}ing", f"{base}d"
+    if re.fullmatch(r".*[^aeiou]y", base):
+        return f"{base}ing", f"{base[:-1]}ied"
+    stem = base + base[-1] if _DOUBLING.fullmatch(base) else base
+    return f"{stem}ing", f"{stem}ed"

@@ -7,13 +7,14 @@ An instruction is a row of steps: "pick up X and place it on Y", "put X in Y", "
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from assay.errors import PerturbationError
-from assay.tasks.checks import quoted
-from assay.tasks.language.phrases import POSTURES, PREPOSITION, RESTING, SIDE, any_of, is_plural
-from assay.tasks.language.verbs import PRONOUNS, Action, Verb, senses_by_verb, verb_named, verb_table
+from assay.tasks.checks import quote
+from assay.tasks.language.lexicon import PRONOUNS, Action, Verb, senses_by_verb, verb_named, verb_table
+from assay.tasks.language.phrases import POSTURES, PREPOSITION, RESTING, SIDE, any_of, is_plural, pronoun
 
 STATES = {
     Action.OPEN: ("open", "closed"),
@@ -139,12 +140,12 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
         if found is None:
-            raise PerturbationError(f"{quoted(clause)} does not say where to {name} it")
+            raise PerturbationError(f"{quote(clause)} does not say where to {name} it")
         elsewhere = "push" if "push" in puts else "put_at"
         sense = "push" if puts == ["push"] else _SENSES.get(found["relation"], elsewhere)
         return Step(sense, verb, found["thing"], found["preposition"], found["target"] or "")
     known = ", ".join(name for names in verb_table().plain.values() for name in names)
-    raise PerturbationError(f"{quoted(clause)} begins with no verb that it knows, such as {known}")
+    raise PerturbationError(f"{quote(clause)} begins with no verb that it knows, such as {known}")
 
 
 def _after_verb(clause: str, verb: Verb) -> str | None:
@@ -178,3 +179,45 @@ def _spell_out_place(step: Step, before: Step | None) -> Step:
     if before is None or not (step.target in PRONOUNS or (step.preposition == "inside" and not step.target)):
         return step
     return replace(step, target=before.thing, place_again=step.place)
+
+
+def write_steps(steps: Sequence[Step], *, joint: str = " and ") -> str:
+    """Steps as an instruction."""
+    return joint.join(write_step(step, before) for step, before in with_before(steps))
+
+
+def with_before(steps: Sequence[Step]) -> list[tuple[Step, Step | None]]:
+    """Each step and the one before it."""
+    return list(zip(steps, (None, *steps[:-1]), strict=True))
+
+
+def write_step(step: Step, before: Step | None = None) -> str:
+    """One step as an imperative, after another one."""
+    thing = step.thing_again if is_named_before(step, before) else step.thing
+    if step.fetch is None:
+        request = step.verb.phrase(thing, apart=step.late)
+    else:
+        request = f"{step.fetch.phrase(thing)} and {step.verb.phrase(pronoun(step.thing))}"
+    return " ".join(filter(None, (request, write_place(step, before))))
+
+
+def write_place(step: Step, before: Step | None = None) -> str:
+    """Where a step places its thing, after another one: ``on the stove``, ``on it``, ``inside``."""
+    if before is None or not step.place_again or step.target != before.thing:
+        return step.place
+    return step.preposition if step.preposition == "inside" else f"{step.preposition} it"
+
+
+def is_named_before(step: Step, before: Step | None) -> bool:
+    """Whether a step's thing is "it" after another step."""
+    return (
+        before is not None
+        and step.fetch is None
+        and step.thing_again != ""
+        and antecedent(step.thing_again, before) == step.thing
+    )
+
+
+def depends(step: Step, before: Step) -> bool:
+    """Whether a step is about what the one before it was done with or led to."""
+    return before.thing == step.target or (before.target == step.thing and step.thing != "")

@@ -2,7 +2,7 @@
 
 const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
 
-/* Tables that sort by a column; numbers by their data-value, texts as people sort. */
+/* Tables that sort by a column: numbers by their data-value, texts in natural order. */
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   let column = 0;
   for (const head of table.tHead.rows[0].cells) {
@@ -22,7 +22,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   }
 }
 
-/* What a page shows is in its address: it can be kept, sent, and gone back to. */
+/* The state of a page is in its address, so that it can be bookmarked and shared. */
 function remember(name, value) {
   const address = new URL(location.href);
   if (value === "") address.searchParams.delete(name);
@@ -35,7 +35,7 @@ function sort(table, head, column, wanted) {
   const first = numeric ? "descending" : "ascending";
   const second = numeric ? "ascending" : "descending";
   const order = wanted ?? (head.getAttribute("aria-sort") === first ? second : first);
-  for (const each of head.parentNode.cells) each.removeAttribute("aria-sort");
+  for (const cell of head.parentNode.cells) cell.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", order);
   const sign = order === "ascending" ? 1 : -1;
   const key = (row) => {
@@ -71,7 +71,7 @@ for (const input of document.querySelectorAll("input[data-searches]")) {
   search();
 }
 
-/* Filters apply when they are chosen; what is empty stays out of the address. */
+/* Filters apply when they are selected; empty ones are left out of the address. */
 for (const form of document.querySelectorAll("form[data-submits]")) {
   const submit = () => {
     const address = new URL(location.pathname, location.href);
@@ -85,7 +85,7 @@ for (const form of document.querySelectorAll("form[data-submits]")) {
   for (const select of form.querySelectorAll("select")) select.addEventListener("change", submit);
 }
 
-/* Two runs of the list, to be compared. */
+/* Selection of two runs for comparison. */
 const compares = document.querySelector("[data-compares]");
 if (compares) {
   const boxes = [...document.querySelectorAll('input[name="run"]')];
@@ -98,7 +98,7 @@ if (compares) {
   count();
 }
 
-/* What the report says first: measured while the page is looked at. */
+/* The report's findings, computed after the page is shown. */
 const finding = document.querySelector("[data-finding]");
 if (finding) {
   const say = (text, kind) => {
@@ -109,15 +109,15 @@ if (finding) {
   };
   fetch(finding.dataset.finding)
     .then((answer) => answer.json())
-    .then((told) => {
-      if (told.problem) return finding.replaceChildren(say(told.problem, "about"));
-      finding.replaceChildren(...told.found.map((text) => say(text, "found")));
-      finding.hidden = told.found.length === 0;
+    .then((result) => {
+      if (result.problem) return finding.replaceChildren(say(result.problem, "about"));
+      finding.replaceChildren(...result.findings.map((text) => say(text, "found")));
+      finding.hidden = result.findings.length === 0;
     })
     .catch(() => (finding.hidden = true));
 }
 
-/* Light or dark: the system's, until somebody chooses. A cookie, so that the server knows it before the page is shown. */
+/* Theme: the system's until the user chooses. A cookie, so that the server renders the first page with it. */
 function switchTheme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
@@ -127,7 +127,7 @@ function switchTheme() {
 }
 document.querySelector("[data-theme-switch]")?.addEventListener("click", switchTheme);
 
-/* Keys. */
+/* Keyboard shortcuts. */
 const shortcuts = document.getElementById("shortcuts");
 document.querySelector("[data-help]")?.addEventListener("click", () => shortcuts.showModal());
 const go = (selector) => document.querySelector(selector)?.click();
@@ -152,7 +152,7 @@ document.addEventListener("keydown", (event) => {
   keys[event.key](event);
 });
 
-/* Pictures of a gallery, when they come into sight. */
+/* Gallery images are requested when they come into view. */
 const seen = new IntersectionObserver((entries) => {
   for (const entry of entries) {
     entry.target.dataset.near = entry.isIntersecting ? "yes" : "";
@@ -170,23 +170,23 @@ async function fetchStill(place) {
     const answer = await fetch(place.dataset.still);
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     const now = await answer.json();
-    if (now.state === "failed") throw new Error(now.said);
+    if (now.state === "failed") throw new Error(now.message);
     if (now.state === "ready") {
       const picture = new Image();
-      picture.alt = "How the episode ended";
+      picture.alt = "Last frame of the episode";
       picture.src = `${place.dataset.still}.jpg`;
       place.replaceChildren(picture);
       return;
     }
-    wait.textContent = now.state === "drawing" ? "drawing …" : "waiting …";
+    wait.textContent = now.state === "rendering" ? "rendering …" : "waiting …";
     if (place.dataset.near) setTimeout(() => fetchStill(place), 700);
-    else place.dataset.begun = ""; // asked for again when it comes back into sight
+    else place.dataset.begun = ""; // requested again when it comes back into view
   } catch (error) {
     wait.textContent = error.message;
   }
 }
 
-/* A run that is running: its numbers, in place, every two seconds. */
+/* A running run: update its numbers every two seconds. */
 const polled = document.querySelector("[data-poll]");
 if (polled && "running" in polled.dataset) poll();
 
@@ -201,7 +201,7 @@ async function poll() {
     running = now.running;
     show(now);
   } catch (error) {
-    lost.textContent = `No news from the server (${error.message}); trying again.`;
+    lost.textContent = `No response from the server (${error.message}); retrying.`;
     lost.hidden = false;
   }
   if (running) setTimeout(poll, 2000);
@@ -273,8 +273,7 @@ function play(player) {
   const clips = [...player.querySelectorAll("[data-video]")].map((figure) => ({
     steps: Number(figure.dataset.steps),
     video: figure.querySelector("video"),
-    file: null, // which video it has by now: few pictures at first, then many
-    final: false,
+    file: null, // name of the loaded video: the rough one first, then the fine one
     figure,
   }));
   const dots = [...document.querySelectorAll("[data-dot]")].map((dot) => {
@@ -386,38 +385,29 @@ function play(player) {
       const answer = await fetch(clip.figure.dataset.video);
       if (!answer.ok) throw new Error(answer.status === 404 ? "there is no video" : `status ${answer.status}`);
       const now = await answer.json();
-      if (now.state === "failed") throw new Error(now.said);
+      if (now.state === "failed") throw new Error(now.message);
       if (now.poster && poster.hidden && clip.file === null) {
         poster.src = `${clip.figure.dataset.video}.jpg`;
         poster.hidden = false;
       }
       if (now.video && now.video !== clip.file) load(clip, now);
       if (now.state === "ready" && now.final) {
-        ended(clip);
         return;
       }
       if (now.state !== "ready") {
-        wait.textContent = now.state === "drawing"
-          ? `Playing ${clip.steps} ${player.dataset.unit}s again in the simulator … ${now.seconds} s`
-          : "Waiting for its turn …";
+        wait.textContent = now.state === "rendering"
+          ? `Replaying ${clip.steps} ${player.dataset.unit}s in the simulator … ${now.seconds} s`
+          : "Queued …";
       }
       setTimeout(() => fetchClip(clip), now.state === "ready" ? 1000 : 200);
     } catch (error) {
-      ended(clip);
-      if (clip.file !== null) return; // the video of few pictures stays
+      if (clip.file !== null) return; // the rough video stays
       clip.figure.classList.add("failed");
       wait.textContent = `Cannot be shown: ${error.message}`;
     }
   }
 
-  /* Where nobody waits for a video any more, the next episode's is drawn, and is there when somebody goes on to it. */
-  function ended(clip) {
-    clip.final = true;
-    const next = document.querySelector('a[rel="next"]');
-    if (next && clips.every((each) => each.final)) fetch(`${next.pathname}/video?ahead=1`).catch(() => {});
-  }
-
-  /* The better video takes the place of the first one when it can be shown, at the step that is being looked at. */
+  /* Replace the rough video by the fine one once it has loaded, at the current step. */
   function load(clip, now) {
     const wait = clip.figure.querySelector(".wait");
     const next = clip.video.cloneNode(false);
@@ -440,7 +430,7 @@ function play(player) {
     }, { once: true });
     next.src = `${clip.figure.dataset.video}.mp4?video=${encodeURIComponent(now.video)}`;
     next.load();
-    clip.figure.querySelector(".odd").textContent = now.said;
+    clip.figure.querySelector(".odd").textContent = now.message;
   }
 
   draw();

@@ -4,54 +4,58 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions.eqa.asking.prompts import Prompting, Style, examples_of, picture, prompted
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import Kind, Question
-from assay.support.llm import Picture
+from assay.extensions.eqa.asking.prompts import (
+    TILE_TOKENS,
+    Prompting,
+    Style,
+    estimate_tokens,
+    find_image,
+    sample_examples,
+)
+from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
+from assay.support.llm import Picture, Price
+
+DIRECT, STEPS = Prompting.of(Style.DIRECT), Prompting.of(Style.STEPS)
 
 
-def of_kind(questions: list[Question], kind: Kind) -> Question:
-    return next(each for each in questions if each.kind is kind)
+def of_kind(questions: list[Question], kind: QuestionKind) -> Question:
+    return next(question for question in questions if question.kind is kind)
 
 
-def test_a_prompt_shows_the_question_and_nothing_that_is_privileged(folder: Path, questions: list[Question]):
+def test_a_prompt_shows_the_question_and_nothing_privileged(folder: Path, questions: list[Question]):
     for question in questions:
-        prompt = prompted(question, folder, Style.DIRECT)
-        shown = [part for part in prompt.parts if isinstance(part, Picture)]
-        assert [each.name for each in shown] == [
-            Path(name).name for name in (*question.pictures, *question.option_pictures)
-        ]
+        prompt = DIRECT.prompt(question, folder)
+        images = [part.name for part in prompt.parts if isinstance(part, Picture)]
+        assert images == [Path(name).name for name in (*question.pictures, *question.option_pictures)]
         words = " ".join(part for part in prompt.parts if isinstance(part, str))
         assert question.text in words and all(option in words for option in question.options)
         assert question.id not in words and question.moments[0] not in words
 
 
 def test_frame_units_and_the_form_of_the_answer_are_stated(folder: Path, questions: list[Question]):
-    prompt = prompted(of_kind(questions, Kind.L_AI), folder, Style.STEPS)
-    words = " ".join(part for part in prompt.parts if isinstance(part, str))
-    assert "X points forward" in words and "metres" in words and "degrees" in words
-    assert "<answer>A</answer>" in words
-    direct = prompted(of_kind(questions, Kind.L_AI), folder, Style.DIRECT).parts[-1]
-    assert isinstance(direct, str) and "one letter" in direct
+    low = of_kind(questions, QuestionKind.L_AI)
+    words = " ".join(part for part in STEPS.prompt(low, folder).parts if isinstance(part, str))
+    assert all(text in words for text in ("X points forward", "metres", "degrees", "<answer>A</answer>"))
+    assert "one letter" in str(DIRECT.prompt(low, folder).parts[-1])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../questions.jsonl", "pictures/../../secret.png", "/etc/passwd", "pictures/none.png", "build.json"],
-)
-def test_nothing_but_the_folders_pictures_is_ever_sent(folder: Path, name: str):
+def test_only_images_of_the_folder_are_ever_sent(folder: Path):
     (folder.parent / "secret.png").write_bytes(b"secret")
-    with pytest.raises(QuestionError, match="there is no picture"):
-        picture(folder, name)
+    for name in (
+        *("../questions.jsonl", "pictures/../../secret.png", "/etc/passwd", "pictures/none.png"),
+        "build.json",
+    ):
+        with pytest.raises(QuestionError, match="there is no picture"):
+            find_image(folder, name)
 
 
-def test_each_kind_and_style_has_a_prompt_of_its_own():
-    told = [(how.system[kind], how.ask[kind]) for how in map(Prompting.of, Style) for kind in Kind]
-    assert len(set(told)) == 12 and len({role for role, _ in told}) == 6
-    assert all(("one letter" in ask) != ("<answer>A</answer>" in ask) for _, ask in told)
+def test_each_kind_and_style_has_its_own_prompt():
+    texts = [(how.system[kind], how.ask[kind]) for how in (DIRECT, STEPS) for kind in QuestionKind]
+    assert len(set(texts)) == 12 and len({role for role, _ in texts}) == 6
+    assert all(("one letter" in ask) != ("<answer>A</answer>" in ask) for _, ask in texts)
 
 
-def test_a_file_of_ones_own_replaces_what_it_names(folder: Path, questions: list[Question], tmp_path: Path):
+def test_a_prompt_file_replaces_the_texts_it_names(folder: Path, questions: list[Question], tmp_path: Path):
     file = tmp_path / "mine.yaml"
     file.write_text(
         "system: You are terse.\n"
@@ -59,53 +63,64 @@ def test_a_file_of_ones_own_replaces_what_it_names(folder: Path, questions: list
         "ask: {L-AI: Say a letter.}\n"
     )
     how = Prompting.parse(str(file))
-    low = of_kind(questions, Kind.L_AI)
-    prompt = prompted(low, folder, how)
+    low, mid, high = (
+        of_kind(questions, kind) for kind in (QuestionKind.L_AI, QuestionKind.M_AI, QuestionKind.H_SP)
+    )
+    prompt = how.prompt(low, folder)
     assert prompt.system == "You are terse." and prompt.parts[-1] == "Say a letter."
     assert prompt.parts[0] == f"Which of {' | '.join(low.options)}, in 1 view?"
-    assert sum(option in str(part) for part in prompt.parts for option in low.options) == 4, (
-        "options are not repeated"
-    )
-    high = of_kind(questions, Kind.H_SP)
-    told = prompted(high, folder, how).parts[0]
-    assert told.startswith("Do ") and told.removeprefix("Do ").rstrip("!") in high.text
-    usual = prompted(of_kind(questions, Kind.M_AI), folder, how)
-    assert usual.parts[0] == of_kind(questions, Kind.M_AI).text and "one letter" in str(usual.parts[-1])
-    assert how.hash != Prompting.of(Style.DIRECT).hash
+    assert sum(option in str(part) for part in prompt.parts for option in low.options) == 4, "not repeated"
+    text = str(how.prompt(high, folder).parts[0])
+    assert text.startswith("Do ") and text.removeprefix("Do ").rstrip("!") in high.text
+    default = how.prompt(mid, folder)
+    assert default.parts[0] == mid.text and "one letter" in str(default.parts[-1])
+    assert how.hash != DIRECT.hash
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_an_invalid_prompt_file_is_refused(tmp_path: Path):
+    file = tmp_path / "mine.yaml"
+    for text, words in (
         ("systm: x", "did you mean 'system'"),
         ("ask: {X-AI: x}", "has no kind 'X-AI'"),
         ("ask: [1]", "is a text, or one for each"),
-        ("question: 'what is {answer}?'", "may name {text}"),
+        ("question: 'what is {answer}?'", "valid placeholders of a question are {text}"),
         ("style: loud", "valid: direct, steps"),
-        ("name: direct", "another name"),
+        ("name: direct", "cannot be its name"),
         ("a: [", "not a file of prompts"),
-    ],
-)
-def test_a_file_that_is_none_is_refused_in_one_line(tmp_path: Path, text: str, words: str):
-    file = tmp_path / "mine.yaml"
-    file.write_text(text)
-    with pytest.raises(QuestionError, match=words) as caught:
-        Prompting.parse(str(file))
-    assert "\n" not in str(caught.value)
+    ):
+        file.write_text(text)
+        with pytest.raises(QuestionError, match=words) as caught:
+            Prompting.parse(str(file))
+        assert "\n" not in str(caught.value)
     with pytest.raises(QuestionError, match="or a YAML file"):
         Prompting.parse(str(tmp_path / "none.yaml"))
 
 
-def test_examples_are_of_the_same_kind_and_show_their_answers(folder: Path, questions: list[Question]):
-    shown = examples_of(questions, 2, seed=1)
+def test_examples_have_the_same_kind_and_show_their_answers(folder: Path, questions: list[Question]):
+    shown = sample_examples(questions, 2, seed=1)
     question = next(
-        each for each in questions if each.kind is Kind.H_AI and each not in shown[each.kind, each.view]
+        question
+        for question in questions
+        if question.kind is QuestionKind.H_AI and question not in shown[question.kind, question.view]
     )
     examples = shown[question.kind, question.view]
-    assert len(examples) == 2 and all(each.kind is Kind.H_AI for each in examples)
-    words = [
-        part for part in prompted(question, folder, Style.STEPS, examples).parts if isinstance(part, str)
-    ]
+    assert len(examples) == 2 and all(example.kind is QuestionKind.H_AI for example in examples)
+    words = [part for part in STEPS.prompt(question, folder, examples).parts if isinstance(part, str)]
     answers = [part for part in words if part.startswith("The right answer:")]
-    assert answers == [f"The right answer: <answer>{each.answer}</answer>" for each in examples]
+    assert answers == [f"The right answer: <answer>{example.answer}</answer>" for example in examples]
     assert words.index("Now the question that you answer:") > words.index(answers[-1])
+
+
+def test_tokens_are_estimated_and_broken_images_found_before_anything_is_sent(
+    folder: Path, questions: list[Question], tmp_path: Path
+):
+    tokens = estimate_tokens((DIRECT.prompt(question, folder) for question in questions), Style.DIRECT)
+    images = sum(len(question.pictures) + len(question.option_pictures) for question in questions)
+    words = tokens.sent - TILE_TOKENS * images
+    assert tokens.questions == len(questions) and 50 * len(questions) < words < 500 * len(questions)
+    assert tokens.cost(Price(1.0, 10.0)) == pytest.approx((tokens.sent + 10 * tokens.received) / 1e6)
+    (tmp_path / "pictures").mkdir()
+    for name in (*questions[0].pictures, *questions[0].option_pictures):
+        (tmp_path / name).write_text("no picture")
+    with pytest.raises(QuestionError, match="not a picture"):
+        estimate_tokens([DIRECT.prompt(questions[0], tmp_path)], Style.DIRECT)

@@ -3,195 +3,225 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from assay.extensions.eqa.asking.answers import MOST_TEXT, State
-from assay.extensions.eqa.asking.cost import TILE_TOKENS, estimate
-from assay.extensions.eqa.asking.models import is_baseline, model
-from assay.extensions.eqa.asking.prompts import Style
-from assay.extensions.eqa.asking.session import PATIENCE, REFUSALS, Asked, ask
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import Question
-from assay.support.llm import Cache, Ledger, LLMError, Price
+from assay.extensions.eqa.annotations import Annotations
+from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, read, write
+from assay.extensions.eqa.asking.models import is_baseline, open_model
+from assay.extensions.eqa.asking.prompts import Prompting, Style
+from assay.extensions.eqa.asking.session import (
+    MAX_FAILURES,
+    MAX_REFUSALS,
+    AskResult,
+    ask,
+    judge_answers,
+    judge_prompt,
+    parse_distractors,
+    write_distractors,
+    wrong_answers,
+)
+from assay.extensions.eqa.build import InstructionCase
+from assay.extensions.eqa.question import LETTERS, Question, QuestionError
+from assay.support.llm import Cache, LLMError
 
 from .conftest import Vision, chat
 
 KEY = "sk-not-for-anybodys-eyes"
+PROTOCOLS = ("openai", "anthropic", "gemini")
+CLAUDE_USAGE = {"input_tokens": 900, "output_tokens": 3}
+GEMINI_USAGE = {"promptTokenCount": 900, "candidatesTokenCount": 1, "thoughtsTokenCount": 2}
+OPENAI_USAGE = {"prompt_tokens": 900, "completion_tokens": 3}
 
 
 @pytest.fixture
-def asked(folder: Path, questions: list[Question], settings, tmp_path: Path) -> Callable[..., Asked]:
-    """Asks some questions; the ledger of the last time is its attribute."""
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    cache = Cache(tmp_path / "said")
+    yield cache
+    cache.close()
 
-    def run(address: str = "openai:tiny", count: int = 8, style: Style = Style.DIRECT, **more: Any) -> Asked:
-        cache = Cache(tmp_path / "said")
-        try:
-            run.waits = []  # type: ignore[attr-defined]
-            answering = model(address, settings(**more), cache, run.waits.append)  # type: ignore[attr-defined]
-            run.ledger = answering.ledger  # type: ignore[attr-defined]
-            return ask(questions[:count], folder, answering, style)
-        finally:
-            cache.close()
+
+@pytest.fixture
+def asked(folder: Path, questions: list[Question], settings, cache: Cache) -> Callable[..., AskResult]:
+    """Asks some questions; the ledger and waits of the last session are its attributes."""
+
+    def run(
+        address: str = "openai:tiny", count: int = 8, style: Style = Style.DIRECT, **more: Any
+    ) -> AskResult:
+        run.waits = []  # type: ignore[attr-defined]
+        model = open_model(address, settings(**more), cache, run.waits.append)  # type: ignore[attr-defined]
+        run.ledger = model.ledger  # type: ignore[attr-defined]
+        return ask(questions[:count], folder, model, Prompting.of(style))
 
     return run
 
 
-def right(found: Asked, questions: list[Question]) -> list[bool]:
-    known = {question.id: question.answer for question in questions}
-    return [each.letter == known[each.question] for each in found.answers]
+def right(result: AskResult, questions: list[Question]) -> list[bool]:
+    letters = {question.id: question.answer for question in questions}
+    return [answer.letter == letters[answer.question] for answer in result.answers]
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
-def test_every_protocol_carries_words_pictures_and_answers(vision: Vision, asked, questions, protocol: str):
-    found = asked(f"{protocol}:tiny", 12, key=KEY)
-    assert right(found, questions) == [True] * 12 and not found.stopped
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_carries_texts_images_settings_and_answers(vision: Vision, asked, questions, protocol):
+    result = asked(f"{protocol}:tiny", 12, key=KEY)
+    assert right(result, questions) == [True] * 12 and not result.stopped
     assert (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (12 * 900, 12 * 3)
     body, headers = vision.asked[0], {name.lower(): text for name, text in vision.headers[0].items()}
-    path, header, temperature = {
-        "openai": ("/v1/chat/completions", "authorization", body.get("temperature")),
-        "anthropic": ("/v1/messages", "x-api-key", body.get("temperature")),
-        "gemini": (
-            "/v1/models/tiny:generateContent",
-            "x-goog-api-key",
-            body.get("generationConfig", {}).get("temperature"),
-        ),
+    path, header, parameters = {
+        "openai": ("/v1/chat/completions", "authorization", body),
+        "anthropic": ("/v1/messages", "x-api-key", body),
+        "gemini": ("/v1/models/tiny:generateContent", "x-goog-api-key", body.get("generationConfig", {})),
     }[protocol]
-    assert body["path"] == path and KEY in headers[header] and temperature == 0.0
+    assert body["path"] == path and KEY in headers[header] and parameters["temperature"] == 0.0
+    assert KEY not in repr(result) + json.dumps(vision.asked)
 
 
-def test_models_without_a_temperature_are_asked_without_one(vision: Vision, asked):
-    asked(count=1, temperature=None, most_tokens=77)
-    body = vision.asked[0]
-    assert "temperature" not in body and "max_tokens" not in body and body["max_completion_tokens"] == 77
+def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, asked):
+    asked("openai:tiny", 1, effort="low", extra={"reasoning": {"max": 5}, "temperature": 1})
+    asked("anthropic:tiny", 1, thinking=1000, extra={"thinking": {"display": "short"}})
+    asked("gemini:tiny", 1, thinking=1000)
+    asked("openai:tiny", 1, temperature=None, most_tokens=77)
+    one, two, three, four = vision.asked
+    assert (one["reasoning_effort"], one["reasoning"], one["temperature"]) == ("low", {"max": 5}, 1)
+    assert two["thinking"] == {"type": "enabled", "budget_tokens": 1000, "display": "short"}
+    assert "temperature" not in two
+    assert three["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 1000, "includeThoughts": True}
+    assert "temperature" not in four and "max_tokens" not in four and four["max_completion_tokens"] == 77
+    for address, setting, words in (
+        ("openai:tiny", {"thinking": 10}, "no parameter for thinking"),
+        ("anthropic:tiny", {"effort": "low"}, "no parameter for effort"),
+        ("gemini:tiny", {"thinking": 5000}, "below the tokens"),
+    ):
+        with pytest.raises(LLMError, match=words):
+            asked(address, 1, **setting)
 
 
-def test_reasons_are_kept_and_the_letter_is_read_from_its_tag(vision: Vision, asked, questions):
+def test_answers_record_endpoint_time_and_parameters(vision: Vision, asked):
+    (answer,) = asked(count=1, effort="low", extra={"seed": 3}).answers
+    recorded = json.loads(answer.parameters)
+    assert answer.endpoint == f"{vision.url}/chat/completions" and (answer.sent, answer.received) == (900, 3)
+    assert datetime.fromisoformat(answer.at).tzinfo is not None
+    values = [recorded[name] for name in ("temperature", "effort", "extra", "prompt")]
+    assert values == [0.0, "low", {"seed": 3}, "direct"]
+
+
+def test_reasons_are_stored_and_the_letter_is_read_from_its_tag(vision: Vision, asked, questions):
     vision.form = lambda letter: f"The hand moved. <answer>{letter}</answer>"
-    found = asked(style=Style.STEPS)
-    assert all(right(found, questions)) and found.answers[0].text.startswith("The hand moved.")
-    direct = asked(style=Style.DIRECT)
-    assert all(right(direct, questions)) and asked.ledger.cached == 0, "another prompt is another request"
+    result = asked(style=Style.STEPS)
+    assert all(right(result, questions)) and result.answers[0].text.startswith("The hand moved.")
+    assert all(right(asked(style=Style.DIRECT), questions)) and asked.ledger.cached == 0, "another prompt"
+
+    def parts(letter: str) -> list[dict[str, str]]:
+        return [{"type": "text", "text": "<answer>"}, {"type": "text", "text": f"{letter}</answer> in parts"}]
+
+    vision.form = parts  # type: ignore[assignment]
+    assert right(asked(count=2, temperature=None), questions) == [True, True]
 
 
-def test_what_breaks_is_counted_and_named_and_the_rest_goes_on(vision: Vision, asked, questions):
-    prose = chat("I think it is B.")
+def test_failures_are_counted_by_reason_and_the_rest_continues(vision: Vision, asked):
     html: tuple[int, dict, bytes] = (200, {}, b"<html>busy</html>")
     flood: tuple[int, dict, bytes] = (200, {}, b"x" * 5_000_000)
     vision.faults = {
-        0: prose,
-        1: html,
-        2: html,
-        3: flood,
-        4: flood,
+        0: chat("I think it is B."),
+        **{1: html, 2: html, 3: flood, 4: flood},
         5: (429, {"Retry-After": "0"}, b""),
         7: (400, {}, b"picture too large"),
         8: chat("Well, first", "length"),
     }
-    found = asked(count=10, at_once=1)
-    assert Counter(each.state for each in found.answers) == {
-        State.ANSWERED: 5,
-        State.UNPARSED: 2,
-        State.UNANSWERED: 3,
-    }
-    reasons = [each.reason for each in found.answers if each.reason]
-    assert reasons[0] == "more than a letter" and reasons[1] == "not a chat completion"
+    result = asked(count=10, at_once=1)
+    states = Counter(str(answer.state) for answer in result.answers)
+    assert states == {"answered": 5, "unparsed": 2, "unanswered": 3}
+    reasons = [answer.reason for answer in result.answers if answer.reason]
+    assert reasons[:2] == ["more than a letter", "not a chat completion"]
     assert reasons[2] == "more than 1,000,000 bytes" and "refuses: status 400" in reasons[3]
-    assert reasons[4] == "cut off" and not found.stopped and asked.ledger.retries == 3
+    assert reasons[4] == "cut off" and not result.stopped and asked.ledger.retries == 3
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
-def test_every_protocol_survives_what_servers_do(vision: Vision, asked, questions, protocol: str):
-    html: tuple[int, dict, bytes] = (200, {}, b"<html>busy</html>")
-    torn: tuple[int, dict, bytes] = (200, {}, b'{"choices": [')
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_protocol_survives_server_errors(vision: Vision, asked, questions, protocol: str):
     vision.faults = {
         0: (500, {}, b"oops"),
-        2: html,
-        4: torn,
+        2: (200, {}, b"<html>busy</html>"),
+        4: (200, {}, b'{"choices": ['),
         6: (429, {"Retry-After": "0"}, b""),
         8: (529, {}, b""),
     }
-    found = asked(f"{protocol}:tiny", 5, at_once=1)
-    assert right(found, questions) == [True] * 5 and asked.ledger.retries == 5, "each once, then answered"
+    result = asked(f"{protocol}:tiny", 5, at_once=1)
+    assert right(result, questions) == [True] * 5 and asked.ledger.retries == 5, "each once, then answered"
     vision.faults, vision.pause = {}, lambda: time.sleep(0.5)
-    slow = asked(f"{protocol}:tiny", 6, timeout=0.2, attempts=1)
-    assert slow.answers[-1].state is State.UNANSWERED and "no answer within 0.2" in slow.answers[-1].reason
+    answer = asked(f"{protocol}:tiny", 6, timeout=0.2, attempts=1).answers[-1]
+    assert answer.state is AnswerState.UNANSWERED and "no answer within 0.2" in answer.reason
 
 
-def test_what_was_not_answered_is_asked_again_and_the_rest_is_not(vision: Vision, asked, questions):
+def test_only_unanswered_questions_are_asked_again(vision: Vision, asked, questions):
     vision.faults = {0: (500, {}, b""), 1: (500, {}, b"")}
-    assert [each.state for each in asked(at_once=1).answers].count(State.UNANSWERED) == 1
+    assert [answer.state for answer in asked(at_once=1).answers].count(AnswerState.UNANSWERED) == 1
     before = len(vision.asked)
     assert all(right(asked(at_once=1), questions)) and len(vision.asked) == before + 1
 
 
-USAGE = {"prompt_tokens": 900, "completion_tokens": 3}
 SILENT = {
-    "openai": {"choices": [{"message": {"content": None, "refusal": "no"}}], "usage": USAGE},
+    "openai": {"choices": [{"message": {"content": None, "refusal": "no"}}], "usage": OPENAI_USAGE},
     "openai cut off": {
         "choices": [{"message": {"content": None}, "finish_reason": "length"}],
-        "usage": USAGE,
+        "usage": OPENAI_USAGE,
     },
-    "anthropic": {
-        "content": [],
-        "stop_reason": "refusal",
-        "usage": {"input_tokens": 900, "output_tokens": 3},
-    },
-    "gemini": {
-        "candidates": [{"finishReason": "SAFETY"}],
-        "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 3},
-    },
-    "gemini blocked": {
-        "promptFeedback": {"blockReason": "OTHER"},
-        "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 3},
-    },
+    "anthropic": {"content": [], "stop_reason": "refusal", "usage": CLAUDE_USAGE},
+    "gemini": {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": GEMINI_USAGE},
+    "gemini blocked": {"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": GEMINI_USAGE},
 }
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("name", SILENT)
+def test_a_refused_answer_is_wrong_and_paid_once(vision: Vision, asked, name: str):
+    vision.faults[-1] = (200, {}, json.dumps(SILENT[name]).encode())
+    protocol, _, how = name.partition(" ")
+    (answer,) = asked(f"{protocol}:tiny", 1).answers
+    assert answer.state is AnswerState.UNPARSED
+    assert answer.reason == ("cut off" if how == "cut off" else "blocked")
+    assert len(vision.asked) == 1 and (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (900, 3)
+    asked(f"{protocol}:tiny", 1)
+    assert len(vision.asked) == 1, "cached"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
-    ("status", "said"),
+    "body",
     [
-        (400, b'{"error": {"code": "content_policy_violation", "message": "rejected"}}'),
-        (400, b"Output blocked by content filtering policy"),
+        b'{"error": {"code": "content_policy_violation", "message": "rejected"}}',
+        b"Output blocked by content filtering policy",
     ],
 )
-def test_a_blocked_request_counts_alike_whoever_blocks_it(vision: Vision, asked, protocol, status, said):
-    vision.faults[-1] = (status, {}, said)
-    found = asked(f"{protocol}:tiny", 6, at_once=1)
-    assert [(each.state, each.reason) for each in found.answers] == [(State.UNPARSED, "blocked")] * 6
-    assert not found.stopped and len(vision.asked) == 6 and "polic" in found.answers[0].text
+def test_a_request_blocked_by_a_filter_is_wrong_and_not_repeated(vision: Vision, asked, protocol, body):
+    vision.faults[-1] = (400, {}, body)
+    result = asked(f"{protocol}:tiny", 6, at_once=1)
+    assert [(answer.state, answer.reason) for answer in result.answers] == [("unparsed", "blocked")] * 6
+    assert not result.stopped and len(vision.asked) == 6 and "polic" in result.answers[0].text
     asked(f"{protocol}:tiny", 6)
-    assert len(vision.asked) == 6, "nor is it asked again"
-
-
-def test_of_a_long_answer_the_end_is_kept(vision: Vision, asked):
-    vision.faults[-1] = chat("I look again. " * 2_000 + "Answer: B")
-    (answer,) = asked(count=1).answers
-    assert len(answer.text) == MOST_TEXT and answer.text.endswith("Answer: B")
+    assert len(vision.asked) == 6
 
 
 THOUGHTS = {
     "openai": {"choices": [{"message": {"content": "B", "reasoning_content": "it moved"}}], "usage": {}},
     "anthropic": {
         "content": [{"type": "thinking", "thinking": "it moved"}, {"type": "text", "text": "B"}],
-        "usage": {"input_tokens": 900, "output_tokens": 3},
+        "usage": CLAUDE_USAGE,
     },
     "gemini": {
         "candidates": [{"content": {"parts": [{"text": "it moved", "thought": True}, {"text": "B"}]}}],
-        "usageMetadata": {"promptTokenCount": 900, "candidatesTokenCount": 1, "thoughtsTokenCount": 2},
+        "usageMetadata": GEMINI_USAGE,
     },
 }
 
 
 @pytest.mark.parametrize("protocol", THOUGHTS)
-def test_thoughts_are_kept_apart_from_the_answer(vision: Vision, asked, protocol: str):
+def test_reasoning_is_stored_separately_from_the_answer(vision: Vision, asked, protocol: str):
     vision.faults[-1] = (200, {}, json.dumps(THOUGHTS[protocol]).encode())
     for _ in range(2):  # the second time from the cache
         (answer,) = asked(f"{protocol}:tiny", 1).answers
@@ -200,153 +230,111 @@ def test_thoughts_are_kept_apart_from_the_answer(vision: Vision, asked, protocol
     assert len(vision.asked) == 1
 
 
-def test_answers_say_where_when_and_with_what_they_were_asked(vision: Vision, asked):
-    (answer,) = asked(count=1, effort="low", extra={"seed": 3}).answers
-    told = json.loads(answer.parameters)
-    assert answer.endpoint == f"{vision.url}/chat/completions" and answer.sent == 900 and answer.received == 3
-    assert datetime.fromisoformat(answer.at).tzinfo is not None
-    assert (told["temperature"], told["effort"], told["extra"], told["prompt"]) == (
-        0.0,
-        "low",
-        {"seed": 3},
-        "direct",
-    )
+def test_the_end_of_a_long_reply_is_stored(vision: Vision, asked):
+    vision.faults[-1] = chat("I look again. " * 2_000 + "Answer: B")
+    (answer,) = asked(count=1).answers
+    assert len(answer.text) == MAX_TEXT and answer.text.endswith("Answer: B")
 
 
-def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, asked):
-    asked("openai:tiny", 1, effort="low", extra={"reasoning": {"max": 5}, "temperature": 1})
-    asked("anthropic:tiny", 1, thinking=1000, extra={"thinking": {"display": "short"}})
-    asked("gemini:tiny", 1, thinking=1000)
-    one, two, three = vision.asked
-    assert (one["reasoning_effort"], one["reasoning"], one["temperature"]) == ("low", {"max": 5}, 1)
-    assert two["thinking"] == {"type": "enabled", "budget_tokens": 1000, "display": "short"}
-    assert "temperature" not in two
-    assert three["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 1000, "includeThoughts": True}
-    with pytest.raises(LLMError, match="no parameter for thinking"):
-        asked("openai:tiny", 1, thinking=10)
-    with pytest.raises(LLMError, match="no parameter for effort"):
-        asked("anthropic:tiny", 1, effort="low")
-    with pytest.raises(LLMError, match="below the tokens"):
-        asked("gemini:tiny", 1, thinking=5000)
-
-
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
-def test_an_endless_limit_is_waited_for_as_long_as_is_promised(vision: Vision, asked, monkeypatch, protocol):
+def test_rate_limits_pause_all_requests_without_using_up_attempts(
+    vision: Vision, asked, questions, monkeypatch
+):
+    vision.faults = dict.fromkeys(range(6), (429, {"Retry-After": "0.2"}, b"slow down"))
+    start = time.monotonic()
+    result = asked(count=4, at_once=2, attempts=1)
+    assert right(result, questions) == [True] * 4 and 0.6 <= time.monotonic() - start < 10
+    assert asked.waits and set(asked.waits) == {0.2}
     monkeypatch.setattr("assay.support.llm.client.LONGEST_HELD", 0.5)
     vision.faults[-1] = (429, {"Retry-After": "0.1"}, b"")
-    start = time.monotonic()
-    found = asked(f"{protocol}:tiny", 1, attempts=1)
-    assert 0.4 <= time.monotonic() - start < 3 and 4 <= len(vision.asked) <= 7
-    assert found.answers[0].state is State.UNANSWERED and "status 429" in found.answers[0].reason
+    answer = asked("gemini:tiny", 1, attempts=1).answers[0]
+    assert answer.state is AnswerState.UNANSWERED and "status 429" in answer.reason, "not forever"
 
 
-@pytest.mark.parametrize("name", SILENT)
-def test_a_model_that_will_not_answer_is_wrong_and_paid_once(vision: Vision, asked, name: str):
-    vision.faults[-1] = (200, {}, json.dumps(SILENT[name]).encode())
-    protocol, _, how = name.partition(" ")
-    found = asked(f"{protocol}:tiny", 1)
-    (answer,) = found.answers
-    assert answer.state is State.UNPARSED
-    assert answer.reason == ("cut off" if how == "cut off" else "blocked")
-    assert len(vision.asked) == 1 and (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (900, 3)
-    asked(f"{protocol}:tiny", 1)
-    assert len(vision.asked) == 1, "nor is it asked again"
-
-
-def test_an_answer_in_parts_is_put_together(vision: Vision, asked, questions):
-    def parts(letter: str) -> list[dict[str, str]]:
-        return [{"type": "text", "text": "<answer>"}, {"type": "text", "text": f"{letter}</answer>"}]
-
-    vision.form = parts  # type: ignore[assignment]
-    assert right(asked(count=2), questions) == [True, True]
-
-
-def test_the_same_refusal_again_and_again_ends_it_with_advice(vision: Vision, asked):
+def test_asking_stops_at_repeated_refusals_with_advice(vision: Vision, asked):
     vision.faults[-1] = (400, {}, b"Unsupported value: 'temperature' does not support 0.0")
-    found = asked(count=12, at_once=1)
-    assert len(vision.asked) == REFUSALS and found.stopped.endswith("--no-temperature may help")
+    result = asked(count=12, at_once=1)
+    assert len(vision.asked) == MAX_REFUSALS and result.stopped.endswith("--no-temperature may help")
 
 
-def test_too_many_requests_hold_all_back_and_use_up_no_attempts(vision: Vision, asked, questions):
-    limited = (429, {"Retry-After": "0.2"}, b"slow down")
-    vision.faults = dict.fromkeys(range(6), limited)
-    start = time.monotonic()
-    found = asked(count=4, at_once=2, attempts=1)
-    assert right(found, questions) == [True] * 4 and 0.6 <= time.monotonic() - start < 10
-    assert asked.waits and set(asked.waits) == {0.2}
-
-
-def test_a_date_says_how_long_to_wait(vision: Vision, asked, questions):
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
-    vision.faults[0] = (429, {"Retry-After": soon}, b"")
-    assert right(asked(count=1), questions) == [True] and 0.5 < asked.waits[0] <= 3
-
-
-def test_a_refused_key_ends_it_at_once(vision: Vision, asked):
+def test_asking_stops_at_an_invalid_key(vision: Vision, asked):
     vision.faults[-1] = (401, {}, f"no such key: {KEY}".encode())
-    found = asked(key=KEY, at_once=2)
-    assert "status 401" in found.stopped and len(vision.asked) <= 2 and KEY not in repr(found)
+    result = asked(key=KEY, at_once=2)
+    assert "status 401" in result.stopped and len(vision.asked) <= 2 and KEY not in repr(result)
 
 
-def test_an_endpoint_that_is_down_is_given_up(folder: Path, questions, settings, tmp_path: Path):
-    cache = Cache(tmp_path / "said")
-    nobody = model("openai:tiny", replace(settings(attempts=1), url="http://127.0.0.1:9/v1"), cache)
-    found = ask(questions, folder, nobody, Style.DIRECT)
-    assert found.stopped.startswith(f"{PATIENCE} questions in a row without an answer")
-    assert PATIENCE <= len(found.answers) < len(questions)
-    cache.close()
+def test_asking_stops_if_the_endpoint_is_down(folder: Path, questions, settings, cache: Cache):
+    nowhere = replace(settings(attempts=1), url="http://127.0.0.1:9/v1")
+    model = open_model("openai:tiny", nowhere, cache)
+    result = ask(questions, folder, model, Prompting.of(Style.DIRECT))
+    assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row without an answer")
+    assert MAX_FAILURES <= len(result.answers) < len(questions)
 
 
-def test_a_slow_endpoint_is_named(vision: Vision, asked):
-    vision.pause = lambda: time.sleep(0.6)
-    found = asked(count=2, timeout=0.2, attempts=1)
-    assert [each.reason.split(": ")[-1][:20] for each in found.answers] == ["no answer within 0.2"] * 2
-
-
-def test_the_key_is_nowhere_but_in_its_header(vision: Vision, asked, tmp_path: Path):
-    vision.form = lambda letter: f"your key is {KEY} <answer>{letter}</answer>"
-    found = asked(key=KEY)
-    assert KEY not in repr(found) and KEY not in json.dumps(vision.asked)
-    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
-
-
-def test_cost_is_estimated_before_anything_is_sent(folder: Path, questions: list[Question]):
-    about = estimate(questions, folder, Style.DIRECT)
-    pictures = sum(len(each.pictures) + len(each.option_pictures) for each in questions)
-    words = about.sent - TILE_TOKENS * pictures
-    assert about.questions == len(questions) and 50 * len(questions) < words < 500 * len(questions)
-    assert about.cost(Price(1.0, 10.0)) == pytest.approx((about.sent + 10 * about.received) / 1e6)
-
-
-def test_a_broken_picture_is_found_before_anything_is_sent(folder: Path, questions, tmp_path: Path):
-    (tmp_path / "pictures").mkdir()
-    for name in (*questions[0].pictures, *questions[0].option_pictures):
-        (tmp_path / name).write_text("no picture")
-    with pytest.raises(QuestionError, match="not a picture"):
-        estimate(questions[:1], tmp_path, Style.DIRECT)
-
-
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_invalid_addresses_are_refused():
+    for address, words in (
         ("geometri", "did you mean 'geometry'"),
         ("openai:", "did you mean 'openai:NAME'"),
         ("xyz:abc", "valid: anthropic:NAME, "),
         ("", "there is no model"),
-    ],
-)
-def test_an_address_that_is_none_is_refused(address: str, words: str):
-    with pytest.raises(QuestionError, match=words):
-        is_baseline(address)
+    ):
+        with pytest.raises(QuestionError, match=words):
+            is_baseline(address)
 
 
-def test_local_models_say_what_they_need(tmp_path: Path):
-    try:
-        import transformers  # noqa: F401
-    except ImportError:
-        from assay.extensions.eqa.asking.local import local
+def test_a_judge_categorises_wrong_answers_under_its_own_name(
+    folder: Path, questions: list[Question], vision: Vision, settings, cache: Cache, tmp_path: Path
+):
+    answers = [
+        Answer("m", "steps", question.id, AnswerState.ANSWERED, LETTERS[(question.right + bool(place)) % 4])
+        for place, question in enumerate(questions[:6])
+    ]
+    answers = [replace(answer, text="left is +Y") for answer in answers]
+    unparsed = Answer("m", "steps", questions[6].id, AnswerState.UNPARSED, reason="empty")
+    write([*answers, unparsed], tmp_path / "a.jsonl")
+    wrong = wrong_answers(questions, read(tmp_path / "a.jsonl"))
+    assert [answer.question.id for answer in wrong] == [question.id for question in questions[1:6]]
+    assert any("left is +Y" in part for part in judge_prompt(wrong[0], folder).parts if isinstance(part, str))
+    vision.faults[-1] = chat("It confuses left and right. <answer>reference frame</answer>")
+    vision.faults[0] = chat("Hm. <answer>bad luck</answer>")
+    stored = Annotations(tmp_path / "marks.sqlite")
+    dropped = judge_answers(wrong, folder, open_model("openai:wise", settings(at_once=1), cache), stored)
+    assert dropped == {"no such kind of mistake": 1} and len(stored.mistakes()) == 4
+    assert {(mark.model, mark.marker, mark.category) for mark in stored.mistakes()} == {
+        ("m (steps)", "judge: openai:wise", "reference frame")
+    }
 
-        with pytest.raises(LLMError, match=r"pip install 'assay-robotics\[vlm\]'"):
-            local("some/model", 10, Cache(tmp_path / "said"), Ledger())
-    else:
-        pytest.skip("transformers is installed here")
+
+RIGHT = "put the carrot on the plate"
+GOOD = "<wrong>put the pot on the stove</wrong><wrong>wash the cup</wrong><wrong>open the drawer</wrong>"
+
+
+def test_distractors_must_each_differ_in_content():
+    for text, reason in (
+        (GOOD, ""),
+        (GOOD.replace("wash the cup", "wash  the\ncup"), ""),
+        ("put the pot on the stove", "0 instructions, not 3"),
+        (GOOD + "<wrong>fold it</wrong>", "4 instructions, not 3"),
+        (GOOD.replace("wash the cup", ""), "one says the same as another"),
+        (GOOD.replace("wash the cup", "Place the carrot onto the plate."), "one says the same as another"),
+        (GOOD.replace("wash the cup", "put a pot on a stove"), "one says the same as another"),
+        (GOOD.replace("wash the cup", "x" * 300), "not an instruction"),
+        (GOOD.replace("wash the cup", "wash\x00the cup"), "not an instruction"),
+    ):
+        wrong, found = parse_distractors(RIGHT, text)
+        assert found == reason and len(wrong) == (0 if reason else 3)
+
+
+def test_a_model_that_sees_both_images_writes_distractors(
+    vision: Vision, settings, cache: Cache, tmp_path: Path
+):
+    vision.faults = {0: chat(GOOD), 1: chat("I would rather not.")}
+    model = open_model("openai:tiny", settings(at_once=1), cache)
+    shots = [np.full((8, 8, 3), grey, np.uint8) for grey in (10, 200)]
+    cases = [InstructionCase(name, text, lambda: shots) for name, text in (("1", RIGHT), ("2", "fold it"))]
+    written, dropped = write_distractors(cases, model, tmp_path / "seen")
+    assert written == {"1": ("put the pot on the stove", "wash the cup", "open the drawer")}
+    assert dropped == {"0 instructions, not 3": 1} and RIGHT in str(vision.asked[0]["messages"])
+    content = vision.asked[0]["messages"][-1]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url", "text", "image_url", "text"]
+    assert content[1] != content[3], "before and after"
+    assert write_distractors(cases[:1], model, tmp_path / "seen")[0] == written and len(vision.asked) == 2

@@ -1,40 +1,42 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from assay.extensions.eqa.actions import Level, described, difference, signs
-from assay.extensions.eqa.drafts import Draft, planned
-from assay.extensions.eqa.drafts.draft import numbers
-from assay.extensions.eqa.drafts.inference import APART
-from assay.extensions.eqa.drafts.strata import in_turn
-from assay.extensions.eqa.pairs import Prepared
-from assay.extensions.eqa.question import Kind
+from assay.extensions.eqa.actions import ActionLevel, describe, difference, signs
+from assay.extensions.eqa.drafts import Draft, plan_drafts
+from assay.extensions.eqa.drafts.draft import round_values, stratified_order
+from assay.extensions.eqa.drafts.instructions import draft_instructions
+from assay.extensions.eqa.drafts.motions import MIN_GAP, draft_motions
+from assay.extensions.eqa.pairs import PreparedEpisode
+from assay.extensions.eqa.question import QuestionKind
 from assay.extensions.eqa.sources.schema import MOVING, NEAR
 
 from ..conftest import TEXTS
 
 THRESHOLDS = np.asarray(NEAR.thresholds)
-PLAN = dict.fromkeys(Kind, 60)
+PLAN = dict.fromkeys(QuestionKind, 60)
+Drafts = dict[QuestionKind, list[Draft]]
+Ready = list[PreparedEpisode]
 
 
 @pytest.fixture(scope="module")
-def drafts(ready: list[Prepared]) -> dict[Kind, list[Draft]]:
-    return planned(ready, NEAR, PLAN, 0, "invented")
+def drafts(ready: Ready) -> Drafts:
+    return plan_drafts(ready, NEAR, PLAN, 0, "invented")
 
 
-def test_equal_keys_give_equal_questions(ready: list[Prepared], drafts: dict[Kind, list[Draft]]):
-    assert planned(ready, NEAR, PLAN, 0, "invented") == drafts
-    assert planned(ready, NEAR, PLAN, 1, "invented") != drafts
+def test_equal_keys_give_equal_questions(ready: Ready, drafts: Drafts):
+    assert plan_drafts(ready, NEAR, PLAN, 0, "invented") == drafts
+    assert plan_drafts(ready, NEAR, PLAN, 1, "invented") != drafts
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_there_are_four_different_options_and_every_letter_is_right_as_often(
-    drafts: dict[Kind, list[Draft]], kind: Kind
-):
+@pytest.mark.parametrize("kind", QuestionKind)
+def test_options_differ_and_letters_are_balanced(drafts: Drafts, kind: QuestionKind):
     assert len(drafts[kind]) >= 16
     for draft in drafts[kind]:
         options = draft.option_shots if kind.predicts else draft.options
@@ -43,22 +45,20 @@ def test_there_are_four_different_options_and_every_letter_is_right_as_often(
     assert max(counts.values()) - min(counts.values()) <= 1
 
 
-def test_figures_are_actions_that_happened_and_lie_apart(
-    ready: list[Prepared], drafts: dict[Kind, list[Draft]]
-):
-    happened = Counter(numbers(action) for each in ready for action in each.actions)
-    used = Counter(action for draft in drafts[Kind.L_AI] for action in draft.actions)
+def test_low_level_options_occurred_and_are_distinct(ready: Ready, drafts: Drafts):
+    happened = Counter(round_values(action) for each in ready for action in each.actions)
+    used = Counter(action for draft in drafts[QuestionKind.L_AI] for action in draft.actions)
     assert used <= happened, "no pair is an option twice"
-    for draft in drafts[Kind.L_AI]:
+    for draft in drafts[QuestionKind.L_AI]:
         units = np.array(draft.actions) / THRESHOLDS
         gaps = np.abs(units[:, None] - units[None]).max(axis=-1) + 9 * np.eye(4)
-        assert gaps.min() >= APART - 1e-2 and all(tuple(action) in happened for action in draft.actions)
+        assert gaps.min() >= MIN_GAP - 1e-2 and all(tuple(action) in happened for action in draft.actions)
         true = difference(np.array(draft.states[0]), np.array(draft.states[1]), "exact")
         assert np.abs((true - draft.actions[draft.right]) / THRESHOLDS).max() < 1e-2
 
 
-def test_labels_are_sign_combinations_of_the_same_components(drafts: dict[Kind, list[Draft]]):
-    for draft in drafts[Kind.M_AI]:
+def test_mid_level_options_have_the_same_components(drafts: Drafts):
+    for draft in drafts[QuestionKind.M_AI]:
         assert len({tuple(np.abs(pattern)) for pattern in draft.actions}) == 1
         true = signs(
             difference(np.array(draft.states[0]), np.array(draft.states[1]), "exact"), NEAR.thresholds
@@ -66,17 +66,15 @@ def test_labels_are_sign_combinations_of_the_same_components(drafts: dict[Kind, 
         assert tuple(true) == draft.actions[draft.right]
 
 
-@pytest.mark.parametrize("kind", [Kind.M_SP, Kind.L_SP])
-def test_predicted_states_are_later_moments_of_the_episode_that_lie_apart(
-    drafts: dict[Kind, list[Draft]], kind: Kind
-):
+@pytest.mark.parametrize("kind", [QuestionKind.M_SP, QuestionKind.L_SP])
+def test_predicted_states_are_distinct_later_moments(drafts: Drafts, kind: QuestionKind):
     for draft in drafts[kind]:
         (start,) = draft.shots
         assert all(shot.episode == start.episode and shot.frame > start.frame for shot in draft.option_shots)
         found = difference(np.array(draft.states[0]), np.array(draft.states[1:]), "exact")
         assert np.abs((found[draft.right] - draft.actions[0]) / THRESHOLDS).max() < 1e-2
         units = np.abs(found[:, None] - found[None]) / THRESHOLDS
-        assert (units.max(axis=-1) + 9 * np.eye(4)).min() >= APART - 1e-2
+        assert (units.max(axis=-1) + 9 * np.eye(4)).min() >= MIN_GAP - 1e-2
 
 
 def fitting(draft: Draft) -> list[int]:
@@ -95,7 +93,7 @@ def fitting(draft: Draft) -> list[int]:
             size, least = abs(action[dimension]) * scale, THRESHOLDS[dimension] * scale
             sign = 1 if action[dimension] > 0 else -1
             label, other = (
-                described([way * (axis == dimension) for axis in range(7)]) for way in (sign, -sign)
+                describe([way * (axis == dimension) for axis in range(7)]) for way in (sign, -sign)
             )
             if label in told:
                 enough = size > 0.6 * least  # to the eye, a little less might still pass for more
@@ -107,12 +105,12 @@ def fitting(draft: Draft) -> list[int]:
     return fits
 
 
-def test_the_text_of_a_mid_level_prediction_fits_one_picture_only(drafts: dict[Kind, list[Draft]]):
-    for draft in drafts[Kind.M_SP]:
+def test_a_mid_level_prediction_fits_one_image_only(drafts: Drafts):
+    for draft in drafts[QuestionKind.M_SP]:
         assert fitting(draft) == [draft.right], draft.action
 
 
-def test_amounts_are_told_for_the_gripper_too(ready: list[Prepared]):
+def test_amounts_are_named_if_labels_do_not_distinguish_moments(ready: Ready):
     # One episode in which the hand goes one way, so that labels alone cannot tell moments apart.
     steps = np.linspace(0, 1, 24)[:, None] * (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.95)
     steps[:, 0] = np.linspace(0, 1, 24)
@@ -121,11 +119,11 @@ def test_amounts_are_told_for_the_gripper_too(ready: list[Prepared]):
     line = replace(
         each, episode=replace(each.episode, states=steps), pairs=pairs, actions=steps[pairs[:, 1]] - steps[0]
     )
-    (draft,) = planned([line], NEAR, {Kind.M_SP: 5}, 0)[Kind.M_SP]
+    (draft,) = plan_drafts([line], NEAR, {QuestionKind.M_SP: 5}, 0)[QuestionKind.M_SP]
     assert "% of its range" in draft.action and " cm" in draft.action and fitting(draft) == [draft.right]
 
 
-def test_half_a_turn_either_way_is_one_action(ready: list[Prepared]):
+def test_half_turns_in_both_directions_are_the_same_action(ready: Ready):
     (each, *_) = ready
     turns = np.zeros((8, 7))
     turns[:, 0] = 0.2
@@ -137,21 +135,19 @@ def test_half_a_turn_either_way_is_one_action(ready: list[Prepared]):
         pairs=pairs,
         actions=turns,
     )
-    found = planned([spun], NEAR, {Kind.L_AI: 5, Kind.L_SP: 5}, 0)
-    assert found == {Kind.L_AI: [], Kind.L_SP: []}
+    found = plan_drafts([spun], NEAR, {QuestionKind.L_AI: 5, QuestionKind.L_SP: 5}, 0)
+    assert found == {QuestionKind.L_AI: [], QuestionKind.L_SP: []}
 
 
-def test_instructions_come_from_one_scene_and_one_was_carried_out(
-    ready: list[Prepared], drafts: dict[Kind, list[Draft]]
-):
-    for kind in (Kind.H_SP, Kind.H_AI):
+def test_instructions_come_from_one_scene_and_one_was_achieved(ready: Ready, drafts: Drafts):
+    for kind in (QuestionKind.H_SP, QuestionKind.H_AI):
         for draft in drafts[kind]:
             assert draft.achieved.count(True) == 1 and draft.achieved[draft.right]
             shots = (*draft.shots, *draft.option_shots)
             assert len({ready[shot.episode].episode.scene for shot in shots}) == 1
 
 
-def test_an_instruction_that_is_done_by_the_way_is_no_option(ready: list[Prepared]):
+def test_an_instruction_achieved_in_passing_is_not_an_option(ready: Ready):
     both = frozenset({"put the carrot on the plate", "open the drawer"})
     tidy = [
         replace(each, episode=replace(each.episode, achieved=both))
@@ -159,98 +155,102 @@ def test_an_instruction_that_is_done_by_the_way_is_no_option(ready: list[Prepare
         else each
         for each in ready
     ]
-    assert planned(tidy, NEAR, {Kind.H_AI: 10}, 0)[Kind.H_AI] == []
+    assert plan_drafts(tidy, NEAR, {QuestionKind.H_AI: 10}, 0)[QuestionKind.H_AI] == []
 
 
-def unknown(ready: list[Prepared]) -> list[Prepared]:
+def unknown(ready: Ready) -> Ready:
     """As a data set that says neither where episodes began nor what they achieved."""
     return [replace(each, episode=replace(each.episode, scene="", achieved=frozenset())) for each in ready]
 
 
-def test_without_scenes_instructions_are_heard_or_edited_and_moments_stand_for_ends(ready: list[Prepared]):
+def test_without_scenes_instructions_are_similar_or_edited_and_moments_replace_outcomes(
+    ready: Ready,
+):
     alone = unknown(ready)
-    heard = planned(alone, NEAR, {Kind.H_AI: 16}, 0)[Kind.H_AI]
+    heard = plan_drafts(alone, NEAR, {QuestionKind.H_AI: 16}, 0)[QuestionKind.H_AI]
     assert len(heard) == 4 and all(set(draft.options) == set(TEXTS) for draft in heard)
-    found = planned(alone, NEAR, {Kind.H_SP: 10, Kind.H_AI: 16}, 0, wrong={})
-    assert len(found[Kind.H_AI]) == 10 and len(found[Kind.H_SP]) == 10
-    edited = [draft for draft in found[Kind.H_AI] if "put the carrot on the stove" in draft.options]
+    found = plan_drafts(alone, NEAR, {QuestionKind.H_SP: 10, QuestionKind.H_AI: 16}, 0, wrong={})
+    assert len(found[QuestionKind.H_AI]) == 10 and len(found[QuestionKind.H_SP]) == 10
+    edited = [draft for draft in found[QuestionKind.H_AI] if "put the carrot on the stove" in draft.options]
     both = {f"put the {thing} on the {place}" for thing in ("carrot", "pot") for place in ("plate", "stove")}
     assert len(edited) == 8 and all(set(draft.options) == both for draft in edited)
-    for draft in found[Kind.H_AI]:
+    for draft in found[QuestionKind.H_AI]:
         assert draft.options[draft.right] == alone[draft.shots[0].episode].episode.instruction
         assert draft.achieved == ()
-    for draft in found[Kind.H_SP]:
+    for draft in found[QuestionKind.H_SP]:
         last = int(alone[draft.shots[0].episode].frames[-1])
         assert draft.option_shots[draft.right].frame == last
         assert {shot.episode for shot in draft.option_shots} == {draft.shots[0].episode}
 
 
-def test_wrong_instructions_that_somebody_wrote_are_taken(ready: list[Prepared]):
+def test_given_wrong_instructions_are_used(ready: Ready):
     written = ("wash the cup", "open the door", "hang up the coat")
     wrong = {each.episode.id: written for each in ready if each.episode.instruction == "fold the cloth"}
-    drafts = planned(unknown(ready), NEAR, {Kind.H_AI: 16}, 0, wrong=wrong)[Kind.H_AI]
+    drafts = plan_drafts(unknown(ready), NEAR, {QuestionKind.H_AI: 16}, 0, wrong=wrong)[QuestionKind.H_AI]
     mine = [draft for draft in drafts if draft.options[draft.right] == "fold the cloth"]
     assert len(mine) >= 4 and sum("wash the cup" in draft.options for draft in mine) == 4
 
 
-def test_episodes_whose_first_pictures_are_alike_began_alike(ready: list[Prepared]):
+def test_episodes_with_the_same_first_image_form_a_scene(ready: Ready):
     alike = [replace(each, first=ready[0].first) for each in unknown(ready)]
-    for kind in (Kind.H_SP, Kind.H_AI):
-        drafts = planned(alike, NEAR, {kind: 10}, 0)[kind]
+    for kind in (QuestionKind.H_SP, QuestionKind.H_AI):
+        drafts = plan_drafts(alike, NEAR, {kind: 10}, 0)[kind]
         assert len(drafts) == 10
         for draft in drafts:
             shots = draft.option_shots or draft.shots[-1:]
             assert all(shot.frame == alike[shot.episode].frames[-1] for shot in shots)
-            assert kind is Kind.H_AI or len({shot.episode for shot in shots}) == 4
+            assert kind is QuestionKind.H_AI or len({shot.episode for shot in shots}) == 4
 
 
-def test_a_goal_that_does_not_hold_in_the_end_is_not_taken_for_achieved(ready: list[Prepared]):
+def test_goals_that_do_not_hold_are_not_achieved(ready: Ready):
     failed = [
         replace(each, episode=replace(each.episode, achieved=frozenset({"something else"}))) for each in ready
     ]
-    drafts = planned(failed, NEAR, {Kind.H_AI: 4, Kind.H_SP: 4}, 0)
+    drafts = plan_drafts(failed, NEAR, {QuestionKind.H_AI: 4, QuestionKind.H_SP: 4}, 0)
     assert all(draft.achieved == (False,) * 4 for each in drafts.values() for draft in each)
 
 
-def test_a_moving_base_allows_the_high_level_alone(ready: list[Prepared]):
-    assert {kind.level for kind in planned(ready, MOVING, PLAN, 0)} == {Level.HIGH}
+def test_a_moving_base_allows_only_the_high_level(ready: Ready):
+    assert {kind.level for kind in plan_drafts(ready, MOVING, PLAN, 0)} == {ActionLevel.HIGH}
 
 
-@pytest.mark.parametrize("kind", [Kind.M_AI, Kind.L_AI, Kind.H_AI])
-def test_which_option_is_right_does_not_hang_on_how_it_was_chosen(ready: list[Prepared], kind: Kind):
-    # Before letters are dealt, the first option is what the others were chosen around.
-    from assay.extensions.eqa.drafts.plan import _drafts
+@pytest.mark.parametrize("kind", [QuestionKind.M_AI, QuestionKind.L_AI, QuestionKind.H_AI])
+def test_the_right_option_is_independent_of_how_it_was_chosen(ready: Ready, kind: QuestionKind):
+    # Before letters are dealt, the first option is the one around which the others were chosen.
+    def drafted(seed: int) -> Iterator[Draft]:
+        rng = np.random.default_rng(seed)
+        if kind is QuestionKind.H_AI:
+            return draft_instructions(kind, ready, NEAR, rng)
+        return draft_motions(kind, ready, NEAR, rng, derived=False)
 
-    first = [
-        draft.right == 0
-        for seed in range(30)
-        for draft, _ in zip(_drafts(kind, ready, NEAR, np.random.default_rng(seed)), range(20), strict=False)
-    ]
+    first = [draft.right == 0 for seed in range(30) for draft in islice(drafted(seed), 20)]
     assert len(first) > 400 and 0.18 < np.mean(first) < 0.32
 
 
-def test_every_dimension_that_occurs_is_asked_about_as_often_as_it_can_be(drafts: dict[Kind, list[Draft]]):
-    for kind in (Kind.M_SP, Kind.L_SP, Kind.M_AI, Kind.L_AI):
+def test_every_dimension_is_asked_about(
+    drafts: Drafts,
+):
+    for kind in (QuestionKind.M_SP, QuestionKind.L_SP, QuestionKind.M_AI, QuestionKind.L_AI):
         actions = np.array([draft.actions[0 if kind.predicts else draft.right] for draft in drafts[kind]])
-        moved = actions != 0 if kind is Kind.M_AI else signs(actions, NEAR.thresholds) != 0
+        moved = actions != 0 if kind is QuestionKind.M_AI else signs(actions, NEAR.thresholds) != 0
         assert (moved.sum(axis=0) >= 0.15 * len(actions)).all(), kind
 
 
-def test_rare_components_come_in_turn_with_common_ones():
+def test_rare_components_alternate_with_common_ones():
     patterns = np.zeros((100, 7))
     patterns[:, :2] = 1
     patterns[:5, 4], patterns[5:10, 6] = 1, -1
-    order = in_turn(patterns, [0] * 100, np.random.default_rng(0))
+    order = stratified_order(patterns, [0] * 100, np.random.default_rng(0))
     assert sorted(order) == list(range(100))
     assert len({place for place in order[:15] if place < 5}) == 5, "a third of the first fifteen tilt"
 
 
-def test_options_as_the_paper_makes_them_are_derived_from_the_right_one(ready: list[Prepared]):
-    found = planned(ready, NEAR, {Kind.M_AI: 40, Kind.L_AI: 40}, 0, options="paper")
-    assert len(found[Kind.M_AI]) == len(found[Kind.L_AI]) == 40
-    for draft in found[Kind.M_AI]:
+def test_paper_options_are_derived_from_the_right_one(ready: Ready):
+    found = plan_drafts(ready, NEAR, {QuestionKind.M_AI: 40, QuestionKind.L_AI: 40}, 0, options="paper")
+    assert len(found[QuestionKind.M_AI]) == len(found[QuestionKind.L_AI]) == 40
+    for draft in found[QuestionKind.M_AI]:
         assert len({tuple(np.abs(pattern)) for pattern in draft.actions}) == 1 == len(set(draft.actions)) - 3
-    for draft in found[Kind.L_AI]:
+    for draft in found[QuestionKind.L_AI]:
         right = np.array(draft.actions[draft.right])
         for place, action in enumerate(np.array(draft.actions)):
             changed = np.flatnonzero(action != right)

@@ -14,11 +14,11 @@ from scipy.spatial.transform import Rotation
 from assay import tasks
 from assay.api import make_env
 from assay.extensions.eqa.episode import Tally
-from assay.extensions.eqa.errors import QuestionError, UnreadableError
-from assay.extensions.eqa.pairs import prepared
-from assay.extensions.eqa.sources import opened
+from assay.extensions.eqa.pairs import prepare_episodes
+from assay.extensions.eqa.question import QuestionError, UnreadableError
+from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.lerobot import LerobotSource
-from assay.extensions.eqa.views import View
+from assay.extensions.eqa.views import CameraView
 from assay.extensions.learn.demonstrations import collect
 
 from ..conftest import TEXTS, encoded, picture, walk
@@ -28,7 +28,7 @@ Write = Callable[..., Path]
 
 def test_version_2_is_read(lerobot_2: Write):
     walks = [walk(seed, 12) for seed in range(2)]
-    source, tally = opened(str(lerobot_2(walks))), Tally()
+    source, tally = open_source(str(lerobot_2(walks))), Tally()
     episodes = list(source.episodes(tally))
     assert tally.counts == {"episodes found": 2} and [each.instruction for each in episodes] == list(
         TEXTS[:2]
@@ -43,7 +43,7 @@ def test_version_2_is_read(lerobot_2: Write):
         assert np.abs(episode.exocentric[0].read([9], grey=True)[0] - grey).mean() < 2
 
 
-def test_bad_episodes_of_version_2_are_counted_and_named_and_the_rest_goes_on(lerobot_2: Write):
+def test_bad_episodes_are_tallied_and_the_rest_is_read(lerobot_2: Write):
     walks = [walk(seed, 12) for seed in range(5)]
     walks[1][3, 0] = np.nan
     folder = lerobot_2(walks)
@@ -53,7 +53,7 @@ def test_bad_episodes_of_version_2_are_counted_and_named_and_the_rest_goes_on(le
     (videos / "episode_000003.mp4").unlink()
     (folder / "data/chunk-000/episode_000004.parquet").write_bytes(b"nothing")
     tally = Tally()
-    found = list(prepared(opened(str(folder)), View.parse("exo"), tally))
+    found = list(prepare_episodes(open_source(str(folder)), CameraView.parse("exo"), tally))
     assert [each.episode.id for each in found] == ["episode 0"]
     assert tally.places["episode: states that are not finite"] == ["episode 1"]
     assert tally.places["episode: pictures cannot be read"][0].startswith("episode 2: episode_000002.mp4")
@@ -63,7 +63,7 @@ def test_bad_episodes_of_version_2_are_counted_and_named_and_the_rest_goes_on(le
 
 def test_a_video_that_ends_too_early_is_named(lerobot_2: Write):
     folder = lerobot_2([walk(0, 12)])
-    (episode,) = opened(str(folder)).episodes(Tally())
+    (episode,) = open_source(str(folder)).episodes(Tally())
     with pytest.raises(UnreadableError, match=r"episode_000000.mp4 ends before frame 12"):
         episode.exocentric[0].read([2, 12])
 
@@ -76,8 +76,8 @@ def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_we_collect_is_read_with_scene_and_cameras(collected: Path):
-    source, tally = opened(str(collected)), Tally()
+def test_collected_demonstrations_are_read_with_scene_and_cameras(collected: Path):
+    source, tally = open_source(str(collected)), Tally()
     (episode,) = source.episodes(tally)
     assert episode.instruction == "turn on the stove" and episode.scene == "primitives libero_goal/0 0"
     assert np.isfinite(episode.states).all() and episode.states[0, 6] == pytest.approx(0.52, abs=0.01)
@@ -90,15 +90,15 @@ def test_what_we_collect_is_read_with_scene_and_cameras(collected: Path):
     assert np.abs(shown.astype(int) - upright).mean() < 8 and np.abs(grey - upright.mean(axis=2)).mean() < 12
 
 
-def test_what_is_no_such_folder_is_refused(lerobot_2: Write):
+def test_invalid_folders_are_refused(lerobot_2: Write):
     folder = lerobot_2([walk(0, 4)])
     info = json.loads((folder / "meta/info.json").read_text())
     (folder / "meta/info.json").write_text(json.dumps(info | {"codebase_version": "v9"}))
     with pytest.raises(QuestionError, match="LeRobotDataset v9; valid: "):
-        opened(str(folder))
+        open_source(str(folder))
     (folder / "meta/info.json").write_text("{")
     with pytest.raises(QuestionError, match="cannot be read"):
-        opened(str(folder))
+        open_source(str(folder))
 
 
 def stills(folder: Path, states: np.ndarray, table: dict[str, list], features: dict, **info: object) -> Path:
@@ -157,7 +157,7 @@ def test_rt1_and_droid_are_read_with_pictures_in_their_tables(tmp_path: Path):
         },
     )
     for folder, cameras in ((rt1(tmp_path / "rt1", {"motors": RT1}), 1), (droid, 2)):
-        source, tally = opened(str(folder)), Tally()
+        source, tally = open_source(str(folder)), Tally()
         (episode,) = source.episodes(tally)
         assert (
             np.allclose(episode.states, states, atol=1e-3) and episode.instruction == "open the\u2028drawer"
@@ -167,11 +167,11 @@ def test_rt1_and_droid_are_read_with_pictures_in_their_tables(tmp_path: Path):
         assert np.abs(episode.exocentric[0].read([4])[0].astype(int) - picture(states[4])).mean() < 6
 
 
-def test_a_schema_is_taken_only_where_the_states_are_surely_what_it_says(tmp_path: Path):
+def test_a_schema_is_chosen_only_if_the_states_identify_it(tmp_path: Path):
     unnamed = rt1(tmp_path / "unnamed", None)
-    with pytest.raises(QuestionError, match=r"no schema surely fits .*observation.state \(8\).*--schema"):
-        opened(str(unnamed))
-    assert opened(str(unnamed), schema="rt1").rules.levels == ("high",)
+    with pytest.raises(QuestionError, match=r"no schema certainly fits .*observation.state \(8\).*--schema"):
+        open_source(str(unnamed))
+    assert open_source(str(unnamed), schema="rt1").rules.levels == ("high",)
     states = walk(0, 6)
     features = {
         "observation.state": {"dtype": "float32", "shape": [14], "names": [f"joint_{n}" for n in range(14)]},
@@ -180,24 +180,22 @@ def test_a_schema_is_taken_only_where_the_states_are_surely_what_it_says(tmp_pat
     }
     table = {"observation.state": np.hstack([states, states]).tolist()}
     joints = stills(tmp_path / "joints", states, table, features)
-    with pytest.raises(QuestionError, match="no schema surely fits"):
-        opened(str(joints))
+    with pytest.raises(QuestionError, match="no schema certainly fits"):
+        open_source(str(joints))
     with pytest.raises(QuestionError, match=r"lacks 8 numbers in 'observation.state' \(there are 14\)"):
-        opened(str(joints), schema="libero")
+        open_source(str(joints), schema="libero")
     with pytest.raises(QuestionError, match="neither a LeRobotDataset"):
-        opened(str(tmp_path))
+        open_source(str(tmp_path))
 
 
-def test_a_collection_whose_task_file_is_elsewhere_keeps_its_episodes_and_loses_its_scene(
-    collected: Path, tmp_path: Path
-):
+def test_a_missing_task_file_costs_only_the_scene(collected: Path, tmp_path: Path):
     shutil.copytree(collected, tmp_path / "set")
     (path,) = (tmp_path / "set/meta/episodes").rglob("*.parquet")
     listed = pl.read_parquet(path)
     listed.with_columns(pl.lit("gone/somewhere.yaml").alias("assay/task")).write_parquet(path)
     tally = Tally()
-    (episode,) = opened(str(tmp_path / "set")).episodes(tally)
+    (episode,) = open_source(str(tmp_path / "set")).episodes(tally)
     assert episode.scene == "" and tally.counts["scene: its task cannot be loaded"] == 1
     path.write_bytes(b"nothing")
     with pytest.raises(QuestionError, match="its list of episodes cannot be read"):
-        list(opened(str(tmp_path / "set")).episodes(Tally()))
+        list(open_source(str(tmp_path / "set")).episodes(Tally()))

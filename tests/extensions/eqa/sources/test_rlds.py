@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.eqa.actions import Level
-from assay.extensions.eqa.episode import Episode, Tally
-from assay.extensions.eqa.errors import QuestionError, UnreadableError
-from assay.extensions.eqa.sources import opened
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.question import QuestionError, UnreadableError
+from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.rlds import RldsSource
 
 from ..conftest import bridge_episode, droid_episode, picture, rt1_episode, walk
@@ -17,8 +17,8 @@ from ..conftest import bridge_episode, droid_episode, picture, rt1_episode, walk
 Write = Callable[..., Path]
 
 
-def read(folder: Path, **options: object) -> tuple[RldsSource, list[Episode], Tally]:
-    source, tally = opened(str(folder), **options), Tally()  # type: ignore[arg-type]
+def read(folder: Path, **options: object) -> tuple[RldsSource, list[SourceEpisode], Tally]:
+    source, tally = open_source(str(folder), **options), Tally()  # type: ignore[arg-type]
     assert isinstance(source, RldsSource)
     return source, list(source.episodes(tally)), tally
 
@@ -31,7 +31,7 @@ def read(folder: Path, **options: object) -> tuple[RldsSource, list[Episode], Ta
         ("fractal", rt1_episode, 1, False),
     ],
 )
-def test_states_pictures_and_instructions_are_read(
+def test_states_images_and_instructions_are_read(
     tfds: Write, name: str, make: Callable[..., dict[str, list]], cameras: int, hand: bool
 ):
     walks = [walk(seed, 6 + seed) for seed in range(3)]
@@ -43,11 +43,11 @@ def test_states_pictures_and_instructions_are_read(
         assert len(episode.exocentric) == cameras and (episode.egocentric is not None) == hand
         colour, grey = episode.exocentric[0].read([4, 1]), episode.exocentric[0].read([4], grey=True)
         assert np.abs(colour[0].astype(int) - picture(states[4])).mean() < 6 and grey[0].shape == (64, 64)
-    assert (source.rules.levels == (Level.HIGH,)) == (name == "fractal")
+    assert (source.rules.levels == (ActionLevel.HIGH,)) == (name == "fractal")
     assert source.rules.thresholds[0] == (0.18 if name == "droid" else 0.1)
 
 
-def test_what_is_wrong_with_an_episode_is_counted_and_named_and_the_rest_goes_on(tfds: Write):
+def test_bad_episodes_are_tallied_and_the_rest_is_read(tfds: Write):
     good, missing, short, wild = walk(0, 6), walk(1, 6), walk(2, 1), walk(3, 6)
     missing[2, 1] = np.nan
     wild[:, 6] *= 255
@@ -65,7 +65,7 @@ def test_what_is_wrong_with_an_episode_is_counted_and_named_and_the_rest_goes_on
     assert "41 numbers in 6 steps" in tally.places["episode: cannot be read"][0]
 
 
-def test_a_second_or_third_instruction_counts_where_the_first_is_empty(tfds: Write):
+def test_alternative_instructions_replace_an_empty_first_one(tfds: Write):
     made = [droid_episode(walk(seed, 4), text) for seed, text in enumerate(("one", "", "", ""))]
     for place, number, text in ((0, 2, b"not me"), (1, 2, b"two"), (2, 3, b"three")):
         made[place][f"steps/language_instruction_{number}"] = [text] * 4
@@ -73,7 +73,7 @@ def test_a_second_or_third_instruction_counts_where_the_first_is_empty(tfds: Wri
     assert [each.instruction for each in episodes] == ["one", "two", "three", ""]
 
 
-def test_another_scale_of_the_gripper_can_be_told(tfds: Write):
+def test_the_gripper_scale_can_be_given(tfds: Write):
     states = walk(0, 6)
     loud = states.copy()
     loud[:, 6] *= 255
@@ -99,24 +99,24 @@ def test_damage_is_found_by_checksums(tfds: Write):
         read(folder)
 
 
-def test_a_picture_that_is_none_is_named(tfds: Write):
+def test_an_invalid_image_is_named(tfds: Write):
     broken = bridge_episode(walk(0, 4), "x")
     broken["steps/observation/image_0"][2] = b"not a picture"
     _, (episode, _), _ = read(tfds("bridge", [broken, bridge_episode(walk(1, 4), "x")]))
-    with pytest.raises(UnreadableError, match="frame 2 is not a picture"):
+    with pytest.raises(UnreadableError, match="frame 2 is not an image"):
         episode.exocentric[0].read([1, 2])
 
 
-def test_what_is_no_known_data_set_is_refused(tfds: Write, tmp_path: Path):
+def test_unknown_data_sets_are_refused(tfds: Write, tmp_path: Path):
     folder = tfds("other", [{"steps/observation/pose": [1.0, 2.0]}] * 2)
-    with pytest.raises(QuestionError, match="no schema surely fits its features"):
-        opened(str(folder))
+    with pytest.raises(QuestionError, match="no schema certainly fits its features"):
+        open_source(str(folder))
     with pytest.raises(QuestionError, match="did you mean 'droid'"):
-        opened(str(folder), schema="droyd")
+        open_source(str(folder), schema="droyd")
     with pytest.raises(QuestionError, match="which the schema 'rt1' needs"):
-        opened(str(folder), schema="rt1")
+        open_source(str(folder), schema="rt1")
     (tmp_path / "empty").mkdir()
     with pytest.raises(QuestionError, match="neither a LeRobotDataset"):
-        opened(str(tmp_path / "empty"))
+        open_source(str(tmp_path / "empty"))
     with pytest.raises(QuestionError, match="not a source; valid: demo"):
-        opened(str(tmp_path / "nothing"))
+        open_source(str(tmp_path / "nothing"))

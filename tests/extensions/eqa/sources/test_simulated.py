@@ -5,22 +5,22 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec
-from assay.extensions.eqa.episode import Episode, Tally
-from assay.extensions.eqa.sources import opened
-from assay.extensions.eqa.sources.demo import DemoSource, feasible
+from assay.extensions.eqa.episode import SourceEpisode, Tally
+from assay.extensions.eqa.sources import open_source
+from assay.extensions.eqa.sources.demo import DemoSource, feasible_tasks
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
-def test_a_scene_offers_every_task_that_can_be_done_in_it():
-    texts = [task.instruction.text for task in feasible(tasks.load("libero_object/0"))]
+def test_a_scene_offers_every_feasible_task():
+    texts = [task.instruction.text for task in feasible_tasks(tasks.load("libero_object/0"))]
     assert len(texts) == len(set(texts)) >= 5
     assert all(text.endswith("and place it in the basket") for text in texts)
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Episode, Episode, Tally]:
-    """The same episode, performed for the demonstration and performed again from a run."""
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[SourceEpisode, SourceEpisode, Tally]:
+    """The same episode, from the demonstration and replayed from a run."""
     source = DemoSource(48, [("libero_goal/7", 3)])
     demonstrated = next(source.episodes(Tally()))
     path = tmp_path_factory.mktemp("runs") / "some.assay"
@@ -32,11 +32,11 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Episode, Episode, Ta
             store.append(waiting.number, stage.run(spec))
     stage.close()
     tally = Tally()
-    (again,) = opened(str(path), size=48).episodes(tally)
+    (again,) = open_source(str(path), size=48).episodes(tally)
     return demonstrated, again, tally
 
 
-def test_a_run_is_performed_again_as_it_was(both: tuple[Episode, Episode, Tally]):
+def test_a_run_is_replayed_exactly(both: tuple[SourceEpisode, SourceEpisode, Tally]):
     demonstrated, again, tally = both
     assert np.array_equal(demonstrated.states, again.states)
     assert demonstrated.instruction == again.instruction == "turn on the stove"
@@ -47,8 +47,8 @@ def test_a_run_is_performed_again_as_it_was(both: tuple[Episode, Episode, Tally]
     )
 
 
-def test_pictures_are_drawn_from_outside_and_from_the_hand(
-    drawing: str, both: tuple[Episode, Episode, Tally]
+def test_images_of_static_and_wrist_cameras_are_rendered(
+    drawing: str, both: tuple[SourceEpisode, SourceEpisode, Tally]
 ):
     demonstrated, again, _ = both
     assert len(again.exocentric) == 4 and again.egocentric is not None

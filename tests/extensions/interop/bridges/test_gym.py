@@ -11,8 +11,8 @@ import pytest
 
 import assay
 from assay.errors import ExperimentError, PolicyError, TaskError
-from assay.policies.remote.pictures import Orientation, turned
 from assay.policies.simple import STILL, Random
+from assay.support.images import Orientation, orient
 
 gymnasium = pytest.importorskip(
     "gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'"
@@ -25,7 +25,7 @@ from gymnasium.vector.utils import (  # noqa: E402
 )
 
 import assay.extensions.interop.bridges.gym  # noqa: E402
-from assay.extensions.interop.bridges.words_space import WordsSpace  # noqa: E402
+from assay.extensions.interop.bridges.instruction_space import InstructionSpace  # noqa: E402
 
 TASK = "assay/libero_goal-7-v0"
 SMALL = {"size": 32, "steps": 3}
@@ -105,8 +105,8 @@ def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_a
     assert frame["seed"].to_list() == [0, 1, 3] and frame["steps"].to_list() == [2, 2, 1]
     assert frame["outcome"].cast(str).to_list() == ["failure", "failure", "error"]
     assert frame["error"].to_list() == [
-        *["the script ended the episode after 2 steps; usual are 5"] * 2,
-        "the script broke the episode off",
+        *["the script ended the episode after 2 of 5 steps"] * 2,
+        "the script aborted the episode",
     ]
 
 
@@ -116,7 +116,7 @@ def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
     )
     seen, plain = rotated.reset(seed=1)[0], upright.reset(seed=1)[0]
     for camera in ("image", "wrist_image"):
-        assert np.array_equal(turned(plain[camera], Orientation.ROTATED), seen[camera])
+        assert np.array_equal(orient(plain[camera], Orientation.ROTATED), seen[camera])
     other, info = rotated.reset(seed=2)
     assert info["seed"] == 2 and not np.array_equal(other["image"], seen["image"])
     drawn = [rotated.reset()[1]["seed"] for _ in range(2)]
@@ -139,7 +139,7 @@ def test_vectors_of_environments_keep_their_words(drawing: str):
 
 
 def test_words_in_shared_memory_are_those_of_the_moment():
-    space = WordsSpace("turn on the stove")
+    space = InstructionSpace("turn on the stove")
     memory = create_shared_memory(space, n=2)
     read = read_from_shared_memory(space, memory, n=2)
     write_to_shared_memory(space, 1, "éteins la plaque", memory)
@@ -165,7 +165,7 @@ def test_environments_in_processes_keep_their_words():
         ({"task": "libero_goal"}, TaskError, "names 10 tasks; valid: one"),
         ({"task": "libero_goal/3", "steps": 0}, TaskError, "steps=0: valid: 1 or more"),
         ({"task": "libero_goal/3", "size": 0}, TaskError, "size=0: valid: 1 to 4096"),
-        ({"task": "tabletop/visual_manipulation/0"}, TaskError, "no task of LIBERO's world"),
+        ({"task": "tabletop/visual_manipulation/0"}, TaskError, "not a task of LIBERO's world"),
         ({"task": "libero_goal/3", "condition": "x/level9"}, ExperimentError, "did you mean|valid"),
         ({"task": "libero_goal/3", "condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
         (
@@ -176,7 +176,7 @@ def test_environments_in_processes_keep_their_words():
         (
             {"task": "libero_goal/3", "condition": "x/level*"},
             TaskError,
-            "stands for .* valid: one of them, such as x/level1",
+            "matches .* valid: one of them, such as x/level1",
         ),
     ],
 )

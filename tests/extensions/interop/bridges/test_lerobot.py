@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import assay
-from assay.policies.remote.pictures import Orientation, turned
 from assay.policies.simple import STILL
+from assay.support.images import Orientation, orient
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not here: pip install 'assay-robotics[gym]'")
 
@@ -44,8 +44,8 @@ def test_a_rollout_plays_the_next_start_and_records_it_once(drawing: str, tmp_pa
         played = env._player.play
         assert played.spec == planned.specs[episode] and played.steps == 7
         upright = played.observation.image("agentview", 32)
-        assert np.array_equal(seen["pixels"]["image"], turned(upright, Orientation.ROTATED))
-    with pytest.warns(UserWarning, match="has 3 episodes, which are played again: set --env.seeds"):
+        assert np.array_equal(seen["pixels"]["image"], orient(upright, Orientation.ROTATED))
+    with pytest.warns(UserWarning, match="has only 3 episodes, which are now repeated; set --env.seeds"):
         env.reset(seed=1004, options=BEGIN)
     env.close()
     recorded = assay.open(run)

@@ -7,28 +7,27 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.extensions.learn.demonstrations.demonstration import Episode
-from assay.extensions.learn.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS
-from assay.extensions.learn.demonstrations.stats import PictureStats
 from assay.support.streams import stream
-from assay.support.video import Clip, VideoWriter
+from assay.support.video import FPS, Clip, VideoWriter
+from assay.tasks.formats.lerobot_features import ACTION, CAMERAS, KEYFRAME_INTERVAL, STATE, VECTORS
+from assay.tasks.formats.lerobot_writer import ImageStats, RecordedEpisode
 
 SIZE = 32
 
-Made = Callable[..., Episode]
+Made = Callable[..., RecordedEpisode]
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
     """Makes episodes up: random numbers, and plain pictures that get brighter by the frame."""
 
-    def episode(task: str, seed: int, steps: int, instruction: str | None = None) -> Episode:
+    def episode(task: str, seed: int, steps: int, instruction: str | None = None) -> RecordedEpisode:
         draw = stream(seed, task)
         clips, pictures = {}, {}
         for key in CAMERAS:
             path = tmp_path / f"made/{task.replace('/', '_')}_{seed}_{key}.mp4"
-            statistics = PictureStats()
-            with VideoWriter(path, fps=FPS, keyframes=KEYFRAMES) as video:
+            statistics = ImageStats()
+            with VideoWriter(path, fps=FPS, keyframes=KEYFRAME_INTERVAL) as video:
                 for step in range(steps):
                     picture = np.full((SIZE, SIZE, 3), 40 + 30 * seed + 5 * step, dtype=np.uint8)
                     video.add(picture)
@@ -38,6 +37,6 @@ def made(tmp_path: Path) -> Made:
         frames = pl.DataFrame(
             {key: value.astype(np.float32) for key, value in vectors.items()}, schema=VECTORS
         )
-        return Episode(task, seed, instruction or f"do {task}", frames, clips, pictures)
+        return RecordedEpisode(task, seed, instruction or f"do {task}", frames, clips, pictures)
 
     return episode

@@ -15,12 +15,13 @@ import polars as pl
 import pytest
 
 from assay import tasks
-from assay.extensions.learn.demonstrations import DemonstrationError, collect, tries
-from assay.extensions.learn.demonstrations.features import CAMERAS, state
+from assay.errors import DemonstrationError
+from assay.extensions.learn.demonstrations import collect, max_attempts
 from assay.policies.remote.convention import Convention
-from assay.policies.remote.pictures import turned
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.support.images import orient
 from assay.tasks import Atom, Goal, Predicate
+from assay.tasks.formats.lerobot_features import CAMERAS, robot_state
 
 TASKS = ("libero_90/33", "libero_90/39")
 """Something to close and something to turn off: short, and in small scenes."""
@@ -86,14 +87,14 @@ def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Pat
         episode = data.filter(pl.col("episode_index") == row["episode_index"])
         for frame in episode.iter_rows(named=True):
             assert not world.satisfied(task.goal)
-            assert np.array_equal(state(observation), np.float32(frame["observation.state"]))
+            assert np.array_equal(robot_state(observation), np.float32(frame["observation.state"]))
             if frame["frame_index"] in (0, row["length"] // 2, row["length"] - 1):
                 for key, camera in CAMERAS.items():
                     time_, picture = shown[key][frame["index"]]
                     start = row[f"videos/{key}/from_timestamp"]
                     assert time_ == pytest.approx(start + frame["timestamp"], abs=1e-6)
                     shown_by_default = Convention((), None, "").orientation  # to whoever is evaluated
-                    expected = turned(observation.image(camera, SIZE), shown_by_default).astype(int)
+                    expected = orient(observation.image(camera, SIZE), shown_by_default).astype(int)
                     assert np.abs(picture - expected).mean() < CODEC_ERROR
                     assert np.abs(picture - expected[:, ::-1]).mean() > 2 * CODEC_ERROR
             observation = world.step(np.array(frame["action"]))
@@ -135,9 +136,9 @@ def test_failures_are_left_out_and_counted_and_come_to_an_end(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
     there = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
-    assert (there.episodes, there.left_out, there.short) == (0, tries(1), {task.id: 0})
+    assert (there.episodes, there.left_out, there.short) == (0, max_attempts(1), {task.id: 0})
     left_out = json.loads((tmp_path / "meta/assay.json").read_text())["left_out"]
-    assert [attempt["seed"] for attempt in left_out] == list(range(5, 5 + tries(1)))
+    assert [attempt["seed"] for attempt in left_out] == list(range(5, 5 + max_attempts(1)))
     assert {attempt["outcome"] for attempt in left_out} == {"error"}
     assert "flat_stove_1 is fixed" in left_out[0]["reason"]
 

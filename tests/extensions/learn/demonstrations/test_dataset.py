@@ -11,12 +11,14 @@ import polars as pl
 import pytest
 
 from assay.episodes.episode import Outcome
-from assay.extensions.learn.demonstrations import DemonstrationError, dataset
-from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode, LeftOut
-from assay.extensions.learn.demonstrations.features import CAMERAS
+from assay.errors import DemonstrationError
+from assay.extensions.learn.demonstrations import dataset
+from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
+from assay.tasks.formats.lerobot_features import CAMERAS
+from assay.tasks.formats.lerobot_writer import RecordedEpisode
 
-Made = Callable[..., Episode]
-LEFT_OUT = LeftOut("libero_goal/7", 3, Outcome.ERROR, 12, "no way in")
+Made = Callable[..., RecordedEpisode]
+LEFT_OUT = FailedAttempt("libero_goal/7", 3, Outcome.ERROR, 12, "no way in")
 
 
 @pytest.fixture
@@ -50,8 +52,8 @@ def test_what_is_written_is_read_again(tmp_path: Path, three: Demonstrations):
         assert theirs.frames.equals(ours.frames)
         for key in CAMERAS:
             assert theirs.clips[key].count == len(ours.frames)
-            for name, value in ours.pictures[key].items():
-                np.testing.assert_array_equal(theirs.pictures[key][name], value)
+            for name, value in ours.image_stats[key].items():
+                np.testing.assert_array_equal(theirs.image_stats[key][name], value)
 
 
 def test_writing_what_was_read_gives_the_same_files(tmp_path: Path, three: Demonstrations):
@@ -62,7 +64,7 @@ def test_writing_what_was_read_gives_the_same_files(tmp_path: Path, three: Demon
 
 
 def test_frames_are_counted_through_files_episodes_and_tasks(tmp_path: Path, three: Demonstrations):
-    dataset.write(tmp_path, three, most_frames=15)
+    dataset.write(tmp_path, three, max_frames=15)
     first, second = (pl.read_parquet(tmp_path / f"data/chunk-000/file-{n:03d}.parquet") for n in range(2))
     both = pl.concat([first, second])
     assert (len(first), len(second)) == (15, 5)
@@ -74,7 +76,7 @@ def test_frames_are_counted_through_files_episodes_and_tasks(tmp_path: Path, thr
 
 
 def test_episodes_know_where_their_frames_and_pictures_are(tmp_path: Path, three: Demonstrations):
-    dataset.write(tmp_path, three, most_frames=15)
+    dataset.write(tmp_path, three, max_frames=15)
     rows = pl.read_parquet(tmp_path / "meta/episodes/chunk-000/file-000.parquet").rows(named=True)
     assert [row["assay/task"] for row in rows] == ["libero_goal/7", "libero_goal/8", "libero_10/0"]
     assert [row["assay/seed"] for row in rows] == [0, 1, 2]

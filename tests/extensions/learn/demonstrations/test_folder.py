@@ -7,31 +7,33 @@ from pathlib import Path
 import pytest
 
 from assay.episodes.episode import Outcome
-from assay.extensions.learn.demonstrations import DemonstrationError, dataset
-from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode, LeftOut
-from assay.extensions.learn.demonstrations.folder import Folder, opened
-from assay.policies.remote.pictures import Orientation
+from assay.errors import DemonstrationError
+from assay.extensions.learn.demonstrations import dataset
+from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
+from assay.extensions.learn.demonstrations.folder import DemonstrationFolder, open_folder
+from assay.support.images import Orientation
+from assay.tasks.formats.lerobot_writer import RecordedEpisode
 
-Made = Callable[..., Episode]
-FAILED = LeftOut("libero_goal/7", 1, Outcome.FAILURE, 300, "")
+Made = Callable[..., RecordedEpisode]
+FAILED = FailedAttempt("libero_goal/7", 1, Outcome.FAILURE, 300, "")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def folder_at(root: Path) -> Folder:
+def folder_at(root: Path) -> DemonstrationFolder:
     root.mkdir(exist_ok=True)
-    return Folder(root, "primitives", 32)
+    return DemonstrationFolder(root, "primitives", 32)
 
 
 @pytest.fixture
-def attempts(made: Made) -> list[Episode | LeftOut]:
+def attempts(made: Made) -> list[RecordedEpisode | FailedAttempt]:
     return [made("libero_goal/7", 0, 6), FAILED, made("libero_goal/7", 2, 4), made("libero_goal/8", 0, 5)]
 
 
 @pytest.fixture
-def finished(tmp_path: Path, attempts: list[Episode | LeftOut]) -> Path:
+def finished(tmp_path: Path, attempts: list[RecordedEpisode | FailedAttempt]) -> Path:
     """A dataset that came about without any trouble."""
     folder = folder_at(tmp_path / "finished")
     for attempt in attempts:
@@ -43,12 +45,12 @@ def finished(tmp_path: Path, attempts: list[Episode | LeftOut]) -> Path:
 def test_a_finished_folder_holds_the_dataset_and_nothing_else(finished: Path):
     assert sorted(path.name for path in finished.iterdir()) == ["data", "meta", "videos"]
     there = folder_at(finished).demonstrations
-    assert there.seeds("libero_goal/7") == {0, 2} and there.tried("libero_goal/7") == {0, 1, 2}
+    assert there.seeds("libero_goal/7") == {0, 2} and there.attempted_seeds("libero_goal/7") == {0, 1, 2}
     assert there.left_out == (FAILED,)
 
 
 def test_neither_order_nor_pauses_change_the_result(
-    tmp_path: Path, finished: Path, attempts: list[Episode | LeftOut]
+    tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt]
 ):
     for number, attempt in enumerate(reversed(attempts)):
         folder = folder_at(tmp_path / "piecemeal")
@@ -59,7 +61,7 @@ def test_neither_order_nor_pauses_change_the_result(
 
 
 def test_what_was_staged_survives_and_what_was_half_done_does_not(
-    tmp_path: Path, finished: Path, attempts: list[Episode | LeftOut]
+    tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt]
 ):
     root = tmp_path / "left"
     folder = folder_at(root)
@@ -79,7 +81,7 @@ def test_what_was_staged_survives_and_what_was_half_done_does_not(
 
 @pytest.mark.parametrize("moved", [(), ("data",), ("data", "videos"), ("data", "videos", "meta")])
 def test_an_exchange_that_was_cut_short_is_finished(
-    tmp_path: Path, finished: Path, attempts: list[Episode | LeftOut], moved: tuple[str, ...]
+    tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt], moved: tuple[str, ...]
 ):
     root = tmp_path / "cut"
     folder = folder_at(root)
@@ -109,8 +111,8 @@ def test_demonstrations_of_another_kind_are_refused_and_left_alone(
     if not staged:
         folder.finish()
     before = contents(tmp_path / "set")
-    with pytest.raises(DemonstrationError, match="'primitives' with pictures of 32 pixels") as caught:
-        Folder(tmp_path / "set", pack, size)
+    with pytest.raises(DemonstrationError, match="'primitives' with images of 32 pixels") as caught:
+        DemonstrationFolder(tmp_path / "set", pack, size)
     assert "\n" not in str(caught.value) and contents(tmp_path / "set") == before
 
 
@@ -121,10 +123,8 @@ def test_pictures_lie_one_way_in_a_folder_and_those_of_assay_0_1_upright(tmp_pat
     ours, info = tmp_path / "set/meta/assay.json", tmp_path / "set/meta/info.json"
     lies = [each["info"] for each in json.loads(info.read_text())["features"].values() if "info" in each]
     assert [each["image.orientation"] for each in lies] == ["rotated", "rotated"]
-    with pytest.raises(
-        DemonstrationError, match=r"rotated images, upright ones .* use --orientation rotated"
-    ):
-        Folder(tmp_path / "set", "primitives", 32, orientation=Orientation.UPRIGHT)
+    with pytest.raises(DemonstrationError, match=r"rotated images, not upright: use --orientation rotated"):
+        DemonstrationFolder(tmp_path / "set", "primitives", 32, orientation=Orientation.UPRIGHT)
     old = json.loads(ours.read_text())
     del old["orientation"]
     ours.write_text(json.dumps(old))
@@ -140,7 +140,10 @@ def test_somebody_elses_dataset_is_refused(tmp_path: Path, finished: Path):
 
 
 def test_two_cannot_collect_into_one_folder_at_a_time(tmp_path: Path):
-    with opened(tmp_path / "set", "primitives", 32), pytest.raises(DemonstrationError, match="is in use"):
-        opened(tmp_path / "set", "primitives", 32).__enter__()
-    with opened(tmp_path / "set", "primitives", 32) as folder:
+    with (
+        open_folder(tmp_path / "set", "primitives", 32),
+        pytest.raises(DemonstrationError, match="is in use"),
+    ):
+        open_folder(tmp_path / "set", "primitives", 32).__enter__()
+    with open_folder(tmp_path / "set", "primitives", 32) as folder:
         assert folder.demonstrations.episodes == ()

@@ -8,10 +8,11 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, rollout
-from assay.extensions.learn.demonstrations import DemonstrationError, Recipe, dataset
-from assay.extensions.learn.demonstrations.demonstration import Demonstrations
-from assay.extensions.learn.demonstrations.demonstrator import Demonstrator
-from assay.extensions.learn.demonstrations.folder import Folder
+from assay.errors import DemonstrationError
+from assay.extensions.learn.demonstrations import Recipe, dataset
+from assay.extensions.learn.demonstrations.collect import Demonstrator
+from assay.extensions.learn.demonstrations.dataset import Demonstrations
+from assay.extensions.learn.demonstrations.folder import DemonstrationFolder
 from assay.sim import Simulation
 from assay.sim.compile import CompiledScene
 from assay.sim.world import SceneEnv
@@ -46,7 +47,7 @@ def test_the_disturbed_action_is_executed_and_the_oracles_own_is_kept(
         oracle = Demonstrator(noise)
         spec = EpisodeSpec(TASK.id, seed, steps=12, start=5)
         done.append(rollout(SceneEnv(world, TASK, world.sample(5)), oracle, spec).trajectory.actions)
-        wanted.append(np.array(oracle.wanted, np.float32))
+        wanted.append(np.array(oracle.undisturbed, np.float32))
     assert np.array_equal(done[0], wanted[0]) and np.array_equal(done[1], done[2])
     assert not np.array_equal(done[1], done[3]) and np.array_equal(wanted[1][0], wanted[0][0])
     pushes = done[1] - np.clip(wanted[1], -1, 1)
@@ -62,6 +63,8 @@ def test_a_recipe_that_makes_no_sense_is_refused_and_a_folder_holds_one_recipe(t
         with pytest.raises(DemonstrationError, match=words):
             Recipe(**wrong)
     dataset.write(tmp_path, Demonstrations("primitives", 32, recipe=Recipe(noise=0.2)))
-    assert Folder(tmp_path, "primitives", 32, Recipe(noise=0.2)).demonstrations.recipe == Recipe(noise=0.2)
-    with pytest.raises(DemonstrationError, match=r"with --noise 0\.2; those with no variation need another"):
-        Folder(tmp_path, "primitives", 32)
+    assert DemonstrationFolder(tmp_path, "primitives", 32, Recipe(noise=0.2)).demonstrations.recipe == Recipe(
+        noise=0.2
+    )
+    with pytest.raises(DemonstrationError, match=r"with --noise 0\.2; name another folder for no variation"):
+        DemonstrationFolder(tmp_path, "primitives", 32)

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from assay.extensions.learn.demonstrations import dataset
-from assay.extensions.learn.demonstrations.demonstration import Demonstrations, Episode
-from assay.extensions.learn.demonstrations.features import ACTION, CAMERAS, FPS, KEYFRAMES, STATE, VECTORS
-from assay.extensions.learn.demonstrations.stats import PictureStats
-from assay.policies.remote.pictures import Orientation
+from assay.extensions.learn.demonstrations.dataset import Demonstrations
+from assay.support.images import Orientation
 from assay.support.streams import stream
-from assay.support.video import Clip, VideoWriter
+from assay.support.video import FPS, Clip, VideoWriter
+from assay.tasks.formats.lerobot_features import ACTION, CAMERAS, KEYFRAME_INTERVAL, STATE, VECTORS
+from assay.tasks.formats.lerobot_writer import ImageStats, RecordedEpisode
 
 SIZE, STEPS = 32, 12
 DOWN = (np.pi, 0.0, 0.0)
@@ -29,15 +29,15 @@ def picture(place: float, step: int) -> np.ndarray:
     return image
 
 
-def _episode(folder: Path, task: str, seed: int) -> Episode:
+def _episode(folder: Path, task: str, seed: int) -> RecordedEpisode:
     """What is to be done hangs on the words (x), the image (y) and the state (z)."""
     rng = stream("visuomotor test", task, seed)
     place, height = rng.uniform(), rng.uniform(-1.0, 1.0)
     clips, pictures = {}, {}
     for key in CAMERAS:
         clip = Clip(folder / f"{task.replace('/', '_')}_{seed}_{key}.mp4", 0, STEPS)
-        clips[key], statistics = clip, PictureStats()
-        with VideoWriter(clip.path, fps=FPS, keyframes=KEYFRAMES) as video:
+        clips[key], statistics = clip, ImageStats()
+        with VideoWriter(clip.path, fps=FPS, keyframes=KEYFRAME_INTERVAL) as video:
             for step in range(STEPS):
                 video.add(picture(place, step))
                 statistics.add(picture(place, step))
@@ -50,7 +50,7 @@ def _episode(folder: Path, task: str, seed: int) -> Episode:
     frames = pl.DataFrame(
         {ACTION: actions.astype(np.float32), STATE: states.astype(np.float32)}, schema=VECTORS
     )
-    return Episode(task, seed, TASKS[task], frames, clips, pictures)
+    return RecordedEpisode(task, seed, TASKS[task], frames, clips, pictures)
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from assay.extensions.learn.demonstrations import DemonstrationError
+from assay.errors import DemonstrationError
 from assay.extensions.learn.demonstrations.dataset import OURS
-from assay.extensions.learn.visuomotor.frames import CAMERAS, read, scaled
-from assay.policies.remote.pictures import Orientation
+from assay.extensions.learn.visuomotor.frames import CAMERAS, downscale, read
 from assay.support.files import cache_folder
+from assay.support.images import Orientation
 
 STEPS = 12
 
@@ -61,13 +61,11 @@ def test_only_the_first_demonstrations_of_each_instruction_can_be_taken(demonstr
 def test_a_smaller_image_has_the_mean_of_what_each_pixel_covers():
     image = np.zeros((64, 64, 3), np.uint8)
     image[:2, :1] = 200
-    assert scaled(image, 32)[0, 0].tolist() == [100, 100, 100] and scaled(image, 64) is image
+    assert downscale(image, 32)[0, 0].tolist() == [100, 100, 100] and downscale(image, 64) is image
 
 
 def test_what_cannot_be_learnt_from_is_one_line(demonstrated: Path, tmp_path: Path):
-    with pytest.raises(
-        DemonstrationError, match=r"nowhere: cannot be learnt from: it is no LeRobotDataset.*assay collect"
-    ):
+    with pytest.raises(DemonstrationError, match=r"nowhere: not a LeRobotDataset.*assay collect"):
         read(tmp_path / "nowhere", 32)
     other = tmp_path / "other"
     shutil.copytree(demonstrated, other)

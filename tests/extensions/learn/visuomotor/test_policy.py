@@ -8,16 +8,14 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.extensions.learn.visuomotor.choices import Head
 from assay.extensions.learn.visuomotor.frames import read
 from assay.extensions.learn.visuomotor.policy import VisuomotorPolicy
-from assay.extensions.learn.visuomotor.settings import Settings
-from assay.policies.learned.schedule import Schedule
+from assay.extensions.learn.visuomotor.settings import Head, NetworkSettings
 from assay.policies.registry import check_address, load_policy
 from assay.policies.remote import codec
-from assay.policies.remote.openpi import CONVENTION, OpenPISession
-from assay.policies.remote.received import Received
-from assay.policies.remote.serve import servable
+from assay.policies.remote.openpi import CONVENTION
+from assay.policies.remote.serve import OpenPISession, ReceivedObservation, load_servable
+from assay.support.training import Schedule
 from assay.tasks import Instruction
 
 NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
@@ -26,18 +24,20 @@ STATE = np.array([0.0, 0.0, 1.0, 3.1, 0.0, 0.0, 0.04, -0.04])
 IMAGE = np.arange(224 * 224 * 3, dtype=np.uint8).reshape(224, 224, 3)
 
 
-def _received() -> Received:
-    return Received(CONVENTION, {"observation/image": IMAGE, "observation/wrist_image": IMAGE}, STATE, 0)
+def _received() -> ReceivedObservation:
+    return ReceivedObservation(
+        CONVENTION, {"observation/image": IMAGE, "observation/wrist_image": IMAGE}, STATE, 0
+    )
 
 
 @pytest.fixture(scope="module")
 def file(demonstrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("torch", reason=NEEDS)
-    from assay.extensions.learn.visuomotor.checkpoint import trained
+    from assay.extensions.learn.visuomotor.training import train_to_file
 
     out = tmp_path_factory.mktemp("trained") / "policy.safetensors"
-    settings = Settings(head=Head.FLOW, pixels=32, chunk=12, width=16)
-    trained(read(demonstrated, 32), out, settings, Schedule(steps=2, batch=8))
+    settings = NetworkSettings(head=Head.FLOW, pixels=32, chunk=12, width=16)
+    train_to_file(read(demonstrated, 32), out, settings, Schedule(steps=2, batch=8))
     return out
 
 
@@ -60,9 +60,9 @@ def test_a_policy_acts_in_chunks_the_same_again_and_listens(file: Path):
 
 def test_it_is_served_over_openpis_wire_and_says_how_it_came_about(file: Path):
     address = f"learned?checkpoint={file}"
-    session = OpenPISession(servable(address), address, None)
+    session = OpenPISession(load_servable(address), address, None)
     seen = {"observation/image": IMAGE, "observation/wrist_image": IMAGE, "observation/state": STATE}
-    reply = codec.decode(session.answer(codec.encode_openpi(seen | {"prompt": "stack"})), largest=2**20)
+    reply = codec.decode(session.answer(codec.encode_openpi(seen | {"prompt": "stack"})), max_bytes=2**20)
     assert reply["actions"].shape == (8, 7)
     said = check_address(address)
     assert said["steps"] == "2" and "'head': 'flow'" in said["settings"]

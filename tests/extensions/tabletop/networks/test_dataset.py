@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.errors import TaskError
-from assay.extensions.learn.demonstrations.errors import DemonstrationError
+from assay.errors import DemonstrationError, TaskError
 from assay.extensions.tabletop.networks.bins import to_bins
 from assay.extensions.tabletop.networks.dataset import (
     LATEST,
@@ -95,13 +94,13 @@ def test_prompts_are_read_in_their_own_words_or_in_others(recorded: Path):
 def test_an_example_has_all_that_came_before_it(recorded: Path):
     second = read_dataset(recorded, TokenForm.OBJECTS).examples[-1]
     assert second.task == "T15" and len(second.history.seen) == 2 and second.history.done.shape == (1, 5)
-    moved = second.history.moved(np.array([0.02, -0.01]))
+    moved = second.history.translate(np.array([0.02, -0.01]))
     assert (moved.done != second.history.done).any()
     assert all(
         (new.boxes != old.boxes).any() for new, old in zip(moved.seen, second.history.seen, strict=True)
     )
     long = History((*second.history.seen * 3,), np.zeros((5, 5)))
-    assert [age for age, _ in long.remembered()] == [*range(LATEST), 5]
+    assert [age for age, _ in long.iter_remembered()] == [*range(LATEST), 5]
 
 
 def test_a_slip_is_off_at_one_end_and_is_not_learnt(tmp_path: Path, drawing: str):

@@ -34,7 +34,7 @@ def test_a_policy_is_made_from_demonstrations_acts_and_a_damaged_file_is_refused
 ):
     pytest.importorskip("torch", reason=NEEDS)
     from assay.extensions.tabletop.networks.training import train_and_save
-    from assay.policies.learned.schedule import Schedule
+    from assay.support.training import Schedule
 
     file = tmp_path / "new" / "policy.safetensors"
     made = train_and_save(recorded, file, MODELS[name], Schedule(steps=2, batch=4), permute=True)

@@ -22,7 +22,7 @@ def test_objects_come_in_the_order_of_the_observation_front_view_first():
     observation = TableSimulation(task.scene).observe()
     sight, other = (
         tokenize_observation(observation, TokenForm.OBJECTS),
-        tokenize_observation(observation.ordered((2, 0, 1)), TokenForm.OBJECTS),
+        tokenize_observation(observation.reorder((2, 0, 1)), TokenForm.OBJECTS),
     )
     assert sight.views.tolist() == [0, 0, 0, 1, 1, 1] and sight.places.tolist() == [0, 1, 2] * 2
     assert (sight.crops[3:] == observation.objects("top").crops).all()
@@ -51,6 +51,6 @@ def test_a_prompt_is_read_word_by_word_and_what_is_masked_is_not_there():
 def test_a_permutation_is_the_same_in_both_views():
     sight = tokenize_observation(TableSimulation(make(Setting("T15", 0)).scene).observe(), TokenForm.OBJECTS)
     rng = np.random.default_rng(0)
-    orders = [sight.permuted(rng).places.reshape(2, -1) for _ in range(20)]
+    orders = [sight.permute(rng).places.reshape(2, -1) for _ in range(20)]
     assert all((front == top).all() and sorted(front) == [0, 1, 2, 3] for front, top in orders)
     assert len({tuple(front) for front, _ in orders}) > 5

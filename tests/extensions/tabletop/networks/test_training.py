@@ -23,8 +23,7 @@ torch = pytest.importorskip(
 
 from assay.extensions.tabletop.networks.network import WIDTH, PromptNetwork, distinct  # noqa: E402
 from assay.extensions.tabletop.networks.training import score_held_out, train, train_step  # noqa: E402
-from assay.policies.learned.loop import size  # noqa: E402
-from assay.policies.learned.schedule import Schedule  # noqa: E402
+from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
@@ -48,7 +47,7 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
 ):
     dataset = read_dataset(recorded, form)
     network = _network(dataset, cross=cross)
-    assert size(network) < 3_000_000
+    assert count_parameters(network) < 3_000_000
     bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
     with torch.inference_mode():
         logits, bins = network(_batch(dataset, *dataset.examples[:4], bare))
@@ -72,7 +71,7 @@ def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(reco
             whole = network.decider(tokens, **prompt, tgt_key_padding_mask=empty)
         else:
             whole = network.decider(tokens, src_key_padding_mask=empty)
-        assert torch.allclose(network._decided(tokens, empty, prompt), whole[:, -1], atol=1e-5)
+        assert torch.allclose(network._decide(tokens, empty, prompt), whole[:, -1], atol=1e-5)
 
 
 def test_crops_that_are_alike_are_looked_at_once():

@@ -9,7 +9,7 @@ from assay.extensions.tabletop.prompts.perturbations import Gobbledygook, Unit
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Setting, TableTask
 from assay.perturb import apply_perturbations
-from assay.perturb.words.rewordings.gobbledygook import sub_words, token_count
+from assay.perturb.words.rewordings.corrupted import sub_words, token_count
 
 SYNONYMS = {
     "put": "put place set lay drop deposit insert stow store stick move bring carry transfer take lift pick grab",

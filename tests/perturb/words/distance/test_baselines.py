@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.perturb.words.distance.baselines import baselines
-from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.distance.models import minilm_files
+from assay.perturb.words.distance.models import ModelError, minilm_files
 
 pytestmark = pytest.mark.usefixtures("models")
 

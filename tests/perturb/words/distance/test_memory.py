@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.perturb.words.distance import distances, memory
-from assay.perturb.words.distance.memory import memory_file, remembered
-from assay.perturb.words.distance.pride import attempts
+from assay.perturb.words.distance import distances, pride
+from assay.perturb.words.distance.pride import attempts, memory_file, remembered
 
 PAIRS = [
     ("turn on the stove", "turn on the range"),
@@ -32,7 +31,7 @@ def test_what_is_remembered_is_what_was_scored_warnings_included(
 ):
     scored = distances(PAIRS)
     assert remembered(PAIRS) == scored and any(each.warnings for each in scored)
-    monkeypatch.setattr(memory, "attempts", nobody)
+    monkeypatch.setattr(pride, "attempts", nobody)
     assert remembered(PAIRS) == scored
 
 
@@ -44,7 +43,7 @@ def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPa
         asked.extend(pairs)
         return attempts(pairs)
 
-    monkeypatch.setattr(memory, "attempts", counted)
+    monkeypatch.setattr(pride, "attempts", counted)
     remembered(PAIRS)
     assert asked == [PAIRS[1], PAIRS[3]]
 
@@ -61,5 +60,5 @@ def test_a_memory_that_cannot_be_used_costs_time_and_nothing_else(models: object
 
 def test_another_recipe_has_another_memory(monkeypatch: pytest.MonkeyPatch, cache: Path):
     before = memory_file()
-    monkeypatch.setattr(memory, "RECIPE", memory.RECIPE + 1)
+    monkeypatch.setattr(pride, "RECIPE", pride.RECIPE + 1)
     assert memory_file() != before and cache in before.parents

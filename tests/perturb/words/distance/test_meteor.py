@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.perturb.words.distance.meteor import meteor
-from assay.perturb.words.distance.stems import stem
+from assay.perturb.words.distance.baselines import meteor
+from assay.perturb.words.stems import stem
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 
 from assay.perturb.words.distance import distance
 from assay.perturb.words.distance import models as finding
-from assay.perturb.words.distance.errors import ModelError
 from assay.perturb.words.distance.models import (
     MINILM_VARIABLE,
     TOKENIZER,
     WEIGHTS,
+    ModelError,
     copy_folder,
     folder_sha256,
     minilm_files,

@@ -9,8 +9,7 @@ import spacy
 import srsly
 
 from assay.perturb.words.distance import parser as parsing
-from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.distance.models import parser_folder
+from assay.perturb.words.distance.models import ModelError, parser_folder
 from assay.perturb.words.distance.parser import CONTENT, Parse, Parser
 from assay.perturb.words.distance.scorer import ENGLISH, Scorer
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from assay.perturb.words.distance import distance
-from assay.perturb.words.distance.errors import DistanceError
+from assay.perturb.words.distance.pride import DistanceError
 from assay.perturb.words.distance.table import CHUNK, SCORES, read_table, score_table
 
 HEADER = "task,original_instruction,new_instruction,note\n"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.perturb.words.distance.errors import DistanceError
-from assay.perturb.words.distance.texts import MOST_CHARACTERS, check_text
+from assay.perturb.words.distance.pride import DistanceError
+from assay.perturb.words.distance.scorer import MOST_CHARACTERS, check_text
 
 
 @pytest.mark.parametrize(

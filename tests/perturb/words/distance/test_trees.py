@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.perturb.words.distance.trees import Tree, edit_distance, make_tree
+from assay.perturb.words.distance.parser import Tree, edit_distance, make_tree
 
 Nested = tuple[int, tuple["Nested", ...]]
 """A label and the children."""

@@ -10,10 +10,9 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.examples import markdown
-from assay.perturb.words.grid.generate import Paraphrase, grid, paraphrases, shortfalls
+from assay.perturb.words.grid.generate import Paraphrase, grid, markdown, paraphrases, shortfalls
+from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import Row
-from assay.perturb.words.grid.verify import verify
 from assay.tasks import Instruction, Task
 
 

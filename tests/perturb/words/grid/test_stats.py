@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.stats import Wording, grid_stats, read_wordings, thing_names
+from assay.perturb.words.grid.table import Wording, grid_stats, read_wordings, thing_names
 
 HEADER = "task,object_type,action_type,original,paraphrase,s_k,s_t\n"
 STOVE = "turn on the stove"

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from assay import tasks
+from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import Row
-from assay.perturb.words.grid.verify import verify
 
 
 def rules(id: str, types: str, text: str, original: str | None = None) -> set[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from assay import tasks
 from assay.perturb.words.grid.cells import ObjectType
-from assay.perturb.words.grid.wordings import fitting_names, wordings
+from assay.perturb.words.grid.generate import fitting_names, wordings
 from assay.tasks import Task
 from assay.tasks.language import lexicon, read_task
 

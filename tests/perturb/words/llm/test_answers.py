@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from assay import tasks
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.verify import Rules
-from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
+from assay.perturb.words.grid.rules import Rules
+from assay.perturb.words.llm.pipeline import accepted_candidates, scene_names, usable_rewordings
 from assay.support.llm.cache import Reply
 from assay.support.llm.ledger import Ledger
 

@@ -11,8 +11,8 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
+from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import Row
-from assay.perturb.words.grid.verify import verify
 from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, RuleUse, paraphrases, read_prompts
 from assay.tasks import Instruction
 

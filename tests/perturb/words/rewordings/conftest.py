@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.rewordings.gobbledygook import token_count
+from assay.perturb.words.distance.models import ModelError
+from assay.perturb.words.rewordings.corrupted import token_count
 from assay.tasks import Instruction, Task
 
 

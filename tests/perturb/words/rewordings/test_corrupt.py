@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.corrupt import (
+from assay.perturb.words.rewordings.corrupted import (
     FUNCTION_WORDS,
     UNRELATED,
     Substitute,
@@ -16,7 +16,7 @@ from assay.perturb.words.rewordings.corrupt import (
     substitute_words,
 )
 from assay.support.streams import stream
-from assay.tasks.names import names_of, words
+from assay.tasks.language.lexicon import names_of, words
 
 
 def test_shuffling_keeps_every_word():

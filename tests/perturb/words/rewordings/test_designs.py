@@ -8,9 +8,8 @@ from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.errors import PerturbationError
 from assay.perturb import apply_perturbations, from_json, to_json
-from assay.perturb.words.mask import Mask
 from assay.perturb.words.rewordings import LADDER, LEVEL5, SEMANTIC, STYLES, Rewording
-from assay.perturb.words.say import Say
+from assay.perturb.words.text import Mask, Say
 
 ALL = (*LADDER, *LEVEL5, *SEMANTIC, *STYLES)
 BY_CHANCE = (

@@ -7,7 +7,7 @@ import pytest
 from assay import tasks
 from assay.perturb.words.rewordings.goals import alternatives, new_goals
 from assay.tasks import Instruction, Predicate, check
-from assay.tasks.names import mentions, names_of
+from assay.tasks.language.lexicon import mentions, names_of
 
 
 def texts(id: str) -> set[str]:

@@ -7,9 +7,9 @@ import pytest
 
 from assay import tasks
 from assay.perturb import apply_perturbations
-from assay.perturb.words.distance.errors import ModelError
-from assay.perturb.words.rewordings import GobbledygookTokens, gobbledygook
-from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, token_count
+from assay.perturb.words.distance.models import ModelError
+from assay.perturb.words.rewordings import GobbledygookTokens, corrupted
+from assay.perturb.words.rewordings.corrupted import random_letters, random_tokens, token_count
 from assay.support.streams import stream
 
 
@@ -44,12 +44,12 @@ def test_a_word_that_is_cut_to_pieces_keeps_their_number(tokenizer):
 
 def test_without_a_tokenizer_one_line_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ASSAY_MINILM", str(tmp_path))
-    gobbledygook._tokenizer.cache_clear()
-    gobbledygook._vocabulary.cache_clear()
+    corrupted._tokenizer.cache_clear()
+    corrupted._vocabulary.cache_clear()
     try:
         with pytest.raises(ModelError) as caught:
             apply_perturbations(tasks.load("libero_goal/0"), (GobbledygookTokens(),), seed=0)
         assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
     finally:
-        gobbledygook._tokenizer.cache_clear()
-        gobbledygook._vocabulary.cache_clear()
+        corrupted._tokenizer.cache_clear()
+        corrupted._vocabulary.cache_clear()

@@ -3,9 +3,14 @@ from __future__ import annotations
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.level5 import make_concise, make_passive, reorder, verbose_variants
-from assay.perturb.words.rewordings.telegraphic import make_telegraphic
-from assay.tasks.names import mentions, names_of, words
+from assay.perturb.words.rewordings.sentences import (
+    make_concise,
+    make_passive,
+    make_telegraphic,
+    reorder,
+    verbose_variants,
+)
+from assay.tasks.language.lexicon import mentions, names_of, words
 
 STOVE = "turn on the stove and put the moka pot on it"
 DRAWER = "put the black bowl in the bottom drawer of the cabinet and close it"

@@ -5,8 +5,8 @@ import pytest
 from assay import tasks
 from assay.perturb import apply_perturbations
 from assay.perturb.words.rewordings import Semantic
-from assay.perturb.words.rewordings.semantic import variants
-from assay.tasks.names import mentions, names_of
+from assay.perturb.words.rewordings.sentences import variants
+from assay.tasks.language.lexicon import mentions, names_of
 
 
 @pytest.mark.parametrize("id", tasks.all_ids())

@@ -9,7 +9,7 @@ from assay.episodes import apply_perturbations
 from assay.errors import PerturbationError
 from assay.experiments.registry import load_experiment
 from assay.measures.frames import find_renamed
-from assay.perturb.words.rewordings.surface import Form, Surface
+from assay.perturb.words.rewordings.corrupted import Form, Surface
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/1")

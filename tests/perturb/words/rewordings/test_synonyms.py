@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings.synonyms import swap_synonyms, synonyms_in
+from assay.perturb.words.rewordings.sentences import swap_synonyms, synonyms_in
 from assay.support.streams import stream
 from assay.tasks import Entity
 from assay.tasks.language import read_steps
-from assay.tasks.names import mentions, names_of
+from assay.tasks.language.lexicon import mentions, names_of
 
 
 @pytest.mark.parametrize("id", tasks.all_ids())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import PerturbationError
-from assay.perturb.words.rewordings.typos import NEIGHBOURS, Typos, mistype
+from assay.perturb.words.rewordings.corrupted import NEIGHBOURS, Typos, mistype
 from assay.support.streams import stream
 
 TEXT = "pick up the chocolate pudding and place it in the basket"

@@ -1,7 +1,7 @@
-"""Asking questions: models behind endpoints, models on this machine, and baselines, all in one way.
+"""Asking models: behind endpoints, on this machine, and baselines.
 
-models     what answers: an address such as ``gemini:NAME`` opened    local     models of ``transformers``
-prompts    what a model is told                                       parsing   the letter in what it says
-cost       tokens and price before anything is sent                   answers   what was answered, in a file
-session    asks all, a few at a time; what breaks is counted and the rest goes on
+models     a model by its address, such as ``gemini:NAME``
+prompts    prompts, and their cost in tokens
+session    ask questions; categorise mistakes (judge); write wrong instructions (distractors)
+answers    answer files, and the letter in a model's reply
 """

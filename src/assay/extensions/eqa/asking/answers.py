@@ -1,8 +1,13 @@
-"""Answers in a file: one JSON object a line, one file for each model and style."""
+"""Answer files (JSON lines, one file per model and prompt), and the letter in a model's reply.
+
+Strict parsing is what ActionEQA scores: a letter that has to be guessed is not an answer, and is counted as wrong.
+Lenient parsing forgives the form, and shows whether a model is wrong or only formats its answers differently.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
@@ -10,102 +15,173 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import BUILD, LETTERS, METADATA, PICTURES, QUESTIONS
+from assay.extensions.eqa.asking.prompts import Style
+from assay.extensions.eqa.question import FOLDER_FILES, LETTERS, QuestionError
 from assay.support.files import check_writable, replacing
+from assay.support.llm import Reply
 
-MOST_TEXT = 20_000
-"""Characters of what a model said that are kept: the last, where the answer is."""
+MAX_TEXT = 20_000
+"""Characters of a reply that are stored: the last ones, which contain the answer."""
+BLOCKED = "blocked"
+"""Reason for a missing letter if the model, or its provider's filter, refused to answer."""
+_DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
+"""Such as ``B.``, ``(b)`` or ``**B**``."""
+_TAG = re.compile(r"<answer>\s*([^<>]{1,80}?)\s*</answer>")
+_MARKS = re.compile(r"<\|[a-z_]{1,40}\|>|[*_`#$]", re.I)
+_BOXED = re.compile(r"\\boxed\s{0,2}\{\s{0,2}(?:\\text\s{0,2}\{)?\s{0,2}\(?([A-Da-d])\b")
+_LEADING = re.compile(r"[\s(\[]{0,4}([A-D])[.):\]]\s{0,4}\S")
+"""A letter before the option's own words: ``B) open the drawer``."""
+_SENTENCE = re.compile(
+    r"\b(?i:answer|option|choice)\s{0,4}(?:\b(?i:is|would be)\b\s{0,4}[:=]?|[:=])\s{0,4}"
+    r"(?:(?i:option|choice)\s{1,4})?[(\[]?([A-D])\b([^.;\n]*)"
+)
+"""``The answer is B``, ``Final Answer: (B)``, and the rest of the sentence; not ``I rule out option B``."""
+_LETTER = re.compile(r"\b[A-D]\b")
+_SEARCHED_END = 400
+"""Characters at the end of a reply that are searched for a sentence with the answer."""
 
 
-class State(StrEnum):
-    """What became of a question."""
+class AnswerState(StrEnum):
+    """Outcome of asking a question."""
 
     ANSWERED = "answered"
     UNPARSED = "unparsed"
-    """The model said something that is no answer: it counts as wrong."""
+    """The reply contains no answer, which counts as wrong."""
     UNANSWERED = "unanswered"
-    """The endpoint broke: it does not count, and is asked again."""
+    """The endpoint failed: the question is not scored, and asked again next time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered to a question."""
+    """Answer of a model to a question."""
 
     model: str
     style: str
-    """Of the prompt; empty for baselines and people."""
+    """Name of the prompt; empty for baselines and people."""
     question: str
-    """Its id."""
-    state: State
+    """Id of the question."""
+    state: AnswerState
     letter: str = ""
-    """Empty where there is none."""
+    """Empty unless answered."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no letter."""
     text: str = ""
-    """What the model said."""
+    """Reply of the model."""
     thoughts: str = ""
-    """What it thought, where the endpoint shows that apart."""
+    """Reasoning of the model, if the endpoint returns it separately."""
     endpoint: str = ""
-    """The address that was asked; empty for baselines and models on this machine."""
+    """Address; empty for baselines and local models."""
     parameters: str = ""
-    """With what it was asked, as JSON: temperature, tokens, effort, prompt, examples, and this program's version."""
+    """JSON: temperature, tokens, effort, prompt, examples, and Assay's version."""
     at: str = ""
-    """When it answered, ISO 8601."""
+    """Time of the reply, ISO 8601."""
     sent: int | None = None
-    """Tokens, as the endpoint counted them."""
+    """Tokens, as counted by the endpoint."""
     received: int | None = None
 
 
 SCHEMA = {
     field.name: pl.Int64 if field.name in ("sent", "received") else pl.String for field in fields(Answer)
 }
+_REQUIRED = ("model", "question", "state")
 
 
 def write(answers: Sequence[Answer], path: Path) -> None:
-    """Write answers, whole or not at all."""
+    """Write answers atomically."""
     with replacing(path) as unfinished:
         lines = (json.dumps(asdict(answer), ensure_ascii=False) for answer in answers)
         unfinished.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="replace")
 
 
-def check(path: Path, folder: Path, model: str, style: str) -> None:
-    """Raises QuestionError where a file of answers would replace anything but answers of the same model."""
-    own = (QUESTIONS, METADATA, BUILD, PICTURES)
-    if path.resolve() in [(folder / name).resolve() for name in own] or path.is_dir():
-        raise QuestionError(
-            f"{path}: belongs to the questions, or is a folder; name another file for answers"
-        )
+def check_target(path: Path, folder: Path, model: str, style: str) -> None:
+    """Raise QuestionError if an answer file would replace anything but answers of the same model and prompt."""
+    if path.resolve() in [(folder / name).resolve() for name in FOLDER_FILES] or path.is_dir():
+        raise QuestionError(f"{path}: part of the question set, or a folder; choose another file for answers")
     if path.exists():
         try:
-            found = read(path).select("model", "style").unique().rows()
+            owners = read(path).select("model", "style").unique().rows()
         except QuestionError as error:
-            raise QuestionError(f"{error}; it is not replaced, name another") from None
-        if found != [(model, style)]:
-            named = ", ".join(sorted(f"{one} ({how})" if how else one for one, how in found))
-            raise QuestionError(f"{path}: holds answers of {named}; name another file for {model}")
+            raise QuestionError(f"{error}; it is not replaced, choose another file") from None
+        if owners != [(model, style)]:
+            names = ", ".join(sorted(f"{name} ({prompt})" if prompt else name for name, prompt in owners))
+            raise QuestionError(f"{path}: contains answers of {names}; choose another file for {model}")
     check_writable(path)
 
 
 def read(path: Path) -> pl.DataFrame:
-    """The answers of a file, a column for each field. Raises QuestionError for anything else."""
+    """Read an answer file, one column per field. Raises QuestionError if it is not one."""
     if not path.is_file():
         raise QuestionError(f"{path}: there is no such file; assay eqa ask writes answers")
     try:
-        found = pl.read_ndjson(path, schema=SCHEMA)
+        frame = pl.read_ndjson(path, schema=SCHEMA)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:120]
         raise QuestionError(f"{path}: not a file of answers: {reason}") from None
-    told = [
-        name
-        for name, kind in SCHEMA.items()
-        if kind == pl.String and name not in ("model", "question", "state")
-    ]
-    found = found.with_columns(pl.col(told).fill_null(""))
-    if not len(found) or found.select("model", "question", "state").null_count().sum_horizontal().item():
+    texts = [name for name, kind in SCHEMA.items() if kind == pl.String and name not in _REQUIRED]
+    frame = frame.with_columns(pl.col(texts).fill_null(""))
+    if not len(frame) or frame.select(_REQUIRED).null_count().sum_horizontal().item():
         raise QuestionError(f"{path}: not a file of answers: model, question or state is missing")
-    answered = pl.col("state") == State.ANSWERED
-    odd = found.filter(~pl.col("state").is_in([*State]) | (answered != pl.col("letter").is_in([*LETTERS])))
-    if len(odd):
-        raise QuestionError(f"{path}: question {odd['question'][0][:40]}: state and letter do not fit")
-    return found
+    answered = pl.col("state") == AnswerState.ANSWERED
+    valid_state = pl.col("state").is_in([*AnswerState])
+    invalid = frame.filter(~valid_state | (answered != pl.col("letter").is_in([*LETTERS])))
+    if len(invalid):
+        raise QuestionError(f"{path}: question {invalid['question'][0][:40]}: state and letter do not match")
+    return frame
+
+
+def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
+    """The letter and an empty text, or no letter and the reason.
+
+    Either style accepts the letter alone, or in an answer tag.
+    """
+    text = reply.text.strip()
+    if reply.blocked:
+        return "", BLOCKED
+    if not text:
+        return "", "cut off" if reply.cut_off else "empty"
+    if len(text) == 1:
+        return (text, "") if text in LETTERS else ("", "not one of the letters")
+    content, reason = parse_tag(text)
+    if content and (len(content) > 1 or content not in LETTERS):
+        return "", "not one of the letters"
+    if reason == "no answer tag":
+        if _DECORATED.fullmatch(text):
+            reason = "a letter with something around it"
+        elif reply.cut_off:
+            reason = "cut off"
+        elif style is not Style.STEPS:
+            reason = "more than a letter"
+    return content, reason
+
+
+def parse_leniently(text: str) -> str:
+    """The letter that a reply means, regardless of its form; empty if that would be a guess.
+
+    Accepts what follows ``</think>``, a tag, a box, a letter with signs around it or before its option's words, and the
+    last "answer is B" near the end, if its sentence names no other letter.
+    """
+    text = text.rpartition("</think>")[2]
+    if boxed := set(_BOXED.findall(text[-_SEARCHED_END:])):
+        return boxed.pop().upper() if len(boxed) == 1 else ""
+    text = _MARKS.sub("", text[-MAX_TEXT:]).strip()
+    tags = _TAG.findall(text)
+    if tags:
+        text = tags[-1].strip()
+        if len({tag.strip() for tag in tags}) > 1:
+            return ""
+    if _DECORATED.fullmatch(text):
+        return next(sign for sign in text.upper() if sign in LETTERS)
+    if leading := _LEADING.match(text):
+        return leading[1] if tags or "\n" not in text else ""
+    sentences = _SENTENCE.findall(text[-_SEARCHED_END:])
+    if not sentences or _LETTER.search(sentences[-1][1]):  # "A or B"
+        return ""
+    return str(sentences[-1][0])
+
+
+def parse_tag(text: str) -> tuple[str, str]:
+    """Content of the answer tag, or none and the reason. Repeated tags with the same content count once."""
+    contents = set(_TAG.findall(text))
+    if len(contents) == 1:
+        return str(contents.pop()), ""
+    return "", "different answers" if contents else "no answer tag"

@@ -1,9 +1,9 @@
-"""What answers questions, by address.
+"""Models by address.
 
-random, longest, text-only, geometry    baselines: no model at all
-openai:NAME                             any endpoint that speaks OpenAI's chat completions
-anthropic:NAME, gemini:NAME             their own protocols
-local:NAME                              a model of ``transformers`` on this machine
+random, longest, text-only, geometry    baselines without a model
+openai:NAME                             any endpoint with OpenAI's chat-completions protocol
+anthropic:NAME, gemini:NAME             endpoints with their own protocols
+local:NAME                              a ``transformers`` model on this machine
 """
 
 from __future__ import annotations
@@ -12,85 +12,90 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any, TypeVar
 
-from assay.errors import did_you_mean
+from PIL import Image
+
+from assay.errors import did_you_mean, one_line
 from assay.extensions.eqa.baselines import BASELINES
-from assay.extensions.eqa.errors import QuestionError
-from assay.support.llm import Cache, Client, Endpoint, Ledger, Prompt, Reply
+from assay.extensions.eqa.question import QuestionError
+from assay.support.extras import require
+from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, Prompt, Reply
 from assay.support.llm.protocols import SPEECHES
 
 T = TypeVar("T")
 Answering = Callable[[Prompt], Awaitable[Reply]]
 LOCAL = "local"
-VALID = ("random", "longest", "text-only", "geometry", *(f"{each}:NAME" for each in (*SPEECHES, LOCAL)))
+VALID_ADDRESSES = (*BASELINES, *(f"{protocol}:NAME" for protocol in (*SPEECHES, LOCAL)))
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What answers prompts."""
+    """A model that replies to prompts."""
 
     name: str
-    """Its address."""
-    opened: Callable[[], AbstractAsyncContextManager[Answering]]
+    """Address."""
+    connect: Callable[[], AbstractAsyncContextManager[Answering]]
     at_once: int = 1
-    """How many are under way at a time."""
+    """Maximum concurrent requests."""
     ledger: Ledger = field(default_factory=Ledger)
     endpoint: str = ""
-    """Where it answers; empty for a local one."""
+    """URL; empty for local models."""
     parameters: Mapping[str, object] = field(default_factory=dict)
-    """With what it is asked."""
+    """Settings that affect replies."""
 
-    def with_each(self, things: Iterable[T], work: Callable[[Answering, T], Awaitable[None]]) -> None:
-        """Do some work that asks for each of some things, a few at a time; what it raises ends all of it."""
-        waiting = iter(things)
+    def process(self, items: Iterable[T], work: Callable[[Answering, T], Awaitable[None]]) -> None:
+        """Process items concurrently; the first exception cancels the rest and is raised."""
+        waiting = iter(items)
 
-        async def one_after_another(answering: Answering) -> None:
-            for each in waiting:
-                await work(answering, each)
+        async def work_off(answering: Answering) -> None:
+            for item in waiting:
+                await work(answering, item)
 
-        async def all_of_them() -> None:
-            async with self.opened() as answering, asyncio.TaskGroup() as group:
+        async def process_all() -> None:
+            async with self.connect() as answering, asyncio.TaskGroup() as group:
                 for _ in range(self.at_once):
-                    group.create_task(one_after_another(answering))
+                    group.create_task(work_off(answering))
 
         try:
-            asyncio.run(all_of_them())
+            asyncio.run(process_all())
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """How models behind endpoints, or on this machine, are asked."""
+class ModelSettings:
+    """Request settings of models behind endpoints or on this machine."""
 
     url: str = ""
-    """The base address; the protocol's own where empty."""
+    """Base address; the protocol's default if empty."""
     key: str | None = field(default=None, repr=False)
     per_minute: float = 60.0
     at_once: int = 4
     timeout: float = 120.0
-    """Seconds for one answer."""
+    """Seconds for one reply."""
     attempts: int = 6
     most_tokens: int = 2048
-    """Of one answer; hidden thoughts count."""
+    """Maximum tokens of a reply, including hidden reasoning."""
     temperature: float | None = 0.0
-    """None for models that take none."""
+    """None for models without this parameter."""
     first_wait: float = 1.0
     """Seconds before the second attempt."""
     effort: str = ""
-    """How hard a reasoning model is to think, in its maker's words."""
+    """Reasoning effort, in the provider's terms."""
     thinking: int | None = None
-    """The most tokens of thoughts."""
+    """Maximum tokens of reasoning."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What else is put into every request."""
+    """Further fields of every request."""
     device_map: str = ""
-    """Of a local model: how its weights are spread over devices, ``auto`` for instance."""
+    """Distribution of a local model's weights over devices, for example ``auto``."""
     remote_code: bool = False
-    """Whether a local model may bring code of its own."""
+    """Whether a local model may run code from its repository."""
 
-    def told(self) -> dict[str, object]:
-        """What changes answers, to be kept with them."""
+    def recorded(self) -> dict[str, object]:
+        """Settings that affect replies, to be stored with answers."""
         return {
             "temperature": self.temperature,
             "most_tokens": self.most_tokens,
@@ -101,55 +106,138 @@ class Settings:
 
 
 def is_baseline(address: str) -> bool:
-    """Whether an address is that of a baseline. Raises QuestionError for what is no address."""
+    """Whether an address names a baseline. Raises QuestionError for an invalid address."""
     protocol, _, name = address.partition(":")
     if address in BASELINES:
         return True
     if protocol not in (*SPEECHES, LOCAL) or not name.strip():
-        raise QuestionError(f"there is no model '{address[:100]}': {did_you_mean(address, VALID, most=9)}")
+        advice = did_you_mean(address, VALID_ADDRESSES, most=9)
+        raise QuestionError(f"there is no model '{address[:100]}': {advice}")
     return False
 
 
-def endpoint_of(address: str, settings: Settings) -> Endpoint | None:
-    """The endpoint behind an address, none for a local model. Raises LLMError for settings without sense."""
+def find_endpoint(address: str, settings: ModelSettings) -> Endpoint | None:
+    """Endpoint of an address, None for a local model. Raises LLMError for invalid settings."""
     protocol, _, name = address.partition(":")
     if protocol == LOCAL:
         return None
     speech = SPEECHES[protocol]
     return Endpoint(
-        settings.url or speech.base,
-        name,
-        settings.key,
-        speech,
-        settings.temperature,
-        settings.most_tokens,
-        settings.per_minute,
-        settings.at_once,
-        settings.timeout,
-        settings.attempts,
-        settings.first_wait,
-        settings.effort,
-        settings.thinking,
-        settings.extra,
+        url=settings.url or speech.base,
+        model=name,
+        key=settings.key,
+        speech=speech,
+        temperature=settings.temperature,
+        most_tokens=settings.most_tokens,
+        per_minute=settings.per_minute,
+        at_once=settings.at_once,
+        timeout=settings.timeout,
+        attempts=settings.attempts,
+        first_wait=settings.first_wait,
+        effort=settings.effort,
+        thinking=settings.thinking,
+        extra=settings.extra,
     )
 
 
-def model(
-    address: str, settings: Settings, cache: Cache, on_wait: Callable[[float], None] = lambda seconds: None
+def open_model(
+    address: str,
+    settings: ModelSettings,
+    cache: Cache,
+    on_wait: Callable[[float], None] = lambda seconds: None,
 ) -> Model:
-    """The model of an address that is no baseline; ``on_wait`` is told when an endpoint limits the rate."""
+    """Open the model of an address other than a baseline's; ``on_wait`` reports rate limits, in seconds."""
     ledger = Ledger()
-    endpoint = endpoint_of(address, settings)
+    endpoint = find_endpoint(address, settings)
     if endpoint is None:
-        from assay.extensions.eqa.asking.local import local
-
-        name = address.partition(":")[2]
-        opening = local(name, settings, cache, ledger)
-        return Model(address, opening, ledger=ledger, parameters=settings.told())
+        local = LocalModel(address.partition(":")[2], settings, cache, ledger)
+        return Model(address, local.connect, ledger=ledger, parameters=settings.recorded())
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[Answering]:
+    async def connect() -> AsyncIterator[Answering]:
         async with Client(endpoint, cache, ledger, on_wait) as client:
             yield client.reply
 
-    return Model(address, opened, settings.at_once, ledger, endpoint.address, settings.told())
+    return Model(address, connect, settings.at_once, ledger, endpoint.address, settings.recorded())
+
+
+class LocalModel:
+    """A ``transformers`` model on this machine: one reply at a time, greedy decoding.
+
+    Weights go to the first GPU, or stay in memory, unless ``settings.device_map`` distributes them. Raises LLMError if
+    the model cannot be loaded.
+    """
+
+    def __init__(self, name: str, settings: ModelSettings, cache: Cache, ledger: Ledger) -> None:
+        """``name`` at Hugging Face, or a folder."""
+        require("vlm", "models on this machine need transformers and torch", LLMError)
+        self._name, self._cache, self._ledger = name, cache, ledger
+        self._most_tokens = settings.most_tokens
+        self._torch: Any = import_module("torch")
+        transformers: Any = import_module("transformers")
+        trust = {"trust_remote_code": settings.remote_code}
+        spread = {"device_map": settings.device_map} if settings.device_map else {}
+        try:
+            self._processor = transformers.AutoProcessor.from_pretrained(name, **trust)
+            self._model = transformers.AutoModelForImageTextToText.from_pretrained(
+                name, dtype="auto", **trust, **spread
+            ).eval()
+        except (OSError, ValueError, ImportError) as error:
+            hint = "; --remote-code lets it" if "trust_remote_code" in str(error) else ""
+            raise LLMError(f"local:{name}: {one_line(str(error))}{hint}") from None
+        if not settings.device_map:
+            self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[Answering]:
+        """Yield the function that replies to prompts."""
+        yield self.reply
+
+    async def reply(self, prompt: Prompt) -> Reply:
+        """Reply to a prompt, from the cache if possible. Raises LLMError if the model fails."""
+        user = [part if isinstance(part, str) else part.name for part in prompt.parts]
+        request = {
+            "local": self._name,
+            "max_tokens": self._most_tokens,
+            "system": prompt.system,
+            "user": user,
+        }
+        cached = self._cache.get(request)
+        if cached is not None:
+            self._ledger.cached += 1
+            return cached
+        try:
+            reply = await asyncio.to_thread(self._generate, prompt)
+        except (RuntimeError, ValueError, TypeError, KeyError) as error:
+            raise LLMError(f"local:{self._name}: {one_line(str(error))}") from None
+        self._cache.put(request, reply)
+        return reply
+
+    def _generate(self, prompt: Prompt) -> Reply:
+        content = [
+            {"type": "text", "text": part}
+            if isinstance(part, str)
+            else {"type": "image", "image": Image.open(part.path).convert("RGB")}
+            for part in prompt.parts
+        ]
+        messages = [
+            {"role": "system", "content": [{"type": "text", "text": prompt.system}]},
+            {"role": "user", "content": content},
+        ]
+        inputs = self._processor.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        ).to(self._model.device)
+        sent = inputs["input_ids"].shape[1]
+        with self._torch.inference_mode():
+            tokens = self._model.generate(**inputs, max_new_tokens=self._most_tokens, do_sample=False)[0]
+        tokens = tokens[sent:]
+        self._ledger.requests += 1
+        self._ledger.prompt_tokens += sent
+        self._ledger.answer_tokens += len(tokens)
+        return Reply(
+            self._processor.decode(tokens, skip_special_tokens=True),
+            len(tokens) >= self._most_tokens,
+            sent=sent,
+            received=len(tokens),
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )

@@ -1,36 +1,47 @@
-"""What a model is told; the words are in ``prompts.yaml``, or in a file of the user's own.
+"""Prompts, from ``prompts.yaml`` or a user's YAML file, and an estimate of their tokens.
 
-There are twelve prompts: a letter at once, or reasons first, for each of six kinds of questions. A question's own text
-says whose frame, which units and which view; the prompt adds the role, what to look at, and the form of the answer.
+There are twelve built-in prompts: a letter at once, or reasons first, for each of six kinds of questions. A question's
+own text names the frame, the units and the view; the prompt adds the role, what to look at, and the form of the answer.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import yaml
+from PIL import Image, UnidentifiedImageError
 
 from assay.errors import did_you_mean
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import LETTERS, PICTURES, Kind, Question
+from assay.extensions.eqa.question import (
+    LETTERS,
+    PICTURES,
+    Question,
+    QuestionError,
+    QuestionKind,
+    sample_questions,
+)
 from assay.extensions.eqa.wording import action_of
-from assay.support.llm import Picture, Prompt
+from assay.support.llm import Ledger, Picture, Price, Prompt
 from assay.support.llm.prompt import Part
 
-MOST_EXAMPLES = 8
-"""Questions with answers that are shown before the one that is asked."""
+Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]
+"""Questions shown with their answers before questions of the same kind and view."""
 _KEYS = ("name", "style", "system", "question", "ask")
+CHARACTERS_PER_TOKEN = 4.0
+TILE_PIXELS, TILE_TOKENS = 512, 260
+"""Side and tokens of the tiles that most models cut images into."""
 
 
 class Style(StrEnum):
-    """How an answer is asked for."""
+    """Form of the requested answer."""
 
     DIRECT = "direct"
     """One letter."""
@@ -38,163 +49,180 @@ class Style(StrEnum):
     """Reasons first, then the letter in an answer tag."""
 
 
+ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
+"""Typical tokens of a reply, without hidden reasoning."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompting:
-    """How questions are put to a model."""
+    """Prompts for all kinds of questions."""
 
     name: str
-    """Of the style, or of the user's file: answers bear it."""
+    """Name of the style or of the user's file, stored with answers."""
     style: Style
-    system: Mapping[Kind, str]
-    ask: Mapping[Kind, str]
-    """What follows the question."""
-    question: Mapping[Kind, str] = field(default_factory=dict)
-    """In place of the question's own text, where it is not empty; {text}, {action}, {views} and {A} to {D} are filled
-    in."""
+    system: Mapping[QuestionKind, str]
+    ask: Mapping[QuestionKind, str]
+    """Text after the question."""
+    question: Mapping[QuestionKind, str] = field(default_factory=dict)
+    """Replacement of the question's own text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 
     @classmethod
     def of(cls, style: Style) -> Prompting:
-        """The built-in prompts of a style, one for each kind."""
+        """Built-in prompts of a style."""
         words = texts()
-        forms = {kind: [words["kinds"][kind], words[style.value]] for kind in Kind}
+        forms = {kind: [words["kinds"][kind], words[style.value]] for kind in QuestionKind}
         if style is Style.STEPS:
-            forms = {kind: [one, words["think"][kind], form] for kind, (one, form) in forms.items()}
-        roles = {kind: f"{words['system']} {words['roles'][kind]}" for kind in Kind}
+            forms = {kind: [look, words["think"][kind], form] for kind, (look, form) in forms.items()}
+        roles = {kind: f"{words['system']} {words['roles'][kind]}" for kind in QuestionKind}
         return cls(style.value, style, roles, {kind: "\n\n".join(form) for kind, form in forms.items()})
 
     @classmethod
     def parse(cls, name: str) -> Prompting:
-        """The prompts of that style, or of that file. Raises QuestionError."""
+        """Prompts of a style, or of a YAML file. Raises QuestionError."""
         if name in list(Style):
             return cls.of(Style(name))
         path = Path(name)
         if not path.is_file():
             raise QuestionError(f"there is no prompt '{name}'; valid: {', '.join(Style)}, or a YAML file")
         try:
-            told = yaml.safe_load(path.read_text(encoding="utf-8"))
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise QuestionError(
-                f"{path}: not a file of prompts: {' '.join(str(error).split())[:150]}"
-            ) from None
-        if not isinstance(told, dict):
+            reason = " ".join(str(error).split())[:150]
+            raise QuestionError(f"{path}: not a file of prompts: {reason}") from None
+        if not isinstance(content, dict):
             raise QuestionError(f"{path}: not a file of prompts: needs {', '.join(_KEYS)}")
-        for key in told:
+        for key in content:
             if key not in _KEYS:
                 raise QuestionError(f"{path}: there is no '{key}': {did_you_mean(str(key), list(_KEYS))}")
-        style = told.get("style", Style.DIRECT.value)
+        style = content.get("style", Style.DIRECT.value)
         if style not in list(Style):
             raise QuestionError(f"{path}: there is no style '{style}'; valid: {', '.join(Style)}")
-        usual = cls.of(Style(style))
-        parts = {key: _of_kinds(told.get(key), key, path) for key in ("system", "ask", "question")}
+        built_in = cls.of(Style(style))
+        parts = {key: _by_kind(content.get(key), key, path) for key in ("system", "ask", "question")}
         for kind, text in parts["question"].items():
-            _filled(text, dict.fromkeys(_places(kind), ""), path)
-        name = str(told.get("name", path.stem))
+            placeholders = ("text", "action", "views", *(() if kind.predicts else LETTERS))
+            _fill(text, dict.fromkeys(placeholders, ""), path)
+        name = str(content.get("name", path.stem))
         if name in list(Style) or not name.isprintable() or not name.strip():
-            raise QuestionError(f"{path}: another name than '{name}' is needed; answers bear it")
-        return cls(
-            name,
-            Style(style),
-            {**usual.system, **parts["system"]},
-            {**usual.ask, **parts["ask"]},
-            parts["question"],
-        )
+            raise QuestionError(f"{path}: '{name}' cannot be its name, which is stored with answers")
+        system, ask = {**built_in.system, **parts["system"]}, {**built_in.ask, **parts["ask"]}
+        return cls(name, Style(style), system, ask, parts["question"])
 
     @property
     def hash(self) -> str:
-        """Twelve digits that change with any word of it."""
-        told = repr([(kind, self.system[kind], self.ask[kind], self.question.get(kind)) for kind in Kind])
-        return hashlib.sha256(told.encode()).hexdigest()[:12]
+        """Twelve hexadecimal digits that identify all texts."""
+        content = repr(
+            [(kind, self.system[kind], self.ask[kind], self.question.get(kind)) for kind in QuestionKind]
+        )
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> Prompt:
+        """Prompt for a question whose images are in a folder; ``examples`` come first, with their answers."""
+        parts: list[Part] = []
+        for number, example in enumerate(examples, 1):
+            answer = example.answer if self.style is Style.DIRECT else f"<answer>{example.answer}</answer>"
+            parts += [texts()["example"].format(number=number), *question_parts(example, folder, self)]
+            parts.append(f"{texts()['example_answer']} {answer}")
+        if examples:
+            parts.append(texts()["asked"])
+        parts += question_parts(question, folder, self)
+        return Prompt(self.system[question.kind], (*parts, self.ask[question.kind]))
 
 
-def prompted(
-    question: Question, folder: Path, how: Style | Prompting, examples: Sequence[Question] = ()
-) -> Prompt:
-    """The prompt of a question whose pictures are in a folder; ``examples`` are shown before it with their answers."""
-    prompting = Prompting.of(how) if isinstance(how, Style) else how
-    shown: list[Part] = []
-    for number, example in enumerate(examples, 1):
-        answer = example.answer if prompting.style is Style.DIRECT else f"<answer>{example.answer}</answer>"
-        shown += [texts()["example"].format(number=number), *parts(example, folder, prompting)]
-        shown.append(f"{texts()['example_answer']} {answer}")
-    if examples:
-        shown.append(texts()["asked"])
-    shown += parts(question, folder, prompting)
-    return Prompt(prompting.system[question.kind], (*shown, prompting.ask[question.kind]))
+def sample_examples(questions: Sequence[Question], count: int, seed: int) -> Examples:
+    """Draw ``count`` questions of each kind and view as examples."""
+    groups: dict[tuple[QuestionKind, str], list[Question]] = {}
+    for question in questions:
+        groups.setdefault((question.kind, question.view), []).append(question)
+    return {key: sample_questions(group, [key[0]], count, seed) for key, group in sorted(groups.items())}
 
 
-def examples_of(
-    questions: Sequence[Question], count: int, seed: int
-) -> dict[tuple[Kind, str], list[Question]]:
-    """Some questions of each kind and view, drawn by a seed, to be shown as examples: these are then not asked."""
-    from assay.extensions.eqa.sheet import chosen
-
-    found: dict[tuple[Kind, str], list[Question]] = {}
-    for kind, view in sorted({(question.kind, question.view) for question in questions}):
-        mine = [question for question in questions if (question.kind, question.view) == (kind, view)]
-        found[kind, view] = chosen(mine, [kind], count, seed)
-    return found
-
-
-def parts(question: Question, folder: Path, prompting: Prompting | None = None) -> tuple[Part, ...]:
-    """A question as a model sees it: nothing in it tells the answer."""
+def question_parts(question: Question, folder: Path, prompting: Prompting | None = None) -> tuple[Part, ...]:
+    """Texts and images of a question as a model sees them, without the answer."""
     words = texts()
-    told = prompting.question.get(question.kind, "") if prompting is not None else ""
-    shown: list[Part] = [_filled(told, _values(question), folder) if told else question.text]
-    for head, name in zip((words["first"], words["second"]), question.pictures, strict=False):
-        shown += [head, picture(folder, name)]
+    template = prompting.question.get(question.kind, "") if prompting is not None else ""
+    parts: list[Part] = [_fill(template, _values(question), folder) if template else question.text]
+    for heading, name in zip((words["first"], words["second"]), question.pictures, strict=False):
+        parts += [heading, find_image(folder, name)]
     for letter, text in zip(LETTERS, question.options, strict=False):
-        if f"{{{letter}}}" not in told:
-            shown.append(f"{words['option'].format(letter=letter)} {text}")
+        if f"{{{letter}}}" not in template:
+            parts.append(f"{words['option'].format(letter=letter)} {text}")
     for letter, name in zip(LETTERS, question.option_pictures, strict=False):
-        shown += [words["option"].format(letter=letter), picture(folder, name)]
-    return tuple(shown)
+        parts += [words["option"].format(letter=letter), find_image(folder, name)]
+    return tuple(parts)
 
 
-def picture(folder: Path, name: str) -> Picture:
-    """A question's picture. Raises QuestionError unless it is a file in the folder's pictures."""
-    place = (folder / PICTURES).resolve()
+def find_image(folder: Path, name: str) -> Picture:
+    """Locate an image of a question. Raises QuestionError unless it is in the folder's pictures."""
     path = (folder / name).resolve()
-    if path.parent != place or path.suffix != ".png" or not path.is_file():
+    if path.parent != (folder / PICTURES).resolve() or path.suffix != ".png" or not path.is_file():
         raise QuestionError(f"{folder}: there is no picture '{name[:100]}'")
     return Picture(path, path.name)
 
 
 @cache
 def texts() -> Any:
-    """The words of all prompts, by name."""
+    """Texts of all prompts by name."""
     return yaml.safe_load(files(__package__).joinpath("prompts.yaml").read_text(encoding="utf-8"))
 
 
-def _of_kinds(told: object, key: str, path: Path) -> dict[Kind, str]:
-    """One text for all kinds, or one for each that is named."""
-    if told is None:
+def _by_kind(content: object, key: str, path: Path) -> dict[QuestionKind, str]:
+    """One text for all kinds, or one for each named kind."""
+    if content is None:
         return {}
-    if isinstance(told, str):
-        return dict.fromkeys(Kind, told)
-    if not isinstance(told, dict) or not all(isinstance(text, str) for text in told.values()):
-        raise QuestionError(f"{path}: '{key}' is a text, or one for each of {', '.join(Kind)}")
-    for kind in told:
-        if kind not in list(Kind):
-            raise QuestionError(
-                f"{path}: '{key}' has no kind '{kind}': {did_you_mean(str(kind), list(Kind))}"
-            )
-    return {Kind(kind): text for kind, text in told.items()}
-
-
-def _places(kind: Kind) -> tuple[str, ...]:
-    return ("text", "action", "views") if kind.predicts else ("text", "action", "views", *LETTERS)
+    if isinstance(content, str):
+        return dict.fromkeys(QuestionKind, content)
+    if not isinstance(content, dict) or not all(isinstance(text, str) for text in content.values()):
+        raise QuestionError(f"{path}: '{key}' is a text, or one for each of {', '.join(QuestionKind)}")
+    kinds = list(QuestionKind)
+    for kind in content:
+        if kind not in kinds:
+            raise QuestionError(f"{path}: '{key}' has no kind '{kind}': {did_you_mean(str(kind), kinds)}")
+    return {QuestionKind(kind): text for kind, text in content.items()}
 
 
 def _values(question: Question) -> dict[str, str]:
     views = {"both": 2, "ego": 1, "exo": 1}.get(question.view) or int(question.view.removeprefix("exo"))
-    found = {"text": question.text, "action": action_of(question.text), "views": str(views)}
-    return found | dict(zip(LETTERS, question.options, strict=False))
+    values = {"text": question.text, "action": action_of(question.text), "views": str(views)}
+    return values | dict(zip(LETTERS, question.options, strict=False))
 
 
-def _filled(text: str, values: Mapping[str, str], path: Path) -> str:
+def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
     try:
         return text.format(**values)
     except (KeyError, IndexError, ValueError) as error:
-        raise QuestionError(
-            f"{path}: a question may name {', '.join(f'{{{value}}}' for value in values)}; not {error}"
-        ) from None
+        valid = ", ".join(f"{{{value}}}" for value in values)
+        raise QuestionError(f"{path}: valid placeholders of a question are {valid}; not {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEstimate:
+    """Approximate tokens of a set of prompts; every endpoint counts differently."""
+
+    questions: int
+    sent: int
+    received: int
+
+    def cost(self, price: Price) -> float:
+        """Cost in the price's currency."""
+        return Ledger(prompt_tokens=self.sent, answer_tokens=self.received).cost(price)
+
+
+def estimate_tokens(prompts: Iterable[Prompt], style: Style) -> TokenEstimate:
+    """Estimate the tokens of prompts and of replies in a style. Raises QuestionError for invalid images."""
+
+    @cache
+    def image_tokens(picture: Picture) -> int:
+        try:
+            with Image.open(picture.path) as image:
+                width, height = image.size
+        except (UnidentifiedImageError, OSError):
+            raise QuestionError(f"{picture.path}: not a picture") from None
+        return TILE_TOKENS * ceil(width / TILE_PIXELS) * ceil(height / TILE_PIXELS)
+
+    sent, count = 0.0, 0
+    for prompt in prompts:
+        count += 1
+        for part in (prompt.system, *prompt.parts):
+            sent += len(part) / CHARACTERS_PER_TOKEN if isinstance(part, str) else image_tokens(part)
+    return TokenEstimate(count, round(sent), count * ANSWER_TOKENS[style])

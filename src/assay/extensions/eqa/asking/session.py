@@ -1,138 +1,289 @@
-"""Asks every question, a few at a time. What breaks is counted and named, and the rest goes on."""
+"""Work for models: answer questions, categorise mistakes, write wrong instructions.
+
+Failures are counted by reason, and the rest of the work continues.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, combinations
 from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
 
 from assay import __version__
-from assay.extensions.eqa.asking.answers import MOST_TEXT, Answer, State
+from assay.extensions.eqa.annotations import Annotations, Mistake, error_categories
+from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, parse_letter, parse_tag
 from assay.extensions.eqa.asking.models import Answering, Model
-from assay.extensions.eqa.asking.parsing import letter as letter_of
-from assay.extensions.eqa.asking.prompts import Prompting, Style, prompted
+from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image, question_parts, texts
 from assay.extensions.eqa.baselines import BASELINES
-from assay.extensions.eqa.question import Kind, Question
-from assay.support.llm import LLMError, RefusedError
+from assay.extensions.eqa.build import InstructionCase, save_image
+from assay.extensions.eqa.drafts.instructions import is_different
+from assay.extensions.eqa.question import PICTURES, Question
+from assay.support.llm import LLMError, Prompt, RefusedError
+from assay.support.streams import stream
 
-Examples = Mapping[tuple[Kind, str], Sequence[Question]]
-"""What is shown before questions of a kind and view."""
-PATIENCE = 20
-"""So many questions in a row without an answer, and the endpoint is given up."""
-REFUSALS = 4
-"""So many questions in a row refused with the same words, and the others are not sent."""
+MAX_FAILURES = 20
+"""Consecutive questions without a reply after which an endpoint is given up."""
+MAX_REFUSALS = 4
+"""Consecutive identical refusals after which no further question is sent."""
+JUDGE = "judge"
+MAX_JUDGED_TEXT = 6_000
+"""Characters of a reply that a judge sees."""
+DISTRACTORS = 3
+MAX_INSTRUCTION = 200
+"""Characters."""
+_WRONG_TAG = re.compile(r"<wrong>([^<>]*)</wrong>")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What came of asking."""
+class AskResult:
+    """Answers of one model."""
 
     answers: list[Answer]
-    """In the order of the questions; those that were not asked are missing."""
+    """In the order of the questions, without those that were not asked."""
     stopped: str = ""
-    """Why not all were asked; empty if they were."""
+    """Reason for stopping early; empty if all questions were asked."""
 
 
-def ask_baseline(questions: Sequence[Question], name: str) -> Asked:
-    """The answers of a baseline."""
-
-    def answer(question: Question) -> Answer:
+def ask_baseline(questions: Sequence[Question], name: str) -> AskResult:
+    """Answer questions by a baseline."""
+    answers = []
+    for question in questions:
         if letter := BASELINES[name](question):
-            return Answer(name, "", question.id, State.ANSWERED, letter)
-        return Answer(
-            name, "", question.id, State.UNANSWERED, reason="the data set does not say what was done"
-        )
-
-    return Asked([answer(question) for question in questions])
+            answers.append(Answer(name, "", question.id, AnswerState.ANSWERED, letter))
+        else:
+            reason = "the data set does not say what was done"
+            answers.append(Answer(name, "", question.id, AnswerState.UNANSWERED, reason=reason))
+    return AskResult(answers)
 
 
 def ask(
     questions: Sequence[Question],
     folder: Path,
     model: Model,
-    how: Style | Prompting,
+    prompting: Prompting,
     on_answer: Callable[[Answer], None] = lambda answer: None,
     examples: Examples | None = None,
-) -> Asked:
-    """Ask a model; ``on_answer`` is called for each answer as it comes, ``examples`` are shown before each question."""
-    prompting = Prompting.of(how) if isinstance(how, Style) else how
-    asking = _Asking(folder, model, prompting, on_answer, examples or {})
-    asyncio.run(asking.all(questions))
-    found = [asking.answers[question.id] for question in questions if question.id in asking.answers]
-    return Asked(found, asking.stopped)
+) -> AskResult:
+    """Ask a model; ``on_answer`` is called for each answer as it arrives."""
+    examples = examples or {}
+    parameters = {
+        **model.parameters,
+        "prompt": prompting.name,
+        "prompt_hash": prompting.hash,
+        "version": __version__,
+    }
+    if examples:
+        parameters["examples"] = {
+            f"{kind} {view}": [question.id for question in group] for (kind, view), group in examples.items()
+        }
+    recorded = json.dumps(parameters, sort_keys=True)
+    answers: dict[str, Answer] = {}
+    failures: list[str] = []
+    """Consecutive failures: the text of a refusal, empty for other errors."""
+    stopped = ""
 
-
-class _Asking:
-    def __init__(
-        self,
-        folder: Path,
-        model: Model,
-        how: Prompting,
-        on_answer: Callable[[Answer], None],
-        examples: Examples,
-    ) -> None:
-        self._folder, self._model, self._how, self._on_answer = folder, model, how, on_answer
-        self._examples = examples
-        told = {**model.parameters, "prompt": how.name, "prompt_hash": how.hash, "version": __version__}
-        if shown := {f"{kind} {view}": [each.id for each in mine] for (kind, view), mine in examples.items()}:
-            told["examples"] = shown
-        self._asked_with = json.dumps(told, sort_keys=True)
-        self.answers: dict[str, Answer] = {}
-        self.stopped = ""
-        self._in_vain = 0
-        self._refused: list[str] = []
-
-    async def all(self, questions: Sequence[Question]) -> None:
-        waiting = iter(questions)
-        async with self._model.opened() as answering, asyncio.TaskGroup() as group:
-            for _ in range(self._model.at_once):
-                group.create_task(self._one_after_another(waiting, answering))
-
-    async def _one_after_another(self, waiting: Iterator[Question], answering: Answering) -> None:
-        for question in waiting:
-            if self.stopped:
-                return
-            answer = await self._asked(question, answering)
-            self.answers[question.id] = answer
-            self._on_answer(answer)
-
-    async def _asked(self, question: Question, answering: Answering) -> Answer:
+    async def ask_one(answering: Answering, question: Question) -> None:
+        nonlocal stopped
+        if stopped:
+            return
         answer = Answer(
-            self._model.name,
-            self._how.name,
+            model.name,
+            prompting.name,
             question.id,
-            State.UNANSWERED,
-            endpoint=self._model.endpoint,
-            parameters=self._asked_with,
+            AnswerState.UNANSWERED,
+            endpoint=model.endpoint,
+            parameters=recorded,
         )
-        examples = self._examples.get((question.kind, question.view), ())
+        shown = examples.get((question.kind, question.view), ())
         try:
-            reply = await answering(prompted(question, self._folder, self._how, examples))
+            reply = await answering(prompting.prompt(question, folder, shown))
         except LLMError as error:
-            self._in_vain += 1
-            self._refused.append(str(error) if isinstance(error, RefusedError) else "")
-            last = self._refused[-REFUSALS:]
-            if isinstance(error, RefusedError) and error.of_all:
-                self.stopped = str(error)
-            elif last[0] and last == [last[0]] * REFUSALS:
-                hint = "; --no-temperature may help" if "temperature" in last[0].lower() else ""
-                self.stopped = f"{REFUSALS} questions in a row: {error}{hint}"
-            elif self._in_vain >= PATIENCE:
-                self.stopped = f"{PATIENCE} questions in a row without an answer, the last: {error}"
-            return replace(answer, reason=str(error))
-        self._in_vain = 0
-        self._refused.clear()
-        found, why = letter_of(reply, self._how.style)
-        return replace(
-            answer,
-            state=State.ANSWERED if found else State.UNPARSED,
-            letter=found,
-            reason=why,
-            text=reply.text[-MOST_TEXT:] or reply.blocked,
-            thoughts=reply.thoughts[:MOST_TEXT],
-            at=reply.at,
-            sent=reply.sent,
-            received=reply.received,
-        )
+            failures.append(str(error) if isinstance(error, RefusedError) else "")
+            stopped = stopped or _stop_reason(error, failures)
+            answer = replace(answer, reason=str(error))
+        else:
+            failures.clear()
+            letter, reason = parse_letter(reply, prompting.style)
+            answer = replace(
+                answer,
+                state=AnswerState.ANSWERED if letter else AnswerState.UNPARSED,
+                letter=letter,
+                reason=reason,
+                text=reply.text[-MAX_TEXT:] or reply.blocked,
+                thoughts=reply.thoughts[:MAX_TEXT],
+                at=reply.at,
+                sent=reply.sent,
+                received=reply.received,
+            )
+        answers[question.id] = answer
+        on_answer(answer)
+
+    model.process(questions, ask_one)
+    return AskResult([answers[question.id] for question in questions if question.id in answers], stopped)
+
+
+def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
+    """Why no further question should be sent; empty to continue."""
+    if isinstance(error, RefusedError) and error.of_all:
+        return str(error)
+    refusals = failures[-MAX_REFUSALS:]
+    if refusals[0] and list(refusals) == [refusals[0]] * MAX_REFUSALS:
+        hint = "; --no-temperature may help" if "temperature" in refusals[0].lower() else ""
+        return f"{MAX_REFUSALS} questions in a row: {error}{hint}"
+    if len(failures) >= MAX_FAILURES:
+        return f"{MAX_FAILURES} questions in a row without an answer, the last: {error}"
+    return ""
+
+
+async def _reply_text(answering: Answering, prompt: Prompt) -> tuple[str, str]:
+    """Text of the reply, or none and the reason. Raises RefusedError if all prompts would be refused."""
+    try:
+        return (await answering(prompt)).text, ""
+    except LLMError as error:
+        if isinstance(error, RefusedError) and error.of_all:
+            raise
+        return "", str(error)
+
+
+class WrongAnswer(NamedTuple):
+    """A wrong answer of a model."""
+
+    model: str
+    question: Question
+    letter: str
+    text: str
+    """Reply of the model."""
+    thoughts: str = ""
+    """Reasoning of the model, if the endpoint returned it separately."""
+
+
+def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[WrongAnswer]:
+    """Wrong answers in a table of answers, in the order of the questions."""
+    by_id = {question.id: question for question in questions}
+    order = {question.id: place for place, question in enumerate(questions)}
+    rows = answers.filter(pl.col("state") == AnswerState.ANSWERED).select(
+        "model", "style", "question", "letter", "text", "thoughts"
+    )
+    wrong = [
+        WrongAnswer(f"{model} ({style})" if style else model, by_id[question], letter, text, thoughts)
+        for model, style, question, letter, text, thoughts in rows.iter_rows()
+        if question in by_id and by_id[question].answer != letter
+    ]
+    return sorted(wrong, key=lambda answer: (order[answer.question.id], answer.model))
+
+
+def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int) -> list[WrongAnswer]:
+    """Draw up to ``per_kind`` wrong answers of each model and kind, in their order."""
+    groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, answer in enumerate(wrong):
+        groups[answer.model, str(answer.question.kind)].append(place)
+    chosen = (
+        stream(seed, "eqa", "errors", *key).permutation(group)[:per_kind].tolist()
+        for key, group in groups.items()
+    )
+    return [wrong[place] for place in sorted(chain(*chosen))]
+
+
+def judge_prompt(answer: WrongAnswer, folder: Path) -> Prompt:
+    """Prompt that asks a judge model for the category of a mistake."""
+    words, categories = texts(), _categories()
+    listed = "\n".join(f"- {name}: {meaning}" for name, meaning in categories.items())
+    verdict = words["judge"].format(right=answer.question.answer, chosen=answer.letter)
+    reply = f"{answer.thoughts}\n\n{answer.text}".strip()[:MAX_JUDGED_TEXT]
+    form = words["judge_form"].format(categories=listed, example=next(iter(categories)))
+    return Prompt(
+        words["judge_system"], (*question_parts(answer.question, folder), f"{verdict}\n\n{reply}", form)
+    )
+
+
+def judge_answers(
+    wrong: Sequence[WrongAnswer],
+    folder: Path,
+    model: Model,
+    annotations: Annotations,
+    on_mark: Callable[[], None] = lambda: None,
+) -> Counter[str]:
+    """Let a judge model categorise wrong answers; returns the reasons for missing categories.
+
+    Raises RefusedError if all requests would be refused.
+    """
+    dropped: Counter[str] = Counter()
+
+    async def judge_one(answering: Answering, answer: WrongAnswer) -> None:
+        text, reason = await _reply_text(answering, judge_prompt(answer, folder))
+        category = ""
+        if not reason:
+            category, reason = parse_tag(text)
+        if category in _categories():
+            marker = f"{JUDGE}: {model.name}"
+            annotations.mark(Mistake(answer.model, answer.question.id, marker, category, ""))
+        else:
+            dropped[reason or "no such kind of mistake"] += 1
+        on_mark()
+
+    model.process(wrong, judge_one)
+    return dropped
+
+
+def _categories() -> dict[str, str]:
+    """Meaning of each error category, with its group and part."""
+    return {
+        name: f"{meaning} ({group}: {part})"
+        for group, parts in error_categories().items()
+        for part, members in parts.items()
+        for name, meaning in members.items()
+    }
+
+
+def write_distractors(
+    cases: Sequence[InstructionCase], model: Model, folder: Path
+) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
+    """Let a model that sees the first and last image write three wrong instructions per episode.
+
+    Returns them by episode id, and the reasons for missing ones. Images are written to ``folder``. The instructions are
+    made from the correct one, and may reveal it to a reader of all four: `assay eqa leak` measures that. Raises
+    RefusedError if all requests would be refused.
+    """
+    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+    instructions: dict[str, tuple[str, ...]] = {}
+    dropped: Counter[str] = Counter()
+
+    async def write_one(answering: Answering, case: InstructionCase) -> None:
+        text, reason = await _reply_text(answering, distractor_prompt(case, folder))
+        wrong: tuple[str, ...] = ()
+        if not reason:
+            wrong, reason = parse_distractors(case.instruction, text)
+        if wrong:
+            instructions[case.episode] = wrong
+        else:
+            dropped[reason] += 1
+
+    model.process(cases, write_one)
+    return instructions, dropped
+
+
+def distractor_prompt(case: InstructionCase, folder: Path) -> Prompt:
+    """Prompt that asks for wrong instructions; writes the images it shows."""
+    words = texts()
+    first, second = (find_image(folder, save_image(folder, image)) for image in case.images())
+    request = words["distractors"].format(instruction=case.instruction)
+    return Prompt(words["distractors_system"], (words["first"], first, words["second"], second, request))
+
+
+def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
+    """Three wrong instructions that differ in content from each other and from the correct one; or the reason."""
+    wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
+    if len(wrong) != DISTRACTORS:
+        return (), f"{len(wrong)} instructions, not {DISTRACTORS}"
+    if not all(text.isprintable() and len(text) <= MAX_INSTRUCTION for text in wrong):
+        return (), "not an instruction"
+    if not all(is_different(one, two) for one, two in combinations((instruction, *wrong), 2)):
+        return (), "one says the same as another"
+    return wrong, ""

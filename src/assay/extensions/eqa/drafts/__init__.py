@@ -1,15 +1,74 @@
-"""Questions before their pictures: four options first, and only then which of them is right.
+"""Question drafts: four options first, and only then which of them is correct.
 
-A reader who sees no picture must not know more than that there are four options. So no option is made from
-the right one: each of the four is something that really happened in the data set, chosen without a thought
-for which of them will be asked about. Then one is drawn, all with the same chance, and its pictures are
-shown. Given the options, whatever they look like, each is right with a chance of one in four. Edits of
-instructions, and options as ActionEQA makes them, are the exceptions, made only if asked for: see `edited`
-and `derived`.
+Without the images, a reader must do no better than chance. So no option is made from the correct one: each of the four
+really occurred in the data set, chosen without regard to which of them will be asked about. Then one is drawn uniformly
+and its images are shown. Given the options, each is therefore correct with probability 1/4. Optional exceptions are
+edited instructions (`instructions.edit_instruction`) and the paper's derived options (`motions`).
 """
 
-from assay.extensions.eqa.drafts.draft import Draft, Shot
-from assay.extensions.eqa.drafts.high import Wrong
-from assay.extensions.eqa.drafts.plan import Options, Plan, planned
+from __future__ import annotations
 
-__all__ = ["Draft", "Options", "Plan", "Shot", "Wrong", "planned"]
+from collections.abc import Sequence
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.drafts.draft import OPTIONS, Draft, Shot
+from assay.extensions.eqa.drafts.instructions import WrongInstructions, draft_instructions
+from assay.extensions.eqa.drafts.motions import draft_motions
+from assay.extensions.eqa.episode import QualityRules
+from assay.extensions.eqa.pairs import PreparedEpisode
+from assay.extensions.eqa.question import QuestionKind
+from assay.support.streams import stream
+
+__all__ = ["METHODS", "NEEDS", "Draft", "OptionMethod", "Plan", "Shot", "WrongInstructions", "plan_drafts"]
+
+NEEDS = {
+    QuestionKind.H_SP: "four tasks performed from one initial state, or an episode with four distinct moments",
+    QuestionKind.M_SP: "four moments of one episode that labels distinguish",
+    QuestionKind.L_SP: "four distinct moments of one episode",
+    QuestionKind.H_AI: "four instructions of one initial state, or of the data set",
+    QuestionKind.M_AI: "four actions with the same components and different signs",
+    QuestionKind.L_AI: "four distinct actions",
+}
+"""Requirements of one question; no moment or action is used twice."""
+Plan = dict[QuestionKind, int]
+"""Number of questions of each kind."""
+OptionMethod = Literal["matched", "paper"]
+"""matched: four actions that occurred, one of which is drawn. paper: one that occurred and three derived from it."""
+METHODS: tuple[OptionMethod, ...] = ("matched", "paper")
+
+
+def plan_drafts(
+    prepared: Sequence[PreparedEpisode],
+    rules: QualityRules,
+    plan: Plan,
+    *key: str | int,
+    wrong: WrongInstructions | None = None,
+    options: OptionMethod = "matched",
+) -> dict[QuestionKind, list[Draft]]:
+    """Draft questions of each kind that the data set's levels allow: the planned number, or as many as possible.
+
+    ``key`` seeds the random streams. ``wrong``: see `draft_instructions`.
+    """
+    drafts = {}
+    for kind, count in plan.items():
+        if kind.level in rules.levels:
+            rng = stream(*key, "eqa", "options", str(kind))
+            candidates = (
+                draft_instructions(kind, prepared, rules, rng, wrong)
+                if kind.level is ActionLevel.HIGH
+                else draft_motions(kind, prepared, rules, rng, derived=options == "paper")
+            )
+            chosen = list(islice(candidates, count))
+            rng = stream(*key, "eqa", "letters", str(kind))
+            # Every letter is correct exactly once in each block of four questions.
+            letters = np.concatenate(
+                [rng.permutation(OPTIONS) for _ in range(0, len(chosen) + OPTIONS, OPTIONS)]
+            )
+            drafts[kind] = [
+                draft.arrange(int(letter), rng) for draft, letter in zip(chosen, letters, strict=False)
+            ]
+    return drafts

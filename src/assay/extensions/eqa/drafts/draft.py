@@ -1,14 +1,16 @@
-"""A question before its pictures."""
+"""A question before its images are written."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from assay.extensions.eqa.question import Kind
+from assay.extensions.eqa.question import QuestionKind
 
 T = TypeVar("T")
 
@@ -16,59 +18,84 @@ OPTIONS = 4
 
 
 class Shot(NamedTuple):
-    """A moment of a prepared episode."""
+    """One frame of a prepared episode."""
 
     episode: int
-    """Its place among the prepared ones."""
+    """Index among the prepared episodes."""
     frame: int
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Everything but the pictures and the place of the right option."""
+    """A question without its images."""
 
-    kind: Kind
+    kind: QuestionKind
     group: str
-    """What the options were chosen around. It must not hang on which of them is right: else a probe that
-    learns from other groups learns that what is right here is wrong elsewhere."""
+    """What the options were chosen around. It must not depend on which of them is correct: otherwise a probe
+    trained on other groups learns that the correct option here is wrong elsewhere."""
     shots: tuple[Shot, ...]
-    """What is shown before the options."""
+    """Frames shown before the options."""
     right: int
-    """The place of the right option, from 0."""
+    """Index of the correct option."""
     options: tuple[str, ...] = ()
-    """Texts, where an action is asked for."""
+    """Texts, if the question asks for an action."""
     option_shots: tuple[Shot, ...] = ()
-    """Moments, where a state is asked for."""
+    """Frames, if the question asks for a state."""
     action: str = ""
-    """What a state is to be predicted from."""
+    """Action whose outcome is asked for."""
     states: tuple[tuple[float, ...], ...] = ()
     actions: tuple[tuple[float, ...], ...] = ()
     achieved: tuple[bool, ...] = ()
 
-    def arranged(self, right: int, rng: np.random.Generator) -> Draft:
-        """The same with the right option at a given place and the others in any order."""
+    def arrange(self, right: int, rng: np.random.Generator) -> Draft:
+        """Move the correct option to index ``right`` and shuffle the others."""
         others = iter(rng.permutation([place for place in range(OPTIONS) if place != self.right]).tolist())
         order = [self.right if place == right else next(others) for place in range(OPTIONS)]
+
+        def reorder(values: tuple[T, ...]) -> tuple[T, ...]:
+            return tuple(values[place] for place in order) if values else ()
+
         states, actions = self.states, self.actions
         if self.kind.predicts and states:
-            states = (states[0], *_in_order(states[1:], order))
+            states = (states[0], *reorder(states[1:]))
         if not self.kind.predicts and actions:
-            actions = _in_order(actions, order)
+            actions = reorder(actions)
         return replace(
             self,
             right=right,
-            options=_in_order(self.options, order),
-            option_shots=_in_order(self.option_shots, order),
+            options=reorder(self.options),
+            option_shots=reorder(self.option_shots),
             states=states,
             actions=actions,
-            achieved=_in_order(self.achieved, order),
+            achieved=reorder(self.achieved),
         )
 
 
-def numbers(values: Sequence[float]) -> tuple[float, ...]:
-    """Figures as they are stored: a tenth of a millimetre, a ten-thousandth of a degree."""
+def round_values(values: Sequence[float]) -> tuple[float, ...]:
+    """Round to the stored precision of four decimals, without negative zero."""
     return tuple(round(float(value), 4) + 0.0 for value in values)
 
 
-def _in_order(values: tuple[T, ...], order: list[int]) -> tuple[T, ...]:
-    return tuple(values[place] for place in order) if values else ()
+def stratified_order(patterns: np.ndarray, owners: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """Order sign patterns (n, 7) so that rare dimensions are asked about as often as common ones.
+
+    The order cycles through patterns whose rarest dimension is X, Y, ...; within a dimension, through ``owners``, the
+    episodes of the patterns (n,). It depends only on the anchor around which options are chosen, never on which of them
+    will be correct: otherwise a component that is asked about more often than it occurs among the options would leak.
+    """
+    moved = patterns != 0
+    frequency = np.where(moved, moved.sum(axis=0), len(patterns) + 1)
+    rarest = frequency.argmin(axis=1) if len(patterns) else np.zeros(0, dtype=int)
+    order = rng.permutation(len(patterns))
+    names = rng.permutation(np.unique(owners)).tolist()
+    rank = {name: place for place, name in enumerate(names)}
+    strata = []
+    for dimension in range(patterns.shape[1]):
+        seen: Counter[int] = Counter()
+        turns = {}
+        shift = dimension * len(names) // patterns.shape[1]  # each dimension starts with another episode
+        for place in order[rarest[order] == dimension].tolist():
+            turns[place] = seen[owners[place]], (rank[owners[place]] - shift) % len(names)
+            seen[owners[place]] += 1
+        strata.append(sorted(turns, key=turns.__getitem__))
+    return [place for place in chain(*zip_longest(*strata)) if place is not None]

@@ -1,8 +1,8 @@
-"""Scoring answers: how often each model is right, at which level, in which direction, and how sure that is.
+"""Scoring: accuracy of each model by level and direction, with intervals.
 
-sheet      questions and who answered them how                means      the hierarchical mean and its parts
-accuracy   per kind and data set, with intervals              contrasts  directions, views and models in pairs
-errors     translation, rotation, gripper; kinds of mistakes  balance    is a letter right, chosen, too often?
-agreement  how far annotators agree                           score      all of it
-page       as a page, with figures and tables
+answer_sheet  questions and answers as arrays
+accuracy      accuracy per kind and data set, and hierarchical means
+score         everything about the answers to a folder: contrasts, error analysis, letter balance, agreement
+page          the report with figures and tables
+actioneqa*    the tables and figures of the ActionEQA paper
 """

@@ -1,34 +1,48 @@
-"""How often a model is right: per kind and data set, and in hierarchical means."""
+"""Accuracy of a model: per kind and data set, and in hierarchical means.
+
+A hierarchical mean averages over the data sets of each kind, then over kinds, so that every kind has the same weight
+regardless of its number of data sets and questions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
 
-from assay.extensions.eqa.question import LETTERS
-from assay.extensions.eqa.scoring.means import PARTS, Hierarchy
-from assay.extensions.eqa.scoring.sheet import Sheet
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.question import LETTERS, QuestionKind
+from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet, Cell
 from assay.measures.result import Result
+from assay.measures.views.table import Column
 from assay.support.stats.bootstrap import FEWEST
 from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, Z, newcombe, share_interval, wilson_interval
 
 CHANCE = 1 / len(LETTERS)
+PARTS: Mapping[str, tuple[QuestionKind, ...]] = {
+    "overall": tuple(QuestionKind),
+    **{str(level): tuple(kind for kind in QuestionKind if kind.level is level) for level in ActionLevel},
+    "prediction": tuple(kind for kind in QuestionKind if kind.predicts),
+    "inference": tuple(kind for kind in QuestionKind if not kind.predicts),
+}
+"""Kinds in each hierarchical mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy(Result):
-    """Of one kind and data set."""
+    """Accuracy on one kind and data set."""
 
-    dataset: str
-    kind: str
-    questions: int
-    """That count: answered, or answered with what is no answer."""
-    share: float
-    interval: Interval
-    """Wilson's, over episodes."""
+    dataset: Annotated[str, Column("data set")]
+    kind: Annotated[str, Column("kind")]
+    questions: Annotated[int, Column("n", "count")]
+    """Scored questions."""
+    share: Annotated[float, Column("right", "share")]
+    interval: Annotated[Interval, Column("95 % interval", "share")]
+    """Wilson interval, clustered by episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,90 +51,104 @@ class Mean(Result):
 
     share: float
     interval: Interval | None
-    """Over episodes within data sets, each of which counts as much as it knows: Wilson's, of a difference Student's, or
-    Newcombe's where all are right or wrong; None where episodes are too few."""
+    """Over episodes within data sets: Wilson's; for differences Student's, or Newcombe's if all answers of each side
+    are right or wrong; None if there are too few episodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing(Result):
-    """All about one model."""
+    """All accuracies of one model."""
 
     questions: int
     accuracies: tuple[Accuracy, ...]
     means: dict[str, Mean]
-    """overall, high, mid, low, prediction, inference; those that there are questions for."""
+    """overall, high, mid, low, prediction, inference; only those with questions."""
     asymmetry: dict[str, Mean]
-    """inference less prediction: overall, high, mid, low."""
+    """Inference minus prediction: overall, high, mid, low."""
 
     @property
     def overall(self) -> Mean:
-        """The mean of everything."""
+        """Mean over all kinds."""
         return self.means["overall"]
 
     @property
     def above_chance(self) -> bool | None:
-        """Whether the interval of the overall mean lies above chance."""
+        """Whether the interval of the overall mean is above chance; None without an interval."""
         interval = self.overall.interval
         return None if interval is None else interval.low > CHANCE
 
 
-def standing(sheet: Sheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
-    """How often verdicts (questions,) are right; ``within`` (questions,) chooses questions."""
-    counts_of = (right >= 0) if within is None else (right >= 0) & within
-    places = [place for place in range(len(sheet.cells)) if counts_of[sheet.cell == place].any()]
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Which cells a hierarchical mean averages first."""
+
+    groups: tuple[tuple[int, ...], ...]
+    """Indices of each kind's cells."""
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> Hierarchy:
+        """Group cells by kind; cells of other kinds are ignored."""
+        groups = (tuple(place for place, (_, other) in enumerate(cells) if other is kind) for kind in kinds)
+        return cls(tuple(group for group in groups if group))
+
+    def weights(self, cells: int) -> np.ndarray:
+        """Weight of each of ``cells`` cells in the mean, (cells,)."""
+        weights = np.zeros(cells)
+        for group in self.groups:
+            weights[list(group)] = 1 / (len(self.groups) * len(group))
+        return weights
+
+    def mean(self, shares: np.ndarray) -> np.ndarray:
+        """Means of shares (..., cells)."""
+        return np.asarray(np.mean([shares[..., group].mean(axis=-1) for group in self.groups], axis=0))
+
+
+def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
+    """Accuracies from correctness (questions,): 1, 0 or -1; ``within`` (questions,) selects questions."""
+    scored = (right >= 0) if within is None else (right >= 0) & within
+    places = [place for place in range(len(sheet.cells)) if scored[sheet.cell == place].any()]
     cells = [sheet.cells[place] for place in places]
-    tried = np.stack([sheet.per_cluster(counts_of & (sheet.cell == place)) for place in places], axis=1)
-    hit = np.stack(
-        [sheet.per_cluster(counts_of & (right == 1) & (sheet.cell == place)) for place in places], axis=1
-    )
+    masks = [scored & (sheet.cell == place) for place in places]
+    tried = np.stack([sheet.per_cluster(mask) for mask in masks], axis=1)
+    hit = np.stack([sheet.per_cluster(mask & (right == 1)) for mask in masks], axis=1)
     used = tried.any(axis=1)
     tried, hit = tried[used], hit[used]  # (episodes, cells)
-    accuracies = tuple(
-        Accuracy(
-            dataset,
-            str(kind),
-            int(tried[:, place].sum()),
-            float(hit[:, place].sum() / tried[:, place].sum()),
-            share_interval(
-                hit[tried[:, place] > 0, place],
-                tried[tried[:, place] > 0, place],
-                float(tried[:, place].sum()),
-            ),
-        )
-        for place, (dataset, kind) in enumerate(cells)
-    )
+    accuracies = []
+    for (dataset, kind), hits, tries in zip(cells, hit.T, tried.T, strict=True):
+        total, asked = float(tries.sum()), tries > 0
+        wilson = share_interval(hits[asked], tries[asked], total)
+        accuracies.append(Accuracy(dataset, str(kind), int(total), float(hits.sum() / total), wilson))
     shares = np.array([accuracy.share for accuracy in accuracies])
-    known = _Known(hit, tried, np.array([cells[place][0] for place in tried.argmax(axis=1)]))
-    there = {kind for _, kind in cells}
-    parts = {name: Hierarchy.of(cells, kinds) for name, kinds in PARTS.items() if there & set(kinds)}
+    counts = EpisodeCounts(hit, tried, np.array([cells[place][0] for place in tried.argmax(axis=1)]))
+    kinds = {kind for _, kind in cells}
     means = {}
-    for name, part in parts.items():
-        share, error = float(part.mean(shares)), known.error(part.weights(len(cells)))
-        interval = None
-        if error is not None and 0 < share < 1 and error > 0:
-            interval = wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
-        means[name] = _sure(Mean(share, interval), _episodes(part, tried))
+    for name, members in PARTS.items():
+        if kinds & set(members):
+            part = Hierarchy.of(cells, members)
+            share, error = float(part.mean(shares)), counts.error(part.weights(len(cells)))
+            means[name] = Mean(share, _mean_interval(share, error, _episodes(part, tried)))
     asymmetry = {}
     for name in ("overall", "high", "mid", "low"):
-        forward, backward = (
-            [kind for kind in PARTS[name] if kind.predicts is predicts and kind in there]
-            for predicts in (True, False)
-        )
-        if forward and backward:
-            one, other = Hierarchy.of(cells, forward), Hierarchy.of(cells, backward)
+        predicted = [kind for kind in PARTS[name] if kind.predicts and kind in kinds]
+        inferred = [kind for kind in PARTS[name] if not kind.predicts and kind in kinds]
+        if predicted and inferred:
+            one, other = Hierarchy.of(cells, predicted), Hierarchy.of(cells, inferred)
             sides = float(one.mean(shares)), float(other.mean(shares))
-            apart = other.weights(len(cells)) - one.weights(len(cells))
-            error = known.error(apart)
+            gap = sides[1] - sides[0]
+            error = counts.error(other.weights(len(cells)) - one.weights(len(cells)))
+            interval: Interval | None = None
             if error == 0:  # each side all right, or all wrong
-                counts = float(_episodes(one, tried)), float(_episodes(other, tried))
-                asymmetry[name] = Mean(sides[1] - sides[0], newcombe(sides, counts, 0.0).interval)
-                continue
-            asymmetry[name] = Mean(sides[1] - sides[0], _student(sides[1] - sides[0], error))
-    return Standing(int(counts_of.sum()), accuracies, means, asymmetry)
+                sizes = float(_episodes(one, tried)), float(_episodes(other, tried))
+                interval = newcombe(sides, sizes, 0.0).interval
+            elif error is not None:
+                method = "student, over episodes within data sets"
+                interval = Interval(max(-1.0, gap - error), min(1.0, gap + error), method)
+            asymmetry[name] = Mean(gap, interval)
+    return Standing(int(scored.sum()), tuple(accuracies), means, asymmetry)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Known:
+class EpisodeCounts:
     """Right answers and questions of each episode in each cell, (episodes, cells), and its data set (episodes,)."""
 
     hit: np.ndarray
@@ -128,42 +156,35 @@ class _Known:
     dataset: np.ndarray
 
     def error(self, weights: np.ndarray) -> float | None:
-        """Half the width of the interval of ``weights @ shares`` (cells,), if it were symmetric; None if too few.
+        """Half-width of the symmetric interval of ``weights @ shares`` (cells,); None for too few episodes.
 
-        Linearised. Episodes are drawn within their data sets; Student's distribution has as many degrees of freedom as
-        the data sets give it (Satterthwaite): one with few episodes that counts as much as a large one gives few.
+        Linearised. Episodes are sampled within their data sets; the degrees of freedom of Student's distribution follow
+        Satterthwaite, so a small data set with the weight of a large one contributes few.
         """
         if len(self.tried) < FEWEST:
             return None
         total = self.tried.sum(axis=0)
-        off = (self.hit - self.hit.sum(axis=0) / total * self.tried) / total @ weights  # (episodes,)
+        residual = (self.hit - self.hit.sum(axis=0) / total * self.tried) / total @ weights  # (episodes,)
         asked = (self.tried @ (weights != 0)) > 0
-        variances, free = [], []
+        variances, freedoms = [], []
         for dataset in np.unique(self.dataset[asked]):
-            mine = off[asked & (self.dataset == dataset)]
-            variances.append(float(mine @ mine) * len(mine) / max(len(mine) - 1, 1))
-            free.append(max(len(mine) - 1, 1))
+            own = residual[asked & (self.dataset == dataset)]
+            variances.append(float(own @ own) * len(own) / max(len(own) - 1, 1))
+            freedoms.append(max(len(own) - 1, 1))
         variance = np.array(variances)
         if variance.sum() < 1e-15:
             return 0.0
-        freedom = float(variance.sum() ** 2 / (variance**2 / np.array(free)).sum())
+        freedom = float(variance.sum() ** 2 / (variance**2 / np.array(freedoms)).sum())
         return float(t_quantile((1 + LEVEL) / 2, freedom) * variance.sum() ** 0.5)
 
 
-def _student(middle: float, error: float | None) -> Interval | None:
-    if error is None:
-        return None
-    return Interval(
-        max(-1.0, middle - error), min(1.0, middle + error), "student, over episodes within data sets"
-    )
+def _mean_interval(share: float, error: float | None, episodes: int) -> Interval | None:
+    """Wilson interval with the effective number of episodes, or with all of them if every answer is right or wrong."""
+    if error is not None and 0 < share < 1 and error > 0:
+        return wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
+    return None if episodes < FEWEST else wilson_interval(share, episodes)
 
 
 def _episodes(part: Hierarchy, tried: np.ndarray) -> int:
-    """How many episodes a mean has questions from."""
+    """Number of episodes with questions in a mean."""
     return int(tried[:, list(chain(*part.groups))].any(axis=1).sum())
-
-
-def _sure(mean: Mean, episodes: int) -> Mean:
-    """With Wilson's interval where all answers to enough episodes are right, or wrong."""
-    known = mean.interval is not None or episodes < FEWEST
-    return mean if known else Mean(mean.share, wilson_interval(mean.share, episodes))

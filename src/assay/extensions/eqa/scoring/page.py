@@ -1,160 +1,407 @@
-"""The report about answers: one page that needs nothing else, and its figures and tables as files."""
+"""The report about answers: one self-contained page, and its figures and tables as files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from assay import __version__
-from assay.extensions.eqa.scoring import figures, tables
-from assay.extensions.eqa.scoring.score import Score
-from assay.extensions.eqa.scoring.sheet import HUMAN
-from assay.measures.views.wording import between, listed, percent, plural, points
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.question import LETTERS, QuestionKind
+from assay.extensions.eqa.scoring.accuracy import PARTS, Mean
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
+from assay.extensions.eqa.scoring.score import ModelScore, Score
+from assay.measures.result import Result
+from assay.measures.views.forest import MOST, Mark, forest, height
+from assay.measures.views.style import (
+    FAINT,
+    HALF,
+    SERIES,
+    WIDTH,
+    Drawing,
+    percent_axis,
+    series,
+    share_limits,
+)
+from assay.measures.views.table import Column, Table, Value, declared_columns
+from assay.measures.views.wording import between, listed, number, percent, plural, points
 from assay.report.page import PAGE
-from assay.report.rendering import rendered
+from assay.report.rendering import render
 from assay.report.sections import Section
 
-FEWEST_OF_A_CELL = 10
-"""Questions of a data set and kind, below which a reader is warned."""
-UNEVEN = 0.001
-"""A p below which letters are said to be uneven."""
+MIN_CELL_QUESTIONS = 10
+"""Fewer questions of a data set and kind cause a warning."""
+UNEVEN_P = 0.001
+"""Letter frequencies with a smaller p cause a warning."""
+MAX_UNPARSED = 0.05
+"""A larger share of replies without an answer causes a warning."""
+_PAIRED = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
+_BRACKETS = "in brackets: 95 % intervals over episodes"
+_LEVELS = ("overall", *(str(level) for level in ActionLevel))
 
 
 @dataclass(frozen=True)
-class Page:
+class ScorePage:
     """The report."""
 
     score: Score
     title: str
 
     def html(self) -> str:
-        """The page."""
-        return rendered(
+        """The page as HTML."""
+        return render(
             "questions.html.jinja",
             title=self.title,
             version=__version__,
-            banners=list(banners(self.score)),
-            sentences=list(sentences(self.score)),
+            banners=list(warnings(self.score)),
+            sentences=list(summarise(self.score)),
             sections=self.sections,
         )
 
     @cached_property
     def sections(self) -> list[Section]:
-        """Figures and tables, part by part."""
-        score, drawn = self.score, figures.components(self.score)
-        found = [
+        """Figures and tables by section; sections without any are left out."""
+        score = self.score
+        sections = [
             Section(
-                "Who is right how often",
-                "Four options each: who guesses is right in one of four.",
-                (figures.overall(score),),
-                (tables.overview(score), tables.accuracies(score), *tables.comparisons(score)),
+                "Accuracy",
+                "Every question has four options: chance is 25 %.",
+                (_overall_figure(score),),
+                tuple(_accuracy_tables(score)),
             ),
             Section(
                 "Levels and directions",
-                "High: an instruction; mid: the signs of a motion; low: its figures. Prediction looks "
-                "forward from an action to its result, inference back from the result to the action.",
-                (figures.profile(score),),
-                tuple(tables.asymmetries(score)),
+                "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome "
+                "of an action, inference for the action between two states.",
+                (_levels_figure(score),),
+                tuple(_direction_tables(score)),
             ),
-            Section(
-                "Views",
-                "The same items, seen by other cameras.",
-                (),
-                tuple(tables.views(score)),
-            ),
+            Section("Views", "The same items in other camera views.", (), tuple(_view_tables(score))),
             Section(
                 "Errors",
-                "Which component of an action errors are about, and which kind of mistake they are.",
-                () if drawn is None else (drawn,),
-                tuple(tables.errors(score)),
+                "Components of the action in wrong answers, and error categories.",
+                tuple(_components_figure(score)),
+                tuple(_error_tables(score)),
             ),
             Section(
                 "Checks",
-                "Whether letters are balanced, what was no answer, and how far people agree.",
+                "Balance of letters, replies without an answer, and agreement of annotators.",
                 (),
-                tuple(tables.checks(score)),
+                tuple(_check_tables(score)),
             ),
         ]
-        return [section for section in found if section.drawings or section.tables]
+        return [section for section in sections if section.drawings or section.tables]
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX)."""
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); returns the page."""
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         for section in self.sections:
             for drawing in section.drawings:
                 (folder / "figures" / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
             for table in section.tables:
-                for suffix, text in (
-                    (".csv", table.as_csv()),
-                    (".md", table.as_markdown()),
-                    (".tex", table.as_latex()),
-                ):
+                texts = {".csv": table.as_csv(), ".md": table.as_markdown(), ".tex": table.as_latex()}
+                for suffix, text in texts.items():
                     (folder / "tables" / f"{table.name}{suffix}").write_text(text, encoding="utf-8")
         page = folder / PAGE
         page.write_text(self.html(), encoding="utf-8", errors="replace")
         return page
 
 
-def banners(score: Score) -> Iterator[str]:
-    """What makes numbers doubtful."""
-    for right_letter in score.right_letters:
-        if right_letter.p < UNEVEN:
-            best = percent(right_letter.most)
-            yield f"Right answers are not balanced ({right_letter.of}): one letter alone scores {best}."
-    thin = {
+def warnings(score: Score) -> Iterator[str]:
+    """Reasons to doubt the numbers, one line each."""
+    for letters in score.right_letters:
+        if letters.p < UNEVEN_P:
+            best = percent(letters.most)
+            yield f"Correct letters are not balanced ({letters.of}): always choosing one letter scores {best}."
+    sizes = {
         f"{accuracy.dataset} {accuracy.kind}": accuracy.questions
         for model in score.models.values()
         for accuracy in model.standing.accuracies
     }
-    if few := [f"{cell} ({count})" for cell, count in thin.items() if count < FEWEST_OF_A_CELL]:
-        yield f"Few questions count as much in means as many: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
+    if few := [f"{cell} ({count})" for cell, count in sizes.items() if count < MIN_CELL_QUESTIONS]:
+        yield f"Few questions with full weight in means: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
     if len(score.views) > 1:
         yield f"Means pool {plural(len(score.views), 'view')} of the same items ({', '.join(score.views)}); see Views."
     for name, asked in score.silent.items():
-        yield f"{name}: no answer counts; {plural(asked, 'question')} asked in vain. It is not scored."
+        yield f"{name}: not scored; none of {plural(asked, 'question')} was answered."
     for name, model in score.models.items():
         if model.unanswered:
-            again = " by the endpoint; ask again" if model.asked_with else ""
-            yield f"{name}: {plural(model.unanswered, 'question')} unanswered{again}."
+            advice = " by the endpoint; ask again" if model.asked_with else ""
+            yield f"{name}: {plural(model.unanswered, 'question')} unanswered{advice}."
         if missing := score.questions - model.asked:
             yield f"{name}: {missing:,} of {score.questions:,} questions were not asked."
         unparsed = sum(model.unparsed.values())
-        if unparsed > 0.05 * model.asked:
-            yield f"{name}: {unparsed:,} of {model.asked:,} answers are none; they count as wrong."
+        if unparsed > MAX_UNPARSED * model.asked:
+            yield f"{name}: {unparsed:,} of {model.asked:,} replies contain no answer; they count as wrong."
 
 
-def sentences(score: Score) -> Iterator[str]:
-    """What the numbers say, in words."""
+def summarise(score: Score) -> Iterator[str]:
+    """One sentence for each of the best models, for people and for their agreement."""
     for name, model in list(score.models.items())[:5]:
-        found = model.standing
-        against = {True: "above chance", False: "not above chance", None: "too few episodes for an interval"}
-        if found.overall.interval is not None and found.overall.interval.high < score.chance:
-            against[False] = "below chance"
+        standing, overall = model.standing, model.standing.overall
+        interval = "" if overall.interval is None else f" ({between(overall.interval, 100)})"
+        if overall.interval is None:
+            verdict = "too few episodes for an interval"
+        elif overall.interval.high < score.chance:
+            verdict = "below chance"
+        else:
+            verdict = "above chance" if standing.above_chance else "not above chance"
+        levels = [
+            f"{percent(standing.means[level].share)} {level}"
+            for level in map(str, ActionLevel)
+            if level in standing.means
+        ]
+        gap = standing.asymmetry.get("overall")
+        direction = "" if gap is None else f"; inference less prediction {points(gap.share)} points"
         form = ""
         if model.unparsed and model.among_letters is not None:
-            plain = f"{percent(model.among_letters)} of those that are a letter are right"
-            form = f"; {plural(sum(model.unparsed.values()), 'answer')} in another form, {plain}"
-        interval = "" if found.overall.interval is None else f" ({between(found.overall.interval, 100)})"
-        levels = [
-            f"{percent(found.means[level].share)} {level}"
-            for level in ("high", "mid", "low")
-            if level in found.means
-        ]
-        gap = found.asymmetry.get("overall")
-        direction = "" if gap is None else f"; inference less prediction {points(gap.share)} points"
-        yield (
-            f"{name}: {percent(found.overall.share)}{interval}, {against[found.above_chance]}; "
-            f"{listed(levels)}{direction}{form}."
-        )
+            unparsed = plural(
+                sum(model.unparsed.values()), "reply without an answer", "replies without an answer"
+            )
+            form = f"; {unparsed}, {percent(model.among_letters)} of the others are right"
+        yield f"{name}: {percent(overall.share)}{interval}, {verdict}; {listed(levels)}{direction}{form}."
     people = [model for name, model in score.models.items() if name.startswith(HUMAN)]
     if people:
         mean = sum(person.standing.overall.share for person in people) / len(people)
         yield f"{plural(len(people), 'person', 'people')}: {percent(mean)} on average."
-    for each in score.agreement[:1]:
+    for agreement in score.agreement[:1]:
         yield (
-            f"Annotators agree on {percent(each.observed)} of {plural(each.items, 'question')}; kappa "
-            f"{each.even_kappa:.3f} at a chance of one in four."
+            f"Annotators agree on {percent(agreement.observed)} of {plural(agreement.items, 'question')}; kappa "
+            f"{agreement.even_kappa:.3f} with a chance of 1/4."
         )
+
+
+def _overall_figure(score: Score) -> Drawing:
+    marks = []
+    for name, model in list(score.models.items())[:MOST]:
+        overall = model.standing.overall
+        texts = percent(overall.share), f"{model.standing.questions:,}"
+        marks.append(Mark(name, overall.share, overall.interval, texts))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        forest(axes, {"": marks}, along="right answers", heads=("mean", "n"), zero=score.chance)
+        percent_axis(axes.xaxis)
+
+    caption = (
+        "Mean over data sets of each kind, then over kinds, with 95 % intervals clustered by episode. "
+        "The vertical line is chance."
+    )
+    return Drawing("overall", "Overall accuracy", caption, (WIDTH, height({"": marks})), paint)
+
+
+def _levels_figure(score: Score) -> Drawing:
+    standings = {name: model.standing for name, model in list(score.models.items())[: len(SERIES)]}
+    levels = [
+        str(level)
+        for level in ActionLevel
+        if any(str(level) in model.standing.means for model in score.models.values())
+    ]
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (name, standing) in enumerate(standings.items()):
+            present = [level for level in levels if level in standing.means]
+            values = [standing.means[level].share for level in present]
+            axes.plot([levels.index(level) for level in present], values, label=name[:40], **series(place))
+        axes.axhline(score.chance, color=FAINT, linewidth=0.9, linestyle="--")
+        axes.set_xticks(range(len(levels)), levels)
+        share_limits(axes)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+
+    best = f"The best {len(SERIES)} models. " if len(score.models) > len(SERIES) else ""
+    caption = f"{best}Mean of both directions at each level of abstraction; the dashed line is chance."
+    return Drawing("profile", "Accuracy by level", caption, (HALF, 3.6), paint)
+
+
+def _components_figure(score: Score) -> Iterator[Drawing]:
+    rows = {
+        name: [errors.proportion or 0.0 for errors in model.components["mid"]]
+        for name, model in list(score.models.items())[:MOST]
+        if model.components["mid"] and model.components["mid"][0].proportion is not None
+    }
+    if not rows:
+        return
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, component in enumerate(COMPONENTS):
+            widths = [values[place] for values in rows.values()]
+            left = [sum(values[:place]) for values in rows.values()]
+            axes.barh(range(len(rows)), widths, left=left, color=SERIES[place], label=component)
+        axes.set_yticks(range(len(rows)), [name[:30] for name in rows])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1)
+        percent_axis(axes.xaxis)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+
+    caption = "Mid level: error rates of questions that involve each component, normalised to their sum."
+    yield Drawing("components", "Errors by component", caption, (HALF, 1.2 + 0.22 * len(rows)), paint)
+
+
+def _accuracy_tables(score: Score) -> Iterator[Table]:
+    yield Table(
+        "models",
+        "Accuracy by level and direction",
+        (Column("model"), Column("n", "count"), *(Column(f"{part}, %") for part in (*PARTS, "lenient"))),
+        tuple(
+            (
+                name,
+                model.standing.questions,
+                *(_format_mean(model.standing.means.get(part)) for part in PARTS),
+                _format_mean(model.lenient),
+            )
+            for name, model in score.models.items()
+        ),
+        f"Mean over data sets of each kind, then over kinds; {_BRACKETS}. "
+        f"Chance is {number(100 * score.chance, 0)} %. Lenient: overall, regardless of the form of a reply.",
+    )
+    yield from _results_table(
+        "accuracy",
+        "Accuracy by data set and kind",
+        _per_model(score, lambda model: model.standing.accuracies),
+        f"Kinds: {', '.join(QuestionKind)}. Wilson intervals, clustered by episode.",
+    )
+    if score.comparisons:
+        yield Table.of("comparison", "Models on the same questions", score.comparisons, note=_PAIRED)
+
+
+def _direction_tables(score: Score) -> Iterator[Table]:
+    yield Table(
+        "asymmetry",
+        "Action inference less state prediction",
+        (Column("model"), *(Column(f"{level}, points") for level in _LEVELS)),
+        tuple(
+            (name, *(_format_mean(model.standing.asymmetry.get(level)) for level in _LEVELS))
+            for name, model in score.models.items()
+        ),
+        f"Hierarchical means; {_BRACKETS}.",
+    )
+    contrasts = _per_model(score, lambda model: model.directions)
+    yield from _results_table(
+        "directions", "Both directions between the same two moments", contrasts, _PAIRED
+    )
+
+
+def _view_tables(score: Score) -> Iterator[Table]:
+    rows = tuple(
+        (name, view, standing.questions, *(_format_mean(standing.means.get(part)) for part in PARTS))
+        for name, model in score.models.items()
+        for view, standing in model.views.items()
+    )
+    if rows:
+        means = (Column(f"{part}, %") for part in PARTS)
+        columns = (Column("model"), Column("view"), Column("n", "count"), *means)
+        yield Table("views", "Accuracy by view", columns, rows, f"Hierarchical means; {_BRACKETS}.")
+    contrasts = _per_model(score, lambda model: model.view_contrasts)
+    yield from _results_table("view-contrasts", "Two views of the same items", contrasts, _PAIRED)
+
+
+def _error_tables(score: Score) -> Iterator[Table]:
+    all_views = "all views"
+    rows: list[Keyed] = [
+        ((name, level, all_views), errors)
+        for name, model in score.models.items()
+        for level, components in model.components.items()
+        for errors in components
+    ]
+    rows += [
+        ((name, level, all_views), errors)
+        for name, model in score.models.items()
+        for level, dimensions in model.dimensions.items()
+        for errors in dimensions
+        if errors.component != "gripper" and errors.questions
+    ]
+    rows += [
+        ((name, "mid", view), errors)
+        for name, model in score.models.items()
+        for view, components in model.view_components.items()
+        for errors in components
+    ]
+    yield from _results_table(
+        "components",
+        "Errors by component of the action",
+        rows,
+        "n: questions that involve the component. Proportion: the rate divided by the sum of the three rates.",
+        ("model", "level", "view"),
+    )
+    if score.mistakes:
+        note = "Categorised by people or a judge model, as stated; a judge model is not a measurement."
+        yield Table.of("mistakes", "Error categories", score.mistakes, note=note)
+
+
+def _check_tables(score: Score) -> Iterator[Table]:
+    yield Table(
+        "letters",
+        "Frequencies of correct and of chosen letters",
+        (Column("of"), *(Column(letter, "count") for letter in LETTERS), Column("chi-square p", "p")),
+        tuple(
+            (f"{name}: {letters.of}", *letters.counts, letters.p)
+            for name, group in (("right", score.right_letters), ("chosen", score.chosen_letters))
+            for letters in group
+        ),
+        "A small p means that the frequencies differ.",
+    )
+    lost: list[tuple[Value, ...]] = []
+    for name, model in score.models.items():
+        lost += [(name, f"no answer: {reason}", count, "wrong") for reason, count in model.unparsed.items()]
+        unscored = {
+            "the endpoint did not answer": model.unanswered,
+            "answers to questions of another folder": model.strangers,
+            "not asked": score.questions - model.asked,
+        }
+        lost += [(name, reason, count, "not counted") for reason, count in unscored.items() if count]
+    if lost:
+        columns = (Column("model"), Column("what"), Column("questions", "count"), Column("counts as"))
+        yield Table("unparsed", "Questions without an answer", columns, tuple(lost))
+    asked = [(name, model) for name, model in score.models.items() if model.asked_with]
+    if asked:
+        yield Table(
+            "provenance",
+            "Settings of the models",
+            (
+                *map(Column, ("model", "endpoint and parameters", "first answer", "last answer")),
+                Column("tokens sent", "count"),
+                Column("tokens received", "count"),
+            ),
+            tuple((name, "; ".join(model.asked_with), *model.days, *model.tokens) for name, model in asked),
+        )
+    if score.agreement:
+        yield Table.of(
+            "agreement",
+            "Agreement of annotators",
+            score.agreement,
+            Column("annotators", value=lambda agreement: ", ".join(agreement.annotators)),
+            *("items", "observed", "interval", "even_kappa", "kappa", "ac1"),
+            note="On questions with at least two answers; bootstrap intervals over questions.",
+        )
+
+
+Keyed = tuple[tuple[str, ...], Result]
+"""A result and the values of the columns before its own."""
+
+
+def _per_model(score: Score, results: Callable[[ModelScore], Iterable[Result]]) -> list[Keyed]:
+    return [((name,), result) for name, model in score.models.items() for result in results(model)]
+
+
+def _results_table(
+    name: str, title: str, rows: Sequence[Keyed], note: str, keys: Sequence[str] = ("model",)
+) -> Iterator[Table]:
+    """A table of results with key columns before the declared ones; none without rows."""
+    if rows:
+        declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
+        values = tuple((*key, *(getattr(result, field) for field in declared)) for key, result in rows)
+        yield Table(name, title, (*map(Column, keys), *declared.values()), values, note)
+
+
+def _format_mean(mean: Mean | None) -> str | None:
+    if mean is None:
+        return None
+    value = number(100 * mean.share)
+    return value if mean.interval is None else f"{value} ({between(mean.interval, 100)})"

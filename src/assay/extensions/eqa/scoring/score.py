@@ -1,118 +1,363 @@
-"""Everything that is said about answers to a folder of questions."""
+"""Everything about the answers to a folder of questions.
+
+Besides accuracies: paired contrasts of models, views and directions; errors by component of the action and by category;
+the balance of letters; and the agreement of annotators.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Annotated
 
-from assay.extensions.eqa.actions import Level
-from assay.extensions.eqa.annotations import Mistake
-from assay.extensions.eqa.scoring import contrasts
-from assay.extensions.eqa.scoring.accuracy import CHANCE, Mean, Standing, standing
-from assay.extensions.eqa.scoring.agreement import Agreement, agreements
-from assay.extensions.eqa.scoring.balance import Letters, chosen_letters, right_letters
-from assay.extensions.eqa.scoring.contrasts import Contrast
-from assay.extensions.eqa.scoring.errors import Component, MistakeCount, components, dimensions, mistakes
-from assay.extensions.eqa.scoring.sheet import HUMAN, Sheet
+import numpy as np
+
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, category_group
+from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
+from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Hierarchy, Mean, Standing, standing
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet
 from assay.measures.result import Result
+from assay.measures.views.table import Column
+from assay.support.stats.distributions import chi_square_above
+from assay.support.stats.intervals import Interval, paired_difference, share_interval, tested
+from assay.support.stats.significance import holm, sign_flip
+
+
+@dataclass(frozen=True, slots=True)
+class PairedContrast(Result):
+    """Two accuracies on the same questions or items, and their difference."""
+
+    first: Annotated[str, Column("first")]
+    second: Annotated[str, Column("second")]
+    pairs: Annotated[int, Column("n", "count")]
+    first_share: Annotated[float, Column("first's share", "share")]
+    second_share: Annotated[float, Column("second's share", "share")]
+    difference: Annotated[float, Column("second less first", "change")]
+    interval: Annotated[Interval, Column("95 % interval", "change")]
+    """Newcombe interval, clustered by episode; extended to 0 if the test is not significant."""
+    p: Annotated[float, Column("p", "p")]
+    """Exact sign-flip test over episodes."""
+    p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
+    """Adjusted for all contrasts of the same list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentErrors(Result):
+    """Errors on questions whose action involves a component or dimension."""
+
+    component: Annotated[str, Column("component")]
+    questions: Annotated[int, Column("n", "count")]
+    errors: Annotated[int, Column("errors", "count")]
+    rate: Annotated[float, Column("error rate", "share")]
+    """errors / questions"""
+    interval: Annotated[Interval | None, Column("95 % interval", "share")] = None
+    """Wilson interval of the rate, clustered by episode; None without questions."""
+    proportion: Annotated[float | None, Column("proportion", "share")] = None
+    """Rate divided by the sum of the three components' rates; None without errors, and for single dimensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class MistakeCount(Result):
+    """Number of wrong answers in an error category."""
+
+    model: Annotated[str, Column("model")]
+    level: Annotated[str, Column("level")]
+    direction: Annotated[str, Column("direction")]
+    """prediction or inference"""
+    group: Annotated[str, Column("group")]
+    part: Annotated[str, Column("part")]
+    """Middle tier of the taxonomy."""
+    category: Annotated[str, Column("kind of mistake")]
+    marker: Annotated[str, Column("marked by")]
+    """``hand: NAME`` or ``judge: MODEL``."""
+    count: Annotated[int, Column("count", "count")]
+
+
+@dataclass(frozen=True, slots=True)
+class LetterCounts(Result):
+    """Frequencies of the four letters."""
+
+    of: str
+    """A kind, for its correct answers; or a model, for its answers."""
+    counts: tuple[int, ...]
+    """A, B, C, D."""
+    p: float
+    """Chi-square test of equal frequencies."""
+
+    @property
+    def most(self) -> float:
+        """Accuracy of always choosing the most frequent letter."""
+        return max(self.counts) / sum(self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelScore(Result):
-    """One model's."""
+    """Score of one model."""
 
     asked: int
     """Questions of the folder that it was asked."""
     unparsed: dict[str, int]
-    """Why an answer is none -> how often; wrong."""
+    """Number of replies without an answer by reason; these are wrong."""
     among_letters: float | None
-    """How often it is right where it gave a letter at all; None where it never did."""
+    """Accuracy among replies with a letter; None without any."""
     lenient: Mean
-    """The overall mean where the form of answers is forgiven: `B.`, `**B**`, a box, what follows </think>."""
+    """Overall mean with lenient parsing: `B.`, `**B**`, a box, what follows </think>."""
     unanswered: int
-    """Asked in vain; not counted."""
+    """Questions that the endpoint did not answer; not scored."""
     strangers: int
-    """Answers to questions of other folders; left out."""
+    """Answers to questions of other folders; ignored."""
     standing: Standing
     views: dict[str, Standing]
-    """With one view only; empty where there is but one."""
-    view_contrasts: tuple[Contrast, ...]
-    directions: tuple[Contrast, ...]
-    """Where both directions ask about the same two moments."""
-    components: dict[str, tuple[Component, ...]]
-    """mid and low."""
-    dimensions: dict[str, tuple[Component, ...]]
-    """mid and low: errors by single dimension."""
-    view_components: dict[str, tuple[Component, ...]]
-    """At the mid level, by view."""
+    """By view; empty if there is only one."""
+    view_contrasts: tuple[PairedContrast, ...]
+    directions: tuple[PairedContrast, ...]
+    """Directions on the same two moments."""
+    components: dict[str, tuple[ComponentErrors, ...]]
+    """By level: mid and low."""
+    dimensions: dict[str, tuple[ComponentErrors, ...]]
+    """By level: mid and low."""
+    view_components: dict[str, tuple[ComponentErrors, ...]]
+    """By view, at the mid level."""
     asked_with: tuple[str, ...]
     """Endpoints and parameters."""
     tokens: tuple[int, int]
     """Sent and received."""
     days: tuple[str, str]
-    """When the first and the last answer came."""
+    """Times of the first and the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score(Result):
-    """All models on one folder."""
+    """Scores of all models on one folder."""
 
     questions: int
     chance: float
     models: dict[str, ModelScore]
     """By overall mean, the best first."""
-    comparisons: tuple[Contrast, ...]
-    right_letters: tuple[Letters, ...]
-    chosen_letters: tuple[Letters, ...]
-    agreement: tuple[Agreement, ...]
+    comparisons: tuple[PairedContrast, ...]
+    right_letters: tuple[LetterCounts, ...]
+    chosen_letters: tuple[LetterCounts, ...]
+    agreement: tuple[AnnotatorAgreement, ...]
     mistakes: tuple[MistakeCount, ...]
     silent: dict[str, int]
-    """Models of which no answer counts, and how many questions they were asked in vain."""
+    """Models without any scored answer, and the number of questions they were asked."""
     views: tuple[str, ...]
-    """Of the questions."""
 
 
-def score(sheet: Sheet, marks: Sequence[Mistake] = ()) -> Score:
-    """Score every model of a sheet; ``marks`` are the mistakes that were looked at."""
-    found = {name: _model(sheet, name) for name in sheet.models}
-    best_first = sorted(found.items(), key=lambda each: -each[1].standing.overall.share)
+def score_sheet(sheet: AnswerSheet, marks: Sequence[Mistake] = ()) -> Score:
+    """Score every model of a sheet; ``marks`` are categorised mistakes."""
+    models = {name: _score_model(sheet, name) for name in sheet.models}
     people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
+    kinds = np.array([str(question.kind) for question in sheet.questions])
+    right_letters = {"all": sheet.truth} | {str(kind): sheet.truth[kinds == kind] for kind in QuestionKind}
+    chosen_letters = {name: model.letters[model.letters >= 0] for name, model in sheet.models.items()}
     return Score(
-        len(sheet.questions),
-        CHANCE,
-        dict(best_first),
-        contrasts.models(sheet),
-        right_letters(sheet),
-        chosen_letters(sheet),
-        agreements(people),
-        mistakes(sheet, marks),
-        dict(sheet.silent),
-        tuple(sheet.views),
+        questions=len(sheet.questions),
+        chance=CHANCE,
+        models=dict(sorted(models.items(), key=lambda model: -model[1].standing.overall.share)),
+        comparisons=_compare_models(sheet),
+        right_letters=_count_letters(right_letters),
+        chosen_letters=_count_letters(chosen_letters),
+        agreement=all_agreements(people),
+        mistakes=_count_mistakes(sheet, marks),
+        silent=dict(sheet.silent),
+        views=tuple(sheet.views),
     )
 
 
-def _model(sheet: Sheet, name: str) -> ModelScore:
-    given = sheet.models[name]
-    several = {
-        view: mine
-        for view, mine in sheet.views.items()
-        if len(sheet.views) > 1 and (given.right[mine] >= 0).any()
+def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
+    answers = sheet.models[name]
+    right, has_letter = answers.right, answers.letters >= 0
+    views = {
+        view: mask for view, mask in sheet.views.items() if len(sheet.views) > 1 and (right[mask] >= 0).any()
     }
+    levels = (ActionLevel.MID, ActionLevel.LOW)
     return ModelScore(
-        int((given.right >= 0).sum()) + given.unanswered,
-        dict(given.unparsed),
-        float((given.right[given.letters >= 0] == 1).mean()) if (given.letters >= 0).any() else None,
-        standing(sheet, given.lenient).overall,
-        given.unanswered,
-        given.strangers,
-        standing(sheet, given.right),
-        {view: standing(sheet, given.right, mine) for view, mine in several.items()},
-        contrasts.views(sheet, given.right),
-        contrasts.directions(sheet, given.right),
-        {str(level): components(sheet, given.right, level) for level in (Level.MID, Level.LOW)},
-        {str(level): dimensions(sheet, given.right, level) for level in (Level.MID, Level.LOW)},
-        {view: components(sheet, given.right, Level.MID, mine) for view, mine in several.items()},
-        given.asked_with,
-        given.tokens,
-        given.days,
+        asked=int((right >= 0).sum()) + answers.unanswered,
+        unparsed=dict(answers.unparsed),
+        among_letters=float((right[has_letter] == 1).mean()) if has_letter.any() else None,
+        lenient=standing(sheet, answers.lenient).overall,
+        unanswered=answers.unanswered,
+        strangers=answers.strangers,
+        standing=standing(sheet, right),
+        views={view: standing(sheet, right, mask) for view, mask in views.items()},
+        view_contrasts=_compare_views(sheet, right),
+        directions=compare_directions(sheet, right),
+        components={str(level): component_errors(sheet, right, level) for level in levels},
+        dimensions={str(level): dimension_errors(sheet, right, level) for level in levels},
+        view_components={
+            view: component_errors(sheet, right, ActionLevel.MID, mask) for view, mask in views.items()
+        },
+        asked_with=answers.asked_with,
+        tokens=answers.tokens,
+        days=answers.days,
     )
+
+
+def _compare_models(sheet: AnswerSheet) -> tuple[PairedContrast, ...]:
+    """Compare every two models on their common questions, with the weights of the overall mean."""
+    contrasts = []
+    for (first, one), (second, other) in combinations(sheet.models.items(), 2):
+        both = (one.right >= 0) & (other.right >= 0)
+        asked = np.bincount(sheet.cell[both], minlength=len(sheet.cells))
+        cells = np.flatnonzero(asked)
+        hierarchy = Hierarchy.of([sheet.cells[place] for place in cells], PARTS["overall"])
+        weight = np.zeros(len(sheet.cells))
+        weight[cells] = hierarchy.weights(len(cells)) / asked[cells]
+        weights = np.where(both, weight[sheet.cell], 0.0)
+        contrasts.append(_contrast(first, second, one.right, other.right, sheet.cluster, weights))
+    return _adjust(contrasts)
+
+
+def _compare_views(sheet: AnswerSheet, right: np.ndarray) -> tuple[PairedContrast, ...]:
+    """Compare every two views of the same items, for one model's correctness (questions,)."""
+    if len(sheet.views) < 2:
+        return ()
+    items = sheet.item
+    cluster = np.zeros(items.max() + 1, dtype=int)
+    cluster[items] = sheet.cluster
+    by_view = {}
+    for name, mask in sheet.views.items():
+        by_view[name] = np.full(len(cluster), -1, dtype=np.int8)
+        by_view[name][items[mask]] = right[mask]
+    return _adjust(
+        [
+            _contrast(first, second, by_view[first], by_view[second], cluster)
+            for first, second in combinations(by_view, 2)
+        ]
+    )
+
+
+def compare_directions(sheet: AnswerSheet, right: np.ndarray) -> tuple[PairedContrast, ...]:
+    """Compare prediction and inference of the same two moments in the same view, at each level."""
+
+    def moments(question: Question) -> tuple[str, ...]:
+        end = question.moments[1 + question.right] if question.kind.predicts else question.moments[1]
+        return question.dataset, question.view, question.moments[0], end
+
+    contrasts = []
+    for level in ActionLevel:
+        predicted: dict[tuple[str, ...], int] = {}
+        inferred: dict[tuple[str, ...], int] = {}
+        for place, question in enumerate(sheet.questions):
+            if question.kind.level is level:
+                (predicted if question.kind.predicts else inferred).setdefault(moments(question), place)
+        both = [moment for moment in predicted if moment in inferred]
+        one, other = (
+            np.array([places[moment] for moment in both], dtype=int) for places in (predicted, inferred)
+        )
+        names = f"{level} prediction", f"{level} inference"
+        contrasts.append(_contrast(*names, right[one], right[other], sheet.cluster[one]))
+    return _adjust(contrasts)
+
+
+def _contrast(
+    first: str,
+    second: str,
+    one: np.ndarray,
+    other: np.ndarray,
+    cluster: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> PairedContrast | None:
+    """Contrast of correctness (pairs,), optionally weighted; None without common questions."""
+    both = (one >= 0) & (other >= 0)
+    if not both.any():
+        return None
+    number, weight = cluster[both], np.ones(int(both.sum())) if weights is None else weights[both]
+    tried = np.bincount(number, weight)
+    used = tried > 0
+    hits = [np.bincount(number, side[both] * weight)[used] for side in (one, other)]
+    effective = float(weight.sum() ** 2 / np.square(weight).sum())
+    paired = paired_difference((hits[0], hits[1]), (tried[used], tried[used]), (effective, effective))
+    p = sign_flip(hits[1] - hits[0])
+    return PairedContrast(
+        first,
+        second,
+        pairs=int(both.sum()),
+        first_share=paired.first,
+        second_share=paired.second,
+        difference=paired.difference,
+        interval=tested(paired.interval, p),
+        p=p,
+    )
+
+
+def _adjust(contrasts: Sequence[PairedContrast | None]) -> tuple[PairedContrast, ...]:
+    present = [contrast for contrast in contrasts if contrast is not None]
+    values = holm([contrast.p for contrast in present]) if present else []
+    return tuple(replace(contrast, p_holm=p) for contrast, p in zip(present, values, strict=True))
+
+
+def component_errors(
+    sheet: AnswerSheet,
+    right: np.ndarray,
+    level: ActionLevel = ActionLevel.MID,
+    within: np.ndarray | None = None,
+) -> tuple[ComponentErrors, ...]:
+    """Error rates of translation, rotation and gripper at one level, per question that involves the component."""
+    chosen = (right >= 0) & (sheet.level == str(level))
+    if within is not None:
+        chosen &= within
+    if not chosen.any():
+        return ()
+    rates = [
+        _error_rate(sheet, name, chosen & sheet.has[:, place], right) for place, name in enumerate(COMPONENTS)
+    ]
+    total = sum(errors.rate for errors in rates)
+    return tuple(replace(errors, proportion=errors.rate / total if total else None) for errors in rates)
+
+
+def dimension_errors(
+    sheet: AnswerSheet, right: np.ndarray, level: ActionLevel
+) -> tuple[ComponentErrors, ...]:
+    """Error rates of the seven dimensions at one level, per question that involves the dimension."""
+    chosen = (right >= 0) & (sheet.level == str(level))
+    if not chosen.any():
+        return ()
+    return tuple(
+        _error_rate(sheet, name, chosen & sheet.moved[:, place], right)
+        for place, name in enumerate(DIMENSIONS)
+    )
+
+
+def _error_rate(sheet: AnswerSheet, name: str, chosen: np.ndarray, right: np.ndarray) -> ComponentErrors:
+    asked, errors = int(chosen.sum()), int((right[chosen] == 0).sum())
+    if not asked:
+        return ComponentErrors(name, 0, 0, 0.0)
+    tried, missed = sheet.per_cluster(chosen), sheet.per_cluster(chosen & (right == 0))
+    used = tried > 0
+    interval = share_interval(missed[used], tried[used], float(asked))
+    return ComponentErrors(name, asked, errors, errors / asked, interval)
+
+
+def _count_mistakes(sheet: AnswerSheet, marks: Sequence[Mistake]) -> tuple[MistakeCount, ...]:
+    """Count categorised mistakes; marks of other questions are ignored."""
+    kinds = {question.id: question.kind for question in sheet.questions}
+    counts = Counter(
+        (
+            mark.model,
+            str(kinds[mark.question].level),
+            kinds[mark.question].direction,
+            *category_group(mark.category),
+            mark.category,
+            mark.marker,
+        )
+        for mark in marks
+        if mark.question in kinds
+    )
+    return tuple(MistakeCount(*key, count) for key, count in sorted(counts.items()))
+
+
+def _count_letters(answers: dict[str, np.ndarray]) -> tuple[LetterCounts, ...]:
+    """Letter frequencies of each non-empty set of answers, given as indices."""
+    results = []
+    for name, places in answers.items():
+        if len(places):
+            counts = np.bincount(places, minlength=len(LETTERS))
+            squares = float(((counts - counts.mean()) ** 2).sum() / counts.mean())
+            p = chi_square_above(squares, len(counts) - 1)
+            results.append(LetterCounts(name, tuple(counts.tolist()), p))
+    return tuple(results)

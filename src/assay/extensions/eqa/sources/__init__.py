@@ -1,5 +1,56 @@
-"""Episodes from data sets, runs and the built-in demonstration."""
+"""Episode sources: data sets, stored runs, the built-in demonstration and plugins.
 
-from assay.extensions.eqa.sources.opening import opened
+Named sources are registered; files and folders are recognised by their content.
+"""
 
-__all__ = ["opened"]
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from assay.extensions.eqa.episode import EpisodeSource
+from assay.extensions.eqa.question import QuestionError
+from assay.support.extras import require
+from assay.support.plugins import PYTHON, Registry
+from assay.tasks.formats.lerobot import INFO
+
+SOURCES: Registry[Callable[[int], EpisodeSource]] = Registry(
+    "question source", QuestionError, {"demo": "assay.extensions.eqa.sources.demo:DemoSource"}
+)
+"""Functions that open a source, given the height of rendered images in pixels."""
+TFRECORD_PATTERN = "*.tfrecord*"
+"""File names of RLDS data sets."""
+
+
+def open_source(
+    name: str, *, size: int = 256, schema: str = "", gripper: tuple[float, float] | None = None
+) -> EpisodeSource:
+    """Open a source by name, as ``python:module:object``, or by its file or folder (a run, a data set).
+
+    ``size`` is the height of rendered images, pixels. ``schema`` and ``gripper``, the values of the closed and the open
+    gripper, apply to data sets.
+    """
+    path = Path(name)
+    if name.startswith(PYTHON) or name in SOURCES:
+        return SOURCES[name](size)
+    if path.suffix == ".assay":
+        from assay.extensions.eqa.sources.simulated import RunSource
+
+        return RunSource(path, size)
+    if (path / INFO).is_file():
+        from assay.extensions.eqa.sources.lerobot import LerobotSource
+
+        return LerobotSource(path, schema, gripper)
+    if path.is_dir() and not any(path.rglob(TFRECORD_PATTERN)):
+        raise QuestionError(
+            f"{name}: neither a LeRobotDataset ({INFO}) nor TFRecord files ({TFRECORD_PATTERN}) in it"
+        )
+    if path.is_dir():
+        require("eqa", f"{name}: TFRecord files need tfrecord and crc32c", QuestionError)
+        from assay.extensions.eqa.sources.rlds import RldsSource
+
+        return RldsSource(path, schema, gripper)
+    raise QuestionError(
+        f"{name}: not a source; valid: {', '.join(SOURCES.names())}, {PYTHON}module:object, a run's .assay "
+        "file, a folder of a LeRobotDataset, or a folder of TFRecord files"
+    )

@@ -1,6 +1,7 @@
-"""The built-in source: the oracle does every feasible task of a few scenes, from the same beginning.
+"""The built-in source: the oracle performs every feasible task of a few scenes from the same initial state.
 
-And tours of each scene turn the hand on purpose: they have no instruction, and are for the mid and the low level.
+The oracle rarely turns the gripper. So each scene also has tours without an instruction: the gripper moves from place
+to place above the table and turns about one of the base's axes only, so that two images determine which.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
+from scipy.spatial.transform import Rotation
+
 from assay import tasks
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import PlacementError, StateError
-from assay.extensions.eqa.episode import FOUND, Episode, Tally
-from assay.extensions.eqa.sources.simulated import RULES, SceneCache, Watcher
-from assay.extensions.eqa.sources.tour import AXES, tour
+from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally
+from assay.extensions.eqa.sources.simulated import RULES, RolloutWatcher, SceneCache
 from assay.perturb.words.rewordings.goals import alternatives
+from assay.policies.oracle.motion import CLOSED, OPEN, Motion, grip, move
 from assay.policies.oracle.policy import Oracle
 from assay.policies.oracle.sight import Sight
 from assay.sim.world import SceneEnv
@@ -27,14 +31,24 @@ SCENES: tuple[tuple[str, int], ...] = (
     *(("libero_goal/0", seed) for seed in range(4)),
     *((f"libero_object/{number}", 0) for number in range(4)),
 )
-"""Tasks whose scenes are used, and seeds that lay them out."""
+"""Tasks whose scenes are used, with the seeds of their layouts."""
 PACK = "primitives"
 TOURS = 2
-"""Of each scene, about each axis."""
+"""Tours of each scene about each axis."""
+TOUR_AXES = ("X", "Y", "Z")
+TOUR_LEGS = 7
+"""Places that a tour visits."""
+TOUR_REACH_M = np.array([0.09, 0.10, 0.055])
+"""Distance of the places from the middle, to either side."""
+TOUR_MIDDLE_M = np.array([0.14, 0.0, -0.03])
+"""Middle of a tour relative to the start of the end effector."""
+TOUR_TURN_DEG = np.array([32.0, 28.0, 40.0])
+"""Rotation to either side about X, Y or Z."""
+MAX_LEG_STEPS = 70
 
 
 class DemoSource:
-    """Oracle episodes on the built-in assets."""
+    """Oracle episodes and tours on the built-in assets."""
 
     name = "demo"
     rules = RULES
@@ -49,56 +63,77 @@ class DemoSource:
 
     @property
     def total(self) -> int:
-        """See `Source`."""
-        tours = self.tours * len(AXES) * len(self.scenes)
-        return tours + sum(len(feasible(tasks.load(task_id))) for task_id, _ in self.scenes)
+        """Number of episodes, see `EpisodeSource`."""
+        tours = self.tours * len(TOUR_AXES) * len(self.scenes)
+        return tours + sum(len(feasible_tasks(tasks.load(task_id))) for task_id, _ in self.scenes)
 
-    def episodes(self, tally: Tally) -> Iterator[Episode]:
-        """See `Source`."""
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
+        """Yield usable episodes, see `EpisodeSource`."""
         for task_id, seed in self.scenes:
-            wanted = feasible(tasks.load(task_id))
-            goals = {each.instruction.text: each.goal for each in wanted}
-            for task in wanted:
-                tally.add(FOUND)
+            scene_tasks = feasible_tasks(tasks.load(task_id))
+            goals = {task.instruction.text: task.goal for task in scene_tasks}
+            for task in scene_tasks:
+                tally.add(EPISODES_FOUND)
                 text = task.instruction.text
                 name = f"{task_id} seed {seed}: {text}"
-                world, watcher = self.compiled.world(task.scene, PACK), Watcher()
+                world, watcher = self.compiled.world(task.scene, PACK), RolloutWatcher()
                 try:
-                    state = world.sample(seed)
-                    done = rollout(
-                        SceneEnv(world, task, state),
-                        Oracle(),
-                        EpisodeSpec(task_id, seed, PACK),
-                        watch=watcher,
-                    )
+                    env = SceneEnv(world, task, world.sample(seed))
+                    episode = rollout(env, Oracle(), EpisodeSpec(task_id, seed, PACK), watch=watcher)
                 except (PlacementError, StateError) as error:
                     tally.add("episode: cannot be set up", f"{name}: {error}")
                     continue
-                if done.outcome is not Outcome.SUCCESS:
+                if episode.outcome is not Outcome.SUCCESS:
                     tally.add("episode: the oracle did not succeed", name)
                     continue
                 yield watcher.episode(name, text, f"{task_id} {seed}", world, self.compiled, PACK, goals)
             yield from self._tours(task_id, seed, tally)
 
-    def _tours(self, task_id: str, seed: int, tally: Tally) -> Iterator[Episode]:
+    def _tours(self, task_id: str, seed: int, tally: Tally) -> Iterator[SourceEpisode]:
         world = self.compiled.world(tasks.load(task_id).scene, PACK)
-        for axis, number in product(range(len(AXES)), range(self.tours)):
-            tally.add(FOUND)
-            name = f"{task_id} seed {seed}: tour {number + 1} about {AXES[axis]}"
-            watcher = Watcher()
+        for axis, number in product(range(len(TOUR_AXES)), range(self.tours)):
+            tally.add(EPISODES_FOUND)
+            name = f"{task_id} seed {seed}: tour {number + 1} about {TOUR_AXES[axis]}"
+            watcher = RolloutWatcher()
             try:
                 watcher(world.reset(world.sample(seed)))
             except (PlacementError, StateError) as error:
                 tally.add("episode: cannot be set up", f"{name}: {error}")
                 continue
-            for action in tour(Sight(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
+            for action in _tour(Sight(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
                 watcher(world.step(action))
             yield watcher.episode(name, "", f"{task_id} {seed}", world, self.compiled, PACK, {})
 
 
-def feasible(task: Task) -> list[Task]:
-    """A task and all else that could be asked for in its scene, no instruction twice."""
+def feasible_tasks(task: Task) -> list[Task]:
+    """A task and its feasible alternatives in the same scene, each instruction once."""
     others = (
         replace(task, goal=other.goal, instruction=Instruction(other.text)) for other in alternatives(task)
     )
-    return list({each.instruction.text: each for each in (task, *others)}.values())
+    return list({candidate.instruction.text: candidate for candidate in (task, *others)}.values())
+
+
+def _tour(sight: Sight, axis: int, rng: np.random.Generator) -> Motion:
+    """Visit places; every leg changes sides in two or three of: forward, left, up, the turn, the gripper."""
+    start, home = sight.hand()
+    for side in _tour_sides(rng):
+        place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
+        turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
+        gripper = OPEN if side[4] > 0 else CLOSED
+        yield from move(sight, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
+        yield from grip(sight, gripper, steps=6)
+    return True
+
+
+def _tour_sides(rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Sides (5,), -1 or 1, of place, turn and gripper; the turn changes at least on every other leg."""
+    side = rng.choice([-1.0, 1.0], 5)
+    yield side
+    for leg in range(TOUR_LEGS - 1):
+        count = int(rng.integers(2, 4))
+        chosen = rng.choice(5, count, replace=False)
+        if leg % 2 == 0 and 3 not in chosen:
+            chosen[0] = 3
+        side = side.copy()
+        side[chosen] *= -1.0
+        yield side

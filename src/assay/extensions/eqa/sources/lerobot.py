@@ -1,9 +1,8 @@
-"""LeRobotDataset folders, v2.1 (a file for each episode) and v3.0 (files of many episodes)."""
+"""LeRobotDataset folders, v2.1 (one file per episode) and v3.0 (many episodes per file)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,17 @@ import numpy as np
 
 from assay import tasks
 from assay.errors import AssayError, one_line
-from assay.extensions.eqa.episode import FOUND, Camera, Episode, Tally, fault_of
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.sources.schema import LEROBOT, Feature, schema_for
-from assay.extensions.eqa.sources.video import StillsCamera, VideoCamera
-from assay.policies.remote.pictures import Orientation
+from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, Tally, state_fault
+from assay.extensions.eqa.question import QuestionError
+from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
+from assay.extensions.eqa.sources.schema import LEROBOT, Feature, find_schema
+from assay.support.images import Orientation
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.lerobot import BROKEN, LerobotFolder, Row
-from assay.tasks.formats.release import ReleaseError
 
 
 class LerobotSource:
-    """A LeRobotDataset on disk."""
+    """Episodes of a LeRobotDataset."""
 
     threads = 2
 
@@ -32,18 +31,15 @@ class LerobotSource:
         except ReleaseError as error:
             raise QuestionError(str(error)) from error
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total
-        features = self.data.features
-        told = {key: _feature(feature) for key, feature in features.items()}
-        self.schema = schema_for(LEROBOT, told, str(folder), schema)
-        if gripper is not None:
-            self.schema = replace(self.schema, closed=gripper[0], opened=gripper[1])
+        features = {key: _feature(feature) for key, feature in self.data.features.items()}
+        self.schema = find_schema(LEROBOT, features, str(folder), schema, gripper)
         self.name = folder.name
         self.rules = self.schema.rules
 
-    def episodes(self, tally: Tally) -> Iterator[Episode]:
-        """See `Source`."""
-        for row in self._listed():
-            tally.add(FOUND)
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
+        """Yield usable episodes, see `EpisodeSource`."""
+        for row in self._rows():
+            tally.add(EPISODES_FOUND)
             name = f"episode {row.number}"
             try:
                 table = row.frames((*self.schema.numbers,))
@@ -53,12 +49,11 @@ class LerobotSource:
             except (AssayError, *BROKEN) as error:
                 tally.add("episode: cannot be read", f"{name}: {one_line(str(error))}")
                 continue
-            fault = fault_of(states)
-            if fault:
+            if fault := state_fault(states):
                 tally.add(f"episode: {fault}", name)
                 continue
             outside = (self._camera(row, key) for key in self.schema.exocentric)
-            yield Episode(
+            yield SourceEpisode(
                 id=name,
                 instruction=row.instruction,
                 states=states,
@@ -70,47 +65,47 @@ class LerobotSource:
     def _camera(self, row: Row, key: str) -> Camera | None:
         if key in row.clips and row.clips[key][0].is_file():
             path, start = row.clips[key]
-            lies = Orientation(self.data.orientation(key) or Orientation.UPRIGHT)
-            return VideoCamera(path, start, self.fps, lies)
+            orientation = Orientation(self.data.orientation(key) or Orientation.UPRIGHT)
+            return VideoCamera(path, start, self.fps, orientation)
         if key in self.data.cameras - self.data.videos:
             return StillsCamera(partial(row.stills, key))
         return None
 
-    def _listed(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[Row]:
         try:
             yield from self.data.rows()
         except ReleaseError as error:
             raise QuestionError(str(error)) from error
 
 
-def _feature(told: Mapping[str, Any]) -> Feature:
-    """What ``info.json`` says about a feature; names may lie in a group of their own."""
-    if told.get("dtype") in ("video", "image"):
+def _feature(info: Mapping[str, Any]) -> Feature:
+    """Width and names of a feature in ``info.json``; names may be nested in a group."""
+    if info.get("dtype") in ("video", "image"):
         return Feature()
-    shape, names = told.get("shape") or (), told.get("names") or ()
+    shape, names = info.get("shape") or (), info.get("names") or ()
     if isinstance(names, Mapping):
         names = next(iter(names.values()), ())
     return Feature(int(np.prod(shape)) if shape else None, tuple(map(str, names)))
 
 
 def _scene(row: Mapping[str, Any], tally: Tally) -> str:
-    """Which scene and seed one of our own demonstrations began from; empty for others."""
+    """Scene and seed of a demonstration that Assay recorded; empty for others."""
     task = row.get("assay/task")
     if not task:
         return ""
     try:
         return f"{row['assay/pack']} {_first_of_scene(task)} {row['assay/seed']}"
-    except AssayError as error:  # a task file that is elsewhere now
+    except AssayError as error:  # the task file has moved
         tally.add("scene: its task cannot be loaded", f"{task}: {error}")
         return ""
 
 
 @cache
 def _first_of_scene(task_id: str) -> str:
-    """The first task of a suite that has this task's scene."""
+    """First task of the suite with the same scene."""
     scene = tasks.load(task_id).scene
     try:
         suite = tasks.resolve(task_id.split("/")[0])
-    except AssayError:  # a task file: no suite has it
+    except AssayError:  # a task file outside of all suites
         return task_id
-    return next((each.id for each in suite if each.scene == scene), task_id)
+    return next((task.id for task in suite if task.scene == scene), task_id)

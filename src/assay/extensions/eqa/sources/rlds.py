@@ -1,7 +1,7 @@
-"""RLDS data sets as TensorFlow Datasets writes them: TFRecord files, one episode in each record.
+"""RLDS data sets as written by TensorFlow Datasets: TFRecord files, one episode per record.
 
-A record is a length, its checksum, a ``tf.train.Example`` and its checksum. The features of all steps lie one
-after the other in one list: ``steps/observation/state`` of 40 steps is a list of 280 numbers.
+A record is a length, its checksum, a ``tf.train.Example`` and its checksum. The features of all steps are
+concatenated: ``steps/observation/state`` of 40 steps is a list of 280 numbers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,36 +19,36 @@ import numpy as np
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from tfrecord import example_pb2
 
-from assay.extensions.eqa.episode import FOUND, Episode, Tally, fault_of
-from assay.extensions.eqa.errors import QuestionError, UnreadableError
-from assay.extensions.eqa.sources.opening import PATTERN
-from assay.extensions.eqa.sources.schema import RLDS, Feature, schema_for
-from assay.extensions.eqa.sources.video import StillsCamera
+from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
+from assay.extensions.eqa.question import QuestionError, UnreadableError
+from assay.extensions.eqa.sources import TFRECORD_PATTERN
+from assay.extensions.eqa.sources.cameras import StillsCamera
+from assay.extensions.eqa.sources.schema import RLDS, Feature, find_schema
 
 Features = Mapping[str, Any]
-"""The features of an example, by name."""
+"""Features of an example by name."""
 _LENGTH = struct.Struct("<Q")
 _CHECK = struct.Struct("<I")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """Where one episode lies."""
+class TFRecord:
+    """Location of one episode in a file."""
 
     path: Path
     offset: int
-    """Of the content, bytes."""
+    """Start of the content, bytes."""
     length: int
 
     def read(self) -> example_pb2.Example:
-        """The episode. Raises UnreadableError where it is damaged."""
+        """Read the episode. Raises UnreadableError if it is damaged."""
         with self.path.open("rb") as file:
             file.seek(self.offset)
             content = file.read(self.length)
             check = file.read(_CHECK.size)
         if len(content) < self.length or len(check) < _CHECK.size:
             raise UnreadableError(f"{self.path.name}: ends in the middle of an episode")
-        if _CHECK.unpack(check)[0] != _masked(content):
+        if _CHECK.unpack(check)[0] != _masked_crc(content):
             raise UnreadableError(f"{self.path.name}: an episode at byte {self.offset} is damaged")
         example = example_pb2.Example()
         try:
@@ -58,8 +58,8 @@ class Record:
         return example
 
 
-def records(path: Path) -> Iterator[Record]:
-    """The episodes of a file. Raises UnreadableError where it goes on with something else."""
+def records(path: Path) -> Iterator[TFRecord]:
+    """Locate the episodes of a file. Raises UnreadableError at the first damaged header."""
     size = path.stat().st_size
     offset = 0
     with path.open("rb") as file:
@@ -68,44 +68,42 @@ def records(path: Path) -> Iterator[Record]:
             head = file.read(_LENGTH.size + _CHECK.size)
             if len(head) < _LENGTH.size + _CHECK.size:
                 raise UnreadableError(f"{path.name}: ends in the middle of an episode")
-            if _CHECK.unpack(head[_LENGTH.size :])[0] != _masked(head[: _LENGTH.size]):
+            if _CHECK.unpack(head[_LENGTH.size :])[0] != _masked_crc(head[: _LENGTH.size]):
                 raise UnreadableError(f"{path.name}: byte {offset} is not the beginning of an episode")
             (length,) = _LENGTH.unpack(head[: _LENGTH.size])
-            yield Record(path, offset + len(head), length)
+            yield TFRecord(path, offset + len(head), length)
             offset += len(head) + length + _CHECK.size
 
 
 class RldsSource:
-    """A folder of TFRecord files."""
+    """Episodes of a folder of TFRecord files."""
 
     threads = 2
 
     def __init__(self, folder: Path, schema: str = "", gripper: tuple[float, float] | None = None) -> None:
-        self.files = sorted(folder.rglob(PATTERN))
+        self.files = sorted(folder.rglob(TFRECORD_PATTERN))
         try:
             keys = {key: Feature() for key in next(records(self.files[0])).read().features.feature}
         except (UnreadableError, StopIteration) as error:
             raise QuestionError(f"{folder}: its first episode cannot be read: {error}") from error
-        self.schema = schema_for(RLDS, keys, str(folder), schema)
-        if gripper is not None:
-            self.schema = replace(self.schema, closed=gripper[0], opened=gripper[1])
+        self.schema = find_schema(RLDS, keys, str(folder), schema, gripper)
         self.name = _name(self.files[0].parent) or self.schema.name
         self.rules = self.schema.rules
         self.total = None
 
-    def episodes(self, tally: Tally) -> Iterator[Episode]:
-        """See `Source`."""
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
+        """Yield usable episodes, see `EpisodeSource`."""
         for path in self.files:
             try:
                 for number, record in enumerate(records(path)):
-                    tally.add(FOUND)
+                    tally.add(EPISODES_FOUND)
                     episode = self._episode(f"{path.name}#{number}", record, tally)
                     if episode is not None:
                         yield episode
             except UnreadableError as error:
                 tally.add("file: damaged", str(error))
 
-    def _episode(self, name: str, record: Record, tally: Tally) -> Episode | None:
+    def _episode(self, name: str, record: TFRecord, tally: Tally) -> SourceEpisode | None:
         try:
             features = record.read().features.feature
             columns = {key: _numbers(features, key) for key in self.schema.numbers}
@@ -116,34 +114,34 @@ class RldsSource:
         except (UnreadableError, ValueError, IndexError) as error:
             tally.add("episode: cannot be read", f"{name}: {error}")
             return None
-        fault = fault_of(states)
-        if fault:
+        if fault := state_fault(states):
             tally.add(f"episode: {fault}", name)
             return None
         exocentric = [
             key
             for number, key in enumerate(self.schema.exocentric)
-            if _has(features, self.schema.has_camera.format(number)) and _full(features, key, len(states))
+            if _has_flag(features, self.schema.has_camera.format(number))
+            and _has_all_steps(features, key, len(states))
         ]
         egocentric = self.schema.egocentric
-        told = (self.schema.instruction, *self.schema.instructions)
-        return Episode(
+        keys = (self.schema.instruction, *self.schema.instructions)
+        return SourceEpisode(
             id=name,
-            instruction=next(filter(None, (_text(features, key) for key in told)), ""),
+            instruction=next(filter(None, (_text(features, key) for key in keys)), ""),
             states=states,
             exocentric=tuple(StillsCamera(partial(_stills, record, key)) for key in exocentric),
             egocentric=StillsCamera(partial(_stills, record, egocentric))
-            if egocentric and _full(features, egocentric, len(states))
+            if egocentric and _has_all_steps(features, egocentric, len(states))
             else None,
         )
 
 
-def _masked(content: bytes) -> int:
+def _masked_crc(content: bytes) -> int:
     check = crc32c.crc32c(content)
     return ((check >> 15 | check << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def _stills(record: Record, key: str) -> Sequence[bytes]:
+def _stills(record: TFRecord, key: str) -> Sequence[bytes]:
     return list(record.read().features.feature[key].bytes_list.value)
 
 
@@ -160,11 +158,11 @@ def _steps(values: np.ndarray, steps: int) -> np.ndarray:
     return values.reshape(steps, -1)
 
 
-def _full(features: Features, key: str, steps: int) -> bool:
+def _has_all_steps(features: Features, key: str, steps: int) -> bool:
     return key in features and len(features[key].bytes_list.value) == steps
 
 
-def _has(features: Features, flag: str) -> bool:
+def _has_flag(features: Features, flag: str) -> bool:
     return flag not in features or any(features[flag].int64_list.value)
 
 

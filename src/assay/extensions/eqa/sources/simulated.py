@@ -1,98 +1,113 @@
-"""Episodes of our own simulator: nothing is drawn until somebody looks."""
+"""Episodes of Assay's simulator: rollouts recorded as they happen, and stored runs replayed.
+
+A run stores actions; the same actions reproduce the same rollout. Images are rendered on demand.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
+from assay.episodes.episode import Outcome, Trajectory
+from assay.episodes.events import events_of
+from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError
-from assay.extensions.eqa.episode import Camera, Episode
+from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, state_fault
 from assay.extensions.eqa.sources.schema import NEAR
-from assay.extensions.eqa.sources.sight import watched
+from assay.perturb import Senses
+from assay.runs.store import Store
 from assay.sim import Observation, Simulation, compile_scene, load_pack
+from assay.sim.bare_mujoco import mujoco
+from assay.sim.compose import GRIPPER
 from assay.sim.render import Snapshot
+from assay.sim.world import LIBERO_WORLD, initial_state
 from assay.tasks import Goal, Scene
 
-OUTSIDE = ("agentview", "frontview", "sideview", "birdview")
-HAND = "robot0_eye_in_hand"
-HAND_PLACE = (
+STATIC_CAMERAS = ("agentview", "frontview", "sideview", "birdview")
+WRIST_CAMERA = "robot0_eye_in_hand"
+WRIST_PLACE = (
     "the camera on the robot's hand, which looks along the fingers and moves and turns with them: when they point "
     "straight down, X points to the upper edge and Y to the left"
 )
-"""How it is mounted, in words."""
-OPENED = 0.08
-"""The distance of the fingers of an open gripper, metres."""
-WORLDS = 2
-"""How many compiled worlds are kept; each that has drawn a picture holds about 100 MB."""
+"""Mounting of the wrist camera; part of question texts, which are hashed."""
+OPEN_WIDTH_M = 0.08
+"""Distance of the fingers of the open gripper."""
+MAX_WORLDS = 2
+"""Compiled worlds in the cache; each that has rendered holds about 100 MB."""
 RULES = replace(NEAR, thresholds=(0.08, 0.08, 0.08, 18.0, 18.0, 18.0, 0.2))
-"""The camera is nearer still than in BridgeData V2, and so are the things on the table."""
+"""The camera is closer than in BridgeData V2."""
+FINGERTIPS = tuple(f"{GRIPPER}finger_joint{number}_tip" for number in (1, 2))
+IMAGE_MARGIN = 0.04
+"""A fingertip closer to the edge than this share of the image counts as outside."""
+IMAGE_DIRECTIONS = (("right", "left"), ("up", "down"), ("towards the camera", "away from the camera"))
+"""Directions of a camera's own axes, and of their opposites, in its image."""
 
 
 class SceneCache:
-    """Compiles scenes and draws their moments; the latest few worlds are kept."""
+    """Compiled scenes; the `MAX_WORLDS` most recently used are kept."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        """Height and width of the pictures."""
+        """Height and width of rendered images, pixels."""
         self._worlds: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
 
     def world(self, scene: Scene, pack: str) -> Simulation:
-        """The world of a scene; whoever uses it resets it."""
+        """Simulation of a scene, in any state: callers reset it."""
         key = (scene, pack)
         if key not in self._worlds:
-            while len(self._worlds) >= WORLDS:
+            while len(self._worlds) >= MAX_WORLDS:
                 self._worlds.popitem(last=False)[1].close()
             self._worlds[key] = Simulation(compile_scene(scene, load_pack(pack)))
         self._worlds.move_to_end(key)
         return self._worlds[key]
 
     def close(self) -> None:
-        """Give back what the worlds hold."""
+        """Free all simulations."""
         while self._worlds:
             self._worlds.popitem()[1].close()
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCamera:
-    """Draws the moments of one episode; what was drawn is kept, compressed."""
+    """Renders the moments of one episode; images are cached as PNG."""
 
     compiled: SceneCache
     scene: Scene
     pack: str
     name: str
     moments: Sequence[Snapshot]
-    drawn: dict[int, bytes] = field(default_factory=dict)
+    rendered: dict[int, bytes] = field(default_factory=dict)
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-        """See `Camera`."""
-        return [self._picture(frame, "L" if grey else "RGB") for frame in frames]
-
-    def _picture(self, frame: int, mode: str) -> np.ndarray:
-        if frame not in self.drawn:
+        """Render frames, see `Camera`."""
+        for frame in (frame for frame in frames if frame not in self.rendered):
             renderer, size = self.compiled.world(self.scene, self.pack).renderer, self.compiled.size
             file = io.BytesIO()
-            picture = renderer.colour(self.moments[frame], self.name, size, size)
-            Image.fromarray(picture).save(file, "PNG", compress_level=1)
-            self.drawn[frame] = file.getvalue()
-        return np.asarray(Image.open(io.BytesIO(self.drawn[frame])).convert(mode))
+            image = renderer.colour(self.moments[frame], self.name, size, size)
+            Image.fromarray(image).save(file, "PNG", compress_level=1)
+            self.rendered[frame] = file.getvalue()
+        mode = "L" if grey else "RGB"
+        return [np.asarray(Image.open(io.BytesIO(self.rendered[frame])).convert(mode)) for frame in frames]
 
 
-class Watcher:
-    """Watches a rollout and makes an Episode of it."""
+class RolloutWatcher:
+    """Records the moments of a rollout and makes a `SourceEpisode` of them."""
 
     def __init__(self) -> None:
         self._states: list[np.ndarray] = []
-        self._moments: deque[Snapshot] = deque()
+        self._moments: list[Snapshot] = []
 
     def __call__(self, observation: Observation) -> None:
-        """Remember one moment; nothing is drawn."""
-        self._states.append(state_of(observation))
+        """Record one moment, without rendering."""
+        self._states.append(end_effector_state(observation))
         self._moments.append(observation.moment)
 
     def episode(
@@ -104,42 +119,132 @@ class Watcher:
         compiled: SceneCache,
         pack: str,
         goals: Mapping[str, Goal],
-    ) -> Episode:
-        """What was seen; the world is still at its end. ``goals``: those of the scene, by instruction."""
-        moments = list(self._moments)
-        place = world.compiled.scene
+    ) -> SourceEpisode:
+        """Make the episode while the world is in its last state; ``goals`` of the scene by instruction."""
 
-        def camera(name: str) -> Camera:
-            return SimulatedCamera(compiled, place, pack, name, moments)
+        def camera(name: str) -> SimulatedCamera:
+            return SimulatedCamera(compiled, world.compiled.scene, pack, name, self._moments)
 
-        there = {world.model.camera(number).name for number in range(world.model.ncam)}
-        outside = [each for each in OUTSIDE if each in there]
-        placed = watched(world.model, moments, outside)
-        return Episode(
+        def is_achieved(goal: Goal) -> bool:
+            try:
+                return world.satisfied(goal)
+            except AssayError:  # the goal of another task may not apply to this scene
+                return False
+
+        names = {world.model.camera(number).name for number in range(world.model.ncam)}
+        static = [camera_name for camera_name in STATIC_CAMERAS if camera_name in names]
+        visible, places = camera_coverage(world.model, self._moments, static)
+        return SourceEpisode(
             id=name,
             instruction=instruction,
             states=np.array(self._states),
-            exocentric=tuple(camera(each) for each in outside),
-            egocentric=camera(HAND),
+            exocentric=tuple(camera(camera_name) for camera_name in static),
+            egocentric=camera(WRIST_CAMERA),
             scene=scene,
-            achieved=frozenset(text for text, goal in goals.items() if _holds(world, goal)),
-            hand_seen=tuple(each.hand_seen for each in placed),
-            places=tuple(each.place for each in placed),
-            hand_place=HAND_PLACE,
+            achieved=frozenset(text for text, goal in goals.items() if is_achieved(goal)),
+            hand_seen=visible,
+            places=places,
+            hand_place=WRIST_PLACE,
         )
 
 
-def state_of(observation: Observation) -> np.ndarray:
-    """The hand's state (7,); the world's axes are those of the robot's base."""
+def camera_coverage(
+    model: mujoco.MjModel, moments: Sequence[Snapshot], cameras: Sequence[str]
+) -> tuple[tuple[np.ndarray, ...], tuple[str, ...]]:
+    """For each static camera: whether both fingertips are in its square image (frames,), and its orientation."""
+    data = mujoco.MjData(model)
+    bodies = [model.body(name).id for name in FINGERTIPS]
+    tips = np.empty((len(moments), len(bodies), 3))
+    for number, moment in enumerate(moments):
+        data.qpos[:] = moment.qpos
+        mujoco.mj_kinematics(model, data)
+        tips[number] = data.xpos[bodies]
+    mujoco.mj_camlight(model, data)
+    visible, places = [], []
+    for name in cameras:
+        camera = model.camera(name).id
+        axes = data.cam_xmat[camera].reshape(3, 3)
+        offset = (tips - data.cam_xpos[camera]) @ axes  # right, up, towards the camera
+        depth = -offset[..., 2]
+        reach = depth * np.tan(np.radians(model.cam_fovy[camera]) / 2) * (1 - 2 * IMAGE_MARGIN)
+        inside = (np.abs(offset[..., :2]) <= reach[..., None]).all(axis=-1) & (depth > 0)
+        visible.append(inside.all(axis=-1))
+        places.append(describe_camera(axes))
+    return tuple(visible), tuple(places)
+
+
+def describe_camera(axes: np.ndarray) -> str:
+    """Describe where the base's X, Y and Z point in the image of a camera with these axes (3, 3), in columns."""
+    parts = []
+    for name, along in zip("XYZ", axes, strict=True):
+        most = int(np.abs(along).argmax())
+        parts.append(f"{name} points {IMAGE_DIRECTIONS[most][0 if along[most] > 0 else 1]}")
+    return f"a camera that stands still, in whose picture {parts[0]}, {parts[1]} and {parts[2]}"
+
+
+def end_effector_state(observation: Observation) -> np.ndarray:
+    """State (7,) of the end effector; the world's axes are those of the robot's base."""
     angles = Rotation.from_quat(observation.eef_quaternion, scalar_first=True).as_euler(
         "xyz", degrees=True, suppress_warnings=True
     )
-    opening = (observation.gripper[0] - observation.gripper[1]) / OPENED
+    opening = (observation.gripper[0] - observation.gripper[1]) / OPEN_WIDTH_M
     return np.array([*observation.eef_position, *angles, opening])
 
 
-def _holds(world: Simulation, goal: Goal) -> bool:
-    try:
-        return world.satisfied(goal)
-    except AssayError:  # a goal of another task that makes no sense here
-        return False
+class RunSource:
+    """Successful episodes of a stored run, of any policy."""
+
+    rules = RULES
+    threads = 1  # a GL context belongs to one thread
+
+    def __init__(self, path: Path, size: int = 256) -> None:
+        self.compiled = SceneCache(size)
+        self.name = path.stem
+        with Store.reading(path) as store:
+            frame = store.frame()
+            numbers = frame["id"].to_list()
+            specs = dict(zip(numbers, store.specs(numbers), strict=True))
+            usable = [
+                number
+                for number, outcome in zip(numbers, frame["outcome"], strict=True)
+                if outcome == Outcome.SUCCESS
+                and not events_of(specs[number].perturbations)  # one scene, one goal
+            ]
+            self._episodes = [(specs[number], path) for number, path in store.trajectories(usable)]
+        self._others = len(numbers) - len(usable)
+        self.total = len(usable)
+        self._goals: defaultdict[tuple[Scene, str], dict[str, Goal]] = defaultdict(dict)
+        for spec, _ in self._episodes:
+            task = LIBERO_WORLD.task(spec)
+            self._goals[task.scene, spec.pack][task.instruction.text] = task.goal
+
+    def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
+        """Yield usable episodes, see `EpisodeSource`."""
+        tally.add(EPISODES_FOUND, count=len(self._episodes) + self._others)
+        tally.add("episode: not a success", count=self._others)
+        for spec, path in sorted(self._episodes, key=lambda episode: episode[0].scene_key):
+            try:
+                episode = self._replay(spec, path)
+            except AssayError as error:
+                tally.add("episode: cannot be replayed", f"{spec.key}: {error}")
+                continue
+            fault = state_fault(episode.states)
+            if fault or episode.instruction not in episode.achieved:
+                tally.add(f"episode: {fault or 'another outcome when replayed'}", spec.key)
+            else:
+                yield episode
+
+    def _replay(self, spec: EpisodeSpec, path: Trajectory) -> SourceEpisode:
+        task = LIBERO_WORLD.task(spec)
+        world, watcher = self.compiled.world(task.scene, spec.pack), RolloutWatcher()
+        senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
+        start = initial_state(world, spec)
+        watcher(world.reset(start))
+        for action in path.actions:
+            watcher(world.step(senses.act(action, world.steps)))
+        key = task.scene, spec.pack
+        # Tasks may share a scene, and then one initial state.
+        layout = hashlib.sha256(np.round(start.vector, 4).tobytes()).hexdigest()[:12]
+        scene = f"scene {list(self._goals).index(key) + 1} {layout}"
+        text = task.instruction.text
+        return watcher.episode(spec.key, text, scene, world, self.compiled, spec.pack, self._goals[key])

@@ -10,6 +10,8 @@ observation, info = env.reset(seed=0)   # the episode that `assay run x` plays w
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,31 +20,97 @@ import numpy as np
 from gymnasium import spaces
 
 from assay import tasks
-from assay.episodes import CONTROL, Initial, Stepwise
+from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, Stepwise, world_name, world_of
 from assay.errors import TaskError
-from assay.extensions.interop.bridges.player import Player
-from assay.extensions.interop.bridges.tasks import ConditionedTask
-from assay.extensions.interop.bridges.words_space import WordsSpace
-from assay.extensions.learn.demonstrations.features import state
-from assay.policies.remote.pictures import Orientation, parsed, turned
+from assay.experiments import Experiment, load_experiment
+from assay.extensions.interop.bridges.instruction_space import InstructionSpace
+from assay.extensions.interop.bridges.player import HarnessPlayer
+from assay.runs.recording import begin
+from assay.runs.work import Options
 from assay.sim import Observation
 from assay.sim.render import MOST_PIXELS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
+from assay.support.images import Orientation, orient, parse_orientation
+from assay.tasks.formats.lerobot_features import robot_state
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
-"""What images are called in an observation, and their cameras."""
+"""Names of the images in an observation and their cameras."""
 STATE_SIZE = 8
-"""Position of the grip site 3, axis times angle of the hand 3, finger joints 2, as `assay collect` records them."""
-FARTHEST = 10.0
-"""Metres and radians: no number of a state is as large, wrong by a perturbation or not."""
-STORED = 50
-"""How many initial states LIBERO's files have of each task."""
+"""Grip site position 3, end effector axis-angle 3, finger joints 2, as `assay collect` records them."""
+STATE_LIMIT = 10.0
+"""Bound of every number of a state, metres and radians, even under perturbed observations."""
+STORED_STATES = 50
+"""Number of initial states per task in LIBERO's files."""
+
+
+@dataclass(frozen=True)
+class ConditionedTask:
+    """A task of LIBERO's world under one condition; each seed is one episode. Raises AssayError if it is invalid."""
+
+    task: str
+    """Task id, ``libero_goal/3``, or task file."""
+    condition: str = CONTROL
+    """Experiment and condition, ``x/level3``; by default the control."""
+    experiment: str | None = None
+    """Address of the experiment if its name is not enough: ``para?per_cell=2``."""
+    assets: str | None = None
+    """Asset pack; by default the world's."""
+    initial: Initial = "sampled"
+    steps: int | None = None
+    """Maximum number of control steps; by default the task's horizon."""
+    _entry: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if world_name(self.task) != LIBERO:
+            raise TaskError(
+                f"'{self.task}' is not a task of LIBERO's world, whose images, state and actions are used here"
+            )
+        if self.steps is not None and self.steps < 1:
+            raise TaskError(f"steps={self.steps}: valid: 1 or more")
+        entries = world_of(self.task).select(self.task)
+        if len(entries) != 1:
+            raise TaskError(f"'{self.task}' names {len(entries)} tasks; valid: one, such as libero_goal/3")
+        object.__setattr__(self, "_entry", entries[0])
+        # Raises now, not at the first reset, if the assets or the condition are missing.
+        world_of(self.task).digest(self._design.checked_pack(self.assets, self.initial))
+        self.episode(0)
+
+    @cached_property
+    def _design(self) -> Experiment:
+        experiment, slash, _ = self.condition.partition("/")
+        if self.experiment is None and self.condition != CONTROL and not slash:
+            raise TaskError(
+                f"condition '{self.condition}': valid: {CONTROL}, or EXPERIMENT/CONDITION, such as x/level3"
+            )
+        name = self.experiment or ("libero" if self.condition == CONTROL else experiment)
+        return load_experiment(name).only(None if self.condition == CONTROL else self.condition)
+
+    def begin(self, path: Path, policy: str, states: Path | None) -> None:
+        """Create a run in which episodes are recorded as they are played. Raises RunError."""
+        options = Options(tasks=self.task, seeds=(), assets=self.assets, states=states, certified=False)
+        begin(path, self._design, policy, options)
+
+    def episode(self, seed: int) -> EpisodeSpec:
+        """The episode of a seed in the experiment's plan; seeds cycle through the variants of a condition."""
+        plan = self._design.plan(
+            [self._entry], [seed], pack=self.assets, initial=self.initial, steps=self.steps
+        )
+        specs = [spec for spec in plan if (spec.condition == CONTROL) == (self.condition == CONTROL)]
+        if not specs:
+            raise TaskError(
+                f"{self._design.name} has no episode of {self.task} with seed {seed} in '{self.condition}'"
+            )
+        if len(conditions := list(dict.fromkeys(spec.condition for spec in specs))) > 1:
+            raise TaskError(
+                f"'{self.condition}' matches {len(conditions)} conditions; valid: one of them, such as {conditions[0]}"
+            )
+        return specs[seed % len(specs)]
 
 
 class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """One task, under one condition.
+    """One task under one condition.
 
-    An episode ends when its goal holds (terminated), or when its time is over (truncated).
+    An episode is terminated when its goal holds and truncated at its horizon.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}
@@ -63,79 +131,79 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         policy: str = "gymnasium",
         render_mode: str | None = None,
     ) -> None:
-        """``condition`` is that of an experiment, ``x/level3``; ``states`` LIBERO's folder of stored initial states.
+        """``condition``: experiment and condition, ``x/level3``; ``states``: LIBERO's folder of stored initial states.
 
-        Images are ``size`` x ``size`` and lie as `assay collect` records them: ``rotated``, ``upright`` or ``raw``.
-        Without ``images`` there is nothing but the state and the instruction, and nothing is rendered. Episodes
-        are recorded in the run ``out``, under the name ``policy``; one that is left before its end, by ``reset`` or
-        ``close``, as a failure if there was a step in it.
+        Images are ``size`` x ``size``, oriented ``rotated`` (as `assay collect` records them), ``upright`` or ``raw``.
+        Without ``images`` observations have only the state and the instruction, and nothing is rendered. Episodes are
+        recorded in the run ``out`` under the name ``policy``; one that ``reset`` or ``close`` ends early counts as a
+        failure if it had a step.
         """
         folder = None if states is None else Path(states)
         initial: Initial = "sampled" if folder is None else "stored"
         self._task = ConditionedTask(task, condition, experiment, assets, initial, steps)
-        self._orientation = parsed(orientation)
+        self._orientation = parse_orientation(orientation)
         if not 1 <= size <= MOST_PIXELS:
             raise TaskError(f"size={size}: valid: 1 to {MOST_PIXELS}")
         self._size, self._cameras = size, CAMERAS if images else {}
         path = None if out is None else Path(out)
         if path is not None:
             self._task.begin(path, policy, folder)
-        self._player = Player(path, folder)
+        self._player = HarnessPlayer(path, folder)
         self.render_mode = render_mode
         self.action_space = spaces.Box(-1.0, 1.0, (ACTION_SIZE,), np.float32)
         self.observation_space = spaces.Dict(
             {
                 **{name: spaces.Box(0, 255, (size, size, 3), np.uint8) for name in self._cameras},
-                "state": spaces.Box(-FARTHEST, FARTHEST, (STATE_SIZE,), np.float32),
-                "instruction": WordsSpace(tasks.load(task).instruction.text),
+                "state": spaces.Box(-STATE_LIMIT, STATE_LIMIT, (STATE_SIZE,), np.float32),
+                "instruction": InstructionSpace(tasks.load(task).instruction.text),
             }
         )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin the episode of a seed; without one, that of a seed drawn from ``np_random``."""
+        """Start the episode of a seed, by default of one drawn from ``np_random``."""
         super().reset(seed=seed)
         if seed is None:
             stored = self._task.initial == "stored"
-            seed = int(self.np_random.integers(STORED if stored else 2**31))
+            seed = int(self.np_random.integers(STORED_STATES if stored else 2**31))
         self._player.leave()
         self._player.begin(self._task.episode(seed))
-        return self._observed(), self._info()
+        return self._observe(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Carry out one action, (7,), for 50 ms; the reward is 1 when the goal is reached."""
+        """Execute one action, (7,), for 50 ms; the reward is 1 when the goal is reached."""
         play = self.play
         play.step(action)
         if play.over:
             self._player.end()
-        return self._observed(), float(play.succeeded), play.succeeded, play.truncated, self._info()
+        return self._observe(), float(play.succeeded), play.succeeded, play.truncated, self._info()
 
     def render(self) -> np.ndarray:
         """Both cameras side by side, upright: uint8, (256, 512, 3)."""
         return self.play.env.frame(self.play.observation)
 
     def close(self) -> None:
-        """Give back what it holds. An episode that an exception ends is no failure of the policy."""
+        """Release the environment. An episode ended by an exception is not counted as the policy's failure."""
         if sys.exc_info()[0] is None:
             self._player.leave()
         else:
-            self._player.abandon("the script broke the episode off")
+            self._player.abandon("the script aborted the episode")
         self._player.close()
 
     @property
     def play(self) -> Stepwise:
-        """The episode; ``env.unwrapped.play.ended()`` is its record until now."""
+        """The current episode; ``env.unwrapped.play.ended()`` is its record so far."""
         return self._player.play
 
-    def _observed(self) -> dict[str, Any]:
-        seen: Observation = self.play.observation
+    def _observe(self) -> dict[str, Any]:
+        observation: Observation = self.play.observation
         return {
             **{
-                name: turned(seen.image(camera, self._size), self._orientation)
+                name: orient(observation.image(camera, self._size), self._orientation)
                 for name, camera in self._cameras.items()
             },
-            "state": state(seen),
+            "state": robot_state(observation),
             "instruction": self.play.instruction.text,
         }
 
@@ -145,7 +213,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
 
 def register() -> None:
-    """Make ``assay/libero_goal-3-v0`` and all built-in tasks known, and ``assay/Task-v0`` with ``task=FILE``."""
+    """Register ``assay/libero_goal-3-v0`` and all built-in tasks, and ``assay/Task-v0`` with ``task=FILE``."""
     entry = f"{__name__}:{TaskEnvironment.__name__}"
     for name in tasks.built_in_ids():
         gymnasium.register(f"assay/{name.replace('/', '-')}-v0", entry, kwargs={"task": name})

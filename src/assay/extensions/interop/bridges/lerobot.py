@@ -1,8 +1,8 @@
-"""What the plugin ``lerobot_env_assay`` plays: a planned task as an environment of LeRobot's kind.
+"""The environments of the plugin ``lerobot_env_assay``: a planned task as LeRobot expects it.
 
-Gymnasium alone is needed. LeRobot's loop steps a batch of environments until all are done, and Gymnasium resets those
-that are done early. Such a reset, which LeRobot does not mean, begins nothing here: the last step is repeated until
-LeRobot begins its next rollout.
+Only Gymnasium is needed. LeRobot's loop steps a batch of environments until all are done, and Gymnasium resets those
+that finish early. LeRobot does not intend these resets, so they are ignored: the last step is repeated until LeRobot
+starts its next rollout.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from gymnasium import spaces
 
 from assay.episodes import Stepwise, horizon, task_of
 from assay.experiments.registry import EXPERIMENTS
-from assay.extensions.interop.bridges.player import Player
-from assay.extensions.learn.demonstrations.features import CAMERAS, STATE_NAMES, state
-from assay.policies.remote.pictures import Orientation, parsed, turned
+from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.policies.simple import STILL
 from assay.runs.planned import PlannedTask, planned_tasks
 from assay.runs.recording import begin
@@ -27,11 +25,13 @@ from assay.runs.seeds import as_seeds
 from assay.runs.work import Options
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
+from assay.support.images import Orientation, orient, parse_orientation
+from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_state
 
 NEW_ROLLOUT = "lerobot_new_rollout"
-"""The option of ``reset`` with which LeRobot begins a rollout."""
+"""The option of ``reset`` with which LeRobot starts a rollout."""
 PIXELS = {feature.rpartition(".")[2]: camera for feature, camera in CAMERAS.items()}
-"""What LeRobot calls the images, and their cameras: those of `assay collect`."""
+"""LeRobot's names of the images and their cameras, as in `assay collect`."""
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 
@@ -48,9 +48,9 @@ def suites(
     out: str | None = None,
     policy: str = "lerobot",
 ) -> dict[str, dict[int, PlannedTask]]:
-    """Conditions as LeRobot's suites, with their tasks by number, of ``EXPERIMENT/TASKS`` or of ``TASKS`` alone.
+    """The conditions of ``EXPERIMENT/TASKS``, or of ``TASKS`` alone, as LeRobot's suites with their tasks by number.
 
-    The options are those of ``assay run``; the run ``out`` is begun.
+    The options are those of ``assay run``; the run ``out`` is created.
     """
     experiment, _, selection = task.partition("/")
     if experiment.partition("?")[0] not in EXPERIMENTS:
@@ -64,19 +64,19 @@ def suites(
         steps=steps,
         certified=certified,
     )
-    found: dict[str, dict[int, PlannedTask]] = {}
+    by_condition: dict[str, dict[int, PlannedTask]] = {}
     for planned_task in planned_tasks(begin(None if out is None else Path(out), experiment, policy, options)):
-        tasks = found.setdefault(planned_task.condition, {})
+        tasks = by_condition.setdefault(planned_task.condition, {})
         number = planned_task.task.rpartition("/")[2]
-        own = int(number) if number.isdigit() and int(number) not in tasks else len(tasks)
-        while own in tasks:
-            own += 1
-        tasks[own] = planned_task
-    return found
+        index = int(number) if number.isdigit() and int(number) not in tasks else len(tasks)
+        while index in tasks:
+            index += 1
+        tasks[index] = planned_task
+    return by_condition
 
 
 class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """One of ``of`` environments that go through the episodes of a planned task together."""
+    """One of ``of`` environments that share the episodes of a planned task."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}
 
@@ -93,15 +93,17 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         wait: int = 10,
         render_mode: str = "rgb_array",
     ) -> None:
-        """``wait``: steps in which nothing moves at the start, as LeRobot's LIBERO has them; they do not count."""
+        """``wait``: idle steps at the start, as in LeRobot's LIBERO; they are not counted."""
         self._planned, self._next, self._of = planned, index, of
-        self._player = Player(None if out is None else Path(out), None if states is None else Path(states))
-        self._size, self._orientation, self._wait = size, parsed(orientation), wait
+        self._player = HarnessPlayer(
+            None if out is None else Path(out), None if states is None else Path(states)
+        )
+        self._size, self._orientation, self._wait = size, parse_orientation(orientation), wait
         self._last: Step | None = None
         self.render_mode = render_mode
         self.task = planned.name
         self.task_description = task_of(planned.specs[0]).instruction.text
-        """What the policy is told: that of the episode, once it has begun."""
+        """The instruction; that of the current episode once it has started."""
         self._max_episode_steps = max(map(horizon, planned.specs))
         image = spaces.Box(0, 255, (size, size, 3), np.uint8)
         self.observation_space = spaces.Dict(
@@ -115,13 +117,16 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin the next of its episodes, whatever LeRobot's seed is: conditions and control have the same starts."""
+        """Start its next episode; LeRobot's seed is ignored, so that conditions and control have the same starts."""
         super().reset(seed=seed)
         if self._last is not None and not (options or {}).get(NEW_ROLLOUT):
             return self._last[0], self._last[4]
         if self._next >= len(self._planned.specs):
-            said = f"{self.task} has {len(self._planned.specs)} episodes, which are played again: set --env.seeds"
-            warnings.warn(said, stacklevel=2)
+            count = len(self._planned.specs)
+            warnings.warn(
+                f"{self.task} has only {count} episodes, which are now repeated; set --env.seeds",
+                stacklevel=2,
+            )
         play = self._player.begin(self._planned.episode(self._next))
         self._next += self._of
         self._last = None
@@ -129,18 +134,18 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         play.horizon += self._wait
         for _ in range(self._wait):
             play.step(STILL)
-        return self._observed(), self._info(play)
+        return self._observe(), self._info(play)
 
     def step(self, action: np.ndarray) -> Step:
-        """Carry out one action, (7,); once the episode is over, its last step again."""
+        """Execute one action, (7,); once the episode is over, its last step is repeated."""
         if self._last is not None:
             observation, _, terminated, truncated, info = self._last
             return observation, 0.0, terminated, truncated, info
         play = self._player.play
         play.step(action)
         self.task_description = play.instruction.text  # an event may have changed it
-        made: Step = (
-            self._observed(),
+        result: Step = (
+            self._observe(),
             float(play.succeeded),
             play.succeeded,
             play.truncated,
@@ -148,8 +153,8 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         )
         if play.over:
             self._player.end()
-            self._last = made
-        return made
+            self._last = result
+        return result
 
     def render(self) -> np.ndarray:
         """Both cameras side by side, upright."""
@@ -157,15 +162,16 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return play.env.frame(play.observation)
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release the environment."""
         self._player.close()
 
-    def _observed(self) -> dict[str, Any]:
-        seen: Observation = self._player.play.observation
+    def _observe(self) -> dict[str, Any]:
+        observation: Observation = self._player.play.observation
         images = {
-            name: turned(seen.image(camera, self._size), self._orientation) for name, camera in PIXELS.items()
+            name: orient(observation.image(camera, self._size), self._orientation)
+            for name, camera in PIXELS.items()
         }
-        return {"pixels": images, "agent_pos": state(seen)}
+        return {"pixels": images, "agent_pos": robot_state(observation)}
 
     def _info(self, play: Stepwise) -> dict[str, Any]:
         return {"is_success": play.succeeded, "task": self.task}

@@ -1,4 +1,4 @@
-"""Plays episodes one after the other for a harness, and records those that came to their end."""
+"""Play episodes one after the other for a harness and record the finished ones."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ from assay.errors import PolicyError, StateError
 from assay.runs.recording import record
 
 
-class Player:
-    """One process's environment, and the episode that is played in it."""
+class HarnessPlayer:
+    """The environment of one process and its current episode."""
 
     def __init__(self, out: Path | None = None, states: Path | None = None) -> None:
-        """``out``: the run to record in, which was begun; ``states``: LIBERO's folder of stored initial states."""
+        """``out``: an existing run to record in; ``states``: LIBERO's folder of stored initial states."""
         self._out, self._states = out, states
         self._env: Env | None = None
         self._play: Stepwise | None = None
-        self._begun = 0.0
+        self._start_time = 0.0
         self._recorded = True
 
     def begin(self, spec: EpisodeSpec) -> Stepwise:
-        """Begin an episode; one that has not come to its end, and was neither left nor abandoned, is forgotten."""
+        """Start an episode; an unfinished one that was neither left nor abandoned is dropped."""
         if self._env is None:
             self._env = world_of(spec.task).open(self._states)
-        self._begun, self._recorded = time.perf_counter(), True
+        self._start_time, self._recorded = time.perf_counter(), True
         self._play = Stepwise(self._env, spec)
         self._recorded = False
         return self._play
 
     @property
     def play(self) -> Stepwise:
-        """The episode. Raises StateError where none has begun."""
+        """The current episode. Raises StateError before the first."""
         if self._play is None:
-            raise StateError("no episode has begun: call reset first")
+            raise StateError("no episode has started: call reset first")
         return self._play
 
     def end(self) -> None:
-        """The harness is done with the episode, whether its goal is reached or not: record it."""
+        """Record the episode, whether or not its goal was reached."""
         if not self._recorded:
             self._record()
 
     def leave(self) -> None:
-        """The harness goes on before the episode's time is over: if it acted at all, that is a failure, with a note."""
+        """Record an episode that the harness ended early as a failure with a note, if it had a step."""
         if not self._recorded and self.play.steps:
             self._record(
-                note=f"the script ended the episode after {self.play.steps} steps; usual are {self.play.horizon}"
+                note=f"the script ended the episode after {self.play.steps} of {self.play.horizon} steps"
             )
 
     def abandon(self, reason: str) -> None:
-        """The harness broke off: record that, so that the episode is played again when the run is resumed."""
+        """Record that the harness aborted the episode, so that a resumed run repeats it."""
         if not self._recorded and self.play.steps:
             broken = PolicyError(reason)
             broken.transient = True
             self._record(reason, broken)
 
     def close(self) -> None:
-        """Give back what the environment holds; another episode opens it again."""
+        """Release the environment; the next episode opens it again."""
         if self._env is not None:
             self._env.close()
         self._env = self._play = None
@@ -69,4 +69,4 @@ class Player:
         self._recorded = True
         if self._out is not None:
             ended = self.play.ended(note, broken=broken)
-            record(self._out, self.play.spec, replace(ended, seconds=time.perf_counter() - self._begun))
+            record(self._out, self.play.spec, replace(ended, seconds=time.perf_counter() - self._start_time))

@@ -8,7 +8,7 @@
 
     vla-eval run --no-docker --config mine.yaml
 
-What is sent, waited for and carried out is what Assay's own client sends, waits for and carries out (``vla-eval://``).
+Messages, waiting steps and action handling are those of Assay's own client (``vla-eval://``).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from vla_eval.specs import (
 
 from assay.episodes import horizon
 from assay.errors import PolicyError
-from assay.extensions.interop.bridges.player import Player
-from assay.policies.remote.convention import Convention
-from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, as_declared, controller_state
+from assay.extensions.interop.bridges.player import HarnessPlayer
+from assay.policies.remote.convention import Convention, controller_state
+from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, adopt_parameters
 from assay.policies.simple import STILL
 from assay.runs.planned import planned_tasks
 from assay.runs.recording import begin
@@ -42,18 +42,18 @@ from assay.runs.seeds import as_seeds
 from assay.runs.work import Options
 from assay.sim import Observation
 
-LEFT = "the harness broke the episode off"
+ABORTED = "the harness aborted the episode"
 
 
 class AssayBenchmark(StepBenchmark):
-    """An experiment: its conditions and tasks are vla-eval's tasks, its seeds are their episodes."""
+    """An experiment: each condition of a task is a task of vla-eval, each seed one of its episodes."""
 
     render_backends: ClassVar[frozenset[str]] = frozenset({"gpu", "cpu"})
     _ALL_RECORD_FIELDS: ClassVar[frozenset[str]] = frozenset({"reward", "done", "success", "action", "state"})
 
     @classmethod
     def configure_render(cls, mode: str) -> dict[str, str]:
-        """Nothing: Assay finds the GL that there is."""
+        """No variables: Assay detects the GL backend itself."""
         return {}
 
     def __init__(
@@ -74,9 +74,9 @@ class AssayBenchmark(StepBenchmark):
         absolute_action: bool = False,
         num_steps_wait: int = CONVENTION.wait,
     ) -> None:
-        """Those up to ``certified`` are options of ``assay run``; ``out`` is the run, ``policy`` the model's name.
+        """Parameters up to ``certified`` are options of ``assay run``; ``out`` is the run, ``policy`` the model's name.
 
-        The rest is as in vla-eval's own LIBERO benchmark, and is set by the model server if it says what it needs.
+        The others are those of vla-eval's own LIBERO benchmark; a model server that declares its needs overrides them.
         """
         super().__init__()
         options = Options(
@@ -93,55 +93,55 @@ class AssayBenchmark(StepBenchmark):
             planned_task.name: planned_task
             for planned_task in planned_tasks(begin(path, experiment, policy, options))
         }
-        self._player = Player(path, options.states)
+        self._player = HarnessPlayer(path, options.states)
         wanted = {
             "send_wrist_image": send_wrist_image,
             "send_state": send_state,
             "quat_no_antipodal": quat_no_antipodal,
             "absolute_action": absolute_action,
         }
-        self._convention: Convention = replace(as_declared(CONVENTION, wanted), wait=num_steps_wait)
+        self._convention: Convention = replace(adopt_parameters(CONVENTION, wanted), wait=num_steps_wait)
 
     def get_tasks(self) -> list[dict[str, Any]]:
-        """Conditions and tasks."""
+        """One entry per condition and task."""
         return [
             {"name": task.name, "suite": task.condition, "task_id": number, "assay_task": task.task}
             for number, task in enumerate(self._tasks.values())
         ]
 
     def reset(self, task: dict[str, Any]) -> Observation:
-        """Begin an episode, and wait until things have settled."""
-        self._player.abandon(LEFT)
+        """Start an episode and wait until the objects have settled."""
+        self._player.abandon(ABORTED)
         spec = self._tasks[task["name"]].episode(int(task.get("episode_idx", 0)))
         play = self._player.begin(spec)
         play.horizon += self._convention.wait
         for _ in range(self._convention.wait):
             play.step(STILL)
-        seen: Observation = play.observation
-        return seen
+        observation: Observation = play.observation
+        return observation
 
     def step(self, action: dict[str, Any]) -> StepResult:
-        """Carry out the action of a model server."""
+        """Execute the action of a model server."""
         play = self._player.play
         try:
-            (carried_out, *_) = self._convention.executed(action.get("actions", action.get("action")))
+            (executed, *_) = self._convention.decode_actions(action.get("actions", action.get("action")))
         except ValueError as error:
             raise PolicyError(str(error)) from None
-        play.step(carried_out, absolute=self._convention.absolute)
+        play.step(executed, absolute=self._convention.absolute)
         self._recorder.record_step(
             reward=float(play.succeeded),
             done=play.over,
             success=play.succeeded,
-            action=np.asarray(carried_out, np.float32),
+            action=np.asarray(executed, np.float32),
             state=self._convention.state_vector(play.observation).astype(np.float32),
         )
         return StepResult(play.observation, float(play.succeeded), play.over, {"success": play.succeeded})
 
     def make_obs(self, raw_obs: Observation, task: dict[str, Any]) -> dict[str, Any]:
-        """What the model server gets."""
+        """The message to the model server."""
         convention = self._convention
         sent: dict[str, Any] = {
-            "images": convention.pictures(raw_obs),
+            "images": convention.images(raw_obs),
             convention.prompt: self._player.play.instruction.text,
         }
         if convention.state is not None:
@@ -150,12 +150,12 @@ class AssayBenchmark(StepBenchmark):
         return sent
 
     def get_step_result(self, step_result: StepResult) -> dict[str, Any]:
-        """The end of an episode."""
+        """Record the finished episode and return its result."""
         self._player.end()
         return {"success": self._player.play.succeeded}
 
     def get_metadata(self) -> dict[str, Any]:
-        """How many steps and episodes there are."""
+        """Limits on steps and episodes."""
         specs = [spec for task in self._tasks.values() for spec in task.specs]
         return {
             "max_steps": max(map(horizon, specs)),
@@ -163,22 +163,24 @@ class AssayBenchmark(StepBenchmark):
         }
 
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:
-        """Stay, and keep the gripper as it is."""
+        """The action that keeps the pose and the gripper."""
         held = STILL.copy()
         if self._convention.absolute:
             held[:6] = controller_state(self._player.play.observation)[:6]
         if last_action is not None:
-            (last, *_) = self._convention.executed(last_action.get("actions", last_action.get("action")))
+            (last, *_) = self._convention.decode_actions(
+                last_action.get("actions", last_action.get("action"))
+            )
             held[6] = last[6]
         return {"actions": held}
 
     def get_action_spec(self) -> dict[str, DimSpec]:
-        """LIBERO's."""
+        """LIBERO's action specification."""
         position = POSITION_ABSOLUTE if self._convention.absolute else POSITION_DELTA
         return {"position": position, "rotation": ROTATION_AA, "gripper": GRIPPER_CLOSE_POS}
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
-        """LIBERO's, by what is sent."""
+        """LIBERO's observation specification, limited to what is sent."""
         sent = {"agentview": IMAGE_RGB, "language": LANGUAGE}
         if len(self._convention.cameras) > 1:
             sent["wrist"] = IMAGE_RGB
@@ -187,11 +189,11 @@ class AssayBenchmark(StepBenchmark):
         return sent
 
     def render(self) -> np.ndarray:
-        """Both cameras, upright."""
+        """Both cameras side by side, upright: uint8, (256, 512, 3)."""
         play = self._player.play
         return play.env.frame(play.observation)
 
     def cleanup(self) -> None:
-        """Give back what it holds."""
-        self._player.abandon(LEFT)
+        """Release the environment."""
+        self._player.abandon(ABORTED)
         self._player.close()

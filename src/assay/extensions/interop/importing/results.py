@@ -1,52 +1,56 @@
-"""Other people's results as runs: whatever file they are in, known by its content."""
+"""Results of other evaluations as runs; the format of each file is recognised from its content."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import __version__, tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Label, Outcome
 from assay.errors import RunError
-from assay.extensions.interop.formats.lerobot_eval import LEROBOT
-from assay.extensions.interop.formats.libero_logs import LIBERO_LOG
-from assay.extensions.interop.formats.libero_pro_episodes import LIBERO_PRO
-from assay.extensions.interop.formats.reported_names import PLUS_CATEGORIES, plus_condition
-from assay.extensions.interop.formats.results import AXES, Evaluation, Kind, ReportedEpisode, said
-from assay.extensions.interop.formats.results_csv import CSV
-from assay.extensions.interop.formats.vla_eval import VLA_EVAL
-from assay.perturb.releases.values import Unavailable
+from assay.extensions.interop.importing.csv_tables import CSV_FORMAT
+from assay.extensions.interop.importing.harness_files import HARNESS_FORMATS
+from assay.extensions.interop.importing.libero_logs import LOG_FORMAT
+from assay.extensions.interop.importing.reported import (
+    AXES,
+    PLUS_CATEGORIES,
+    Evaluation,
+    ReportedEpisode,
+    ResultFormat,
+    normalise,
+    plus_condition,
+)
+from assay.perturb.releases import Unavailable
 from assay.runs.connections import SUFFIX
 from assay.runs.rows import COLUMNS
 from assay.runs.soundness import LARGEST, as_texts
 from assay.runs.store import Store
 from assay.support.files import replacing
+from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
-from assay.tasks.formats.release import ReleaseError
 
-KINDS: tuple[Kind, ...] = (VLA_EVAL, LEROBOT, LIBERO_PRO, LIBERO_LOG, CSV)
-"""Every kind of file that is read, in the order in which they are tried."""
+FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
+"""Every supported format, in the order in which they are tried."""
 EXPERIMENT = "imported"
 REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
 """The condition of LIBERO-plus's rewordings."""
-ELSEWHERE = "it was done elsewhere, and its report does not say how to repeat it"
-_HEAD = 65_536
-"""Bytes of a file by which its kind is known."""
+NOT_REPEATABLE = "it was done elsewhere, and its report does not say how to repeat it"
+_HEAD_BYTES = 65_536
+"""Bytes of a file from which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file of results, and what its episodes are, where somebody says so."""
+class ResultFile:
+    """A file of results and, if the user names one, its condition."""
 
     file: Path
     condition: str = ""
-    """The condition of those episodes that the file itself has as controls; empty where it says it all."""
+    """Condition of those episodes that the file itself reports as controls."""
 
     @classmethod
-    def parse(cls, text: str) -> Source:
-        """``FILE`` or ``CONDITION=FILE``; a file whose own name has an = is that file."""
+    def parse(cls, text: str) -> ResultFile:
+        """``FILE`` or ``CONDITION=FILE``; an existing file whose name contains "=" is taken as the file."""
         condition, equals, file = text.partition("=")
         if not equals or Path(text).exists():
             return cls(Path(text))
@@ -54,8 +58,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of the results of one policy."""
+class ImportedResults:
+    """Summary of the imported results of one policy."""
 
     out: Path
     policy: str
@@ -72,144 +76,140 @@ class Imported:
 
 
 def import_results(
-    sources: Sequence[Source],
+    files: Sequence[ResultFile],
     out: Path,
     *,
     policy: str = "",
     control: str = CONTROL,
     plus: Path | None = None,
-) -> Iterator[Imported]:
-    """Write the results in some files into new runs, one for each policy; yields what became of each.
+) -> Iterator[ImportedResults]:
+    """Write the results in some files into new runs, one per policy, and yield a summary of each.
 
-    ``out`` is a run's file, NAME.assay, or a folder for several policies. ``policy`` names who acted where no file
-    does; ``control`` is what the files call the condition in which nothing is changed; ``plus`` is LIBERO-plus's
-    folder, which says of which task each of its rewordings is. Raises ReleaseError where a file is none that is read,
-    RunError where a run is there already.
+    ``out`` is a run file, NAME.assay, or a folder for several policies. ``policy`` is the name to use if a file has
+    none; ``control`` is the files' name for the unperturbed condition; ``plus`` is LIBERO-plus's folder, which maps
+    its rewordings to tasks. Raises ReleaseError for an unsupported or invalid file, RunError if a run exists.
     """
-    found: dict[str, list[Evaluation]] = {}
-    reworded = {} if plus is None else {said(wording.text): wording.task for wording in wordings(plus)}
-    for source in sources:
-        for evaluation in _read(source.file):
-            told = _placed(_conditioned(evaluation, source.condition, control), reworded)
-            found.setdefault(policy or evaluation.policy, []).append(told)
-    if "" in found and len(found) == 2:  # who acted is said in one file, and the others are beside it
-        unnamed = found.pop("")
-        next(iter(found.values())).extend(unnamed)
-    for name, file in _outs(found, out).items():
-        yield _write(found[name], name or "unknown", file)
+    by_policy: dict[str, list[Evaluation]] = {}
+    reworded = {} if plus is None else {normalise(wording.text): wording.task for wording in wordings(plus)}
 
-
-def _read(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluations of a file. Raises ReleaseError where it is of no kind that is read."""
-    if file.is_dir():
-        candidates = [file / name for name in ("eval_info.json", "episodes.jsonl")]
-        candidates += sorted(file.glob("recording-*.sqlite"))
-        inside = next((candidate for candidate in candidates if candidate.is_file()), None)
-        if inside is None:
-            raise ReleaseError(
-                f"{file}: is a folder without eval_info.json, episodes.jsonl or recording-*.sqlite; valid: a file"
-            )
-        file = inside
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(_HEAD)
-    except OSError as error:
-        raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None
-    for kind in KINDS:
-        if kind.recognises(file, head):
-            return kind.read(file)
-    valid = "; ".join(kind.name for kind in KINDS)
-    raise ReleaseError(f"{file}: is no file of results that is known; valid: {valid}")
-
-
-def _conditioned(evaluation: Evaluation, condition: str, control: str) -> Evaluation:
-    """An evaluation whose controls are called so, or are put under the condition that somebody says they are."""
-
-    def told(episode: ReportedEpisode) -> ReportedEpisode:
+    def resolve(episode: ReportedEpisode, condition: str) -> ReportedEpisode:
         if episode.condition == control:
             episode = replace(episode, condition=CONTROL, change="")
         if episode.condition == CONTROL and condition not in ("", CONTROL):
-            return replace(episode, condition=condition)
+            episode = replace(episode, condition=condition)
+        if episode.condition == REWORDED:
+            task = reworded.get(normalise(episode.instruction), episode.task)
+            episode = replace(episode, task=task)
         return episode
 
-    return replace(evaluation, episodes=tuple(told(episode) for episode in evaluation.episodes))
-
-
-def _placed(evaluation: Evaluation, reworded: Mapping[str, str]) -> Evaluation:
-    """An evaluation in which LIBERO-plus's rewordings, prompt -> task, are known by their task."""
-    if not reworded:
-        return evaluation
-    placed = (
-        replace(episode, task=reworded.get(said(episode.instruction), episode.task))
-        if episode.condition == REWORDED
-        else episode
-        for episode in evaluation.episodes
-    )
-    return replace(evaluation, episodes=tuple(placed))
-
-
-def _outs(found: Mapping[str, object], out: Path) -> dict[str, Path]:
-    """The run's file of each policy."""
-    if out.suffix == SUFFIX:
-        if len(found) > 1:
-            names = ", ".join(sorted(each or "(unnamed)" for each in found))
-            raise RunError(
-                f"{out}: one file cannot hold {len(found)} policies ({names}); valid: a folder, or --policy NAME"
+    for file in files:
+        for evaluation in _read(file.file):
+            episodes = tuple(resolve(episode, file.condition) for episode in evaluation.episodes)
+            by_policy.setdefault(policy or evaluation.policy, []).append(
+                replace(evaluation, episodes=episodes)
             )
-        outs = dict.fromkeys(found, out)
+    if "" in by_policy and len(by_policy) == 2:  # only one of the files names the policy
+        unnamed = by_policy.pop("")
+        next(iter(by_policy.values())).extend(unnamed)
+    outs = run_files([name or "unknown" for name in by_policy], out, "policies")
+    for name, evaluations in by_policy.items():
+        yield _write(evaluations, name or "unknown", outs[name or "unknown"])
+
+
+def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
+    """The run file of each name: ``out`` itself, or a file in the folder ``out``. Raises RunError if one exists."""
+    names = list(names)
+    if out.suffix == SUFFIX:
+        if len(names) > 1:
+            listed = ", ".join(names)
+            raise RunError(f"{out}: one file cannot hold {len(names)} {plural} ({listed}); valid: a folder")
+        outs = dict.fromkeys(names, out)
     else:
-        outs = {name: out / f"{(name or 'unknown').replace('/', '-')}{SUFFIX}" for name in found}
-    for each in outs.values():
-        if each.exists():
-            raise RunError(f"{each} exists already")
+        outs = {name: out / f"{name.replace('/', '-')}{SUFFIX}" for name in names}
+    for file in outs.values():
+        if file.exists():
+            raise RunError(f"{file} exists already")
     return outs
 
 
-def _write(evaluations: list[Evaluation], policy: str, out: Path) -> Imported:
+def _read(file: Path) -> tuple[Evaluation, ...]:
+    """The evaluations in a file, or in the known result file of a folder. Raises ReleaseError."""
+    if file.is_dir():
+        candidates = [file / name for name in ("eval_info.json", "episodes.jsonl")]
+        candidates += sorted(file.glob("recording-*.sqlite"))
+        result_file = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if result_file is None:
+            raise ReleaseError(
+                f"{file}: is a folder without eval_info.json, episodes.jsonl or recording-*.sqlite; valid: a file"
+            )
+        file = result_file
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError as error:
+        raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None
+    for format in FORMATS:
+        if format.recognises(file, head):
+            return format.read(file)
+    valid = "; ".join(format.name for format in FORMATS)
+    raise ReleaseError(f"{file}: is not a supported file of results; valid: {valid}")
+
+
+def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedResults:
     planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
-    told = as_texts(episode.labels for evaluation in evaluations for episode in evaluation.episodes)
+    text_labels = as_texts(episode.labels for evaluation in evaluations for episode in evaluation.episodes)
     for evaluation in evaluations:
         for episode in evaluation.episodes:
             if not 0 <= episode.trial <= LARGEST:
                 raise ReleaseError(f"{episode.task}: trial {episode.trial}; valid: 0 to {LARGEST}")
-            spec = _spec(episode, evaluation.stored, told)
+            spec = _spec(episode, evaluation.stored, text_labels)
             if spec.key in planned:
                 raise ReleaseError(
-                    f"{episode.condition}: {episode.task}, trial {episode.trial} is there twice; valid: each "
-                    "episode once, files of different conditions as CONDITION=FILE"
+                    f"{episode.condition}: {episode.task}, trial {episode.trial} occurs twice; valid: each episode "
+                    "once, files of different conditions as CONDITION=FILE"
                 )
             planned[spec.key] = spec, episode
     with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
         store.plan(spec for spec, _ in planned.values())
         for waiting in store.todo():
-            store.append(waiting.number, _episode(planned[waiting.key][1]))
-        store.describe(**_about(evaluations, policy, len(planned)))
-        if wrong := store.verified():
-            raise ReleaseError(f"what the files say makes no run: {wrong[0]}")
+            episode = planned[waiting.key][1]
+            store.append(
+                waiting.number,
+                Episode(
+                    episode.outcome,
+                    episode.steps,
+                    episode.trajectory,
+                    episode.instruction,
+                    seconds=episode.seconds,
+                    decisions=episode.decisions,
+                    error=episode.error,
+                ),
+            )
+        store.describe(**_metadata(evaluations, policy, len(planned)))
+        if problems := store.verified():
+            raise ReleaseError(f"the files do not make a valid run: {problems[0]}")
     episodes = [episode for _, episode in planned.values()]
+    changed = [episode for episode in episodes if episode.condition != CONTROL]
     starts = {(episode.task, episode.trial) for episode in episodes if episode.condition == CONTROL}
-    counts = Counter(episode.condition == CONTROL for episode in episodes)
-    return Imported(
+    unpaired = sum((episode.task, episode.trial) not in starts for episode in changed)
+    return ImportedResults(
         out=out,
         policy=policy,
         tools=tuple(dict.fromkeys(evaluation.tool for evaluation in evaluations)),
         episodes=len(episodes),
-        controls=counts[True],
+        controls=len(episodes) - len(changed),
         errors=sum(episode.outcome is Outcome.ERROR for episode in episodes),
         paths=sum(len(episode.trajectory.end_effector) > 0 for episode in episodes),
         tasks=len({episode.task for episode in episodes}),
-        unpaired=sum(
-            episode.condition != CONTROL and (episode.task, episode.trial) not in starts
-            for episode in episodes
-        ),
-        remarks=tuple(_remarks(evaluations, episodes, counts[True], starts)),
+        unpaired=unpaired,
+        remarks=tuple(_remarks(evaluations, changed, unpaired, has_controls=bool(starts))),
     )
 
 
-def _spec(episode: ReportedEpisode, stored: bool, texts: Collection[str]) -> EpisodeSpec:
-    """What an episode is known by. What was changed is named, and cannot be repeated; labels in ``texts`` are texts."""
+def _spec(episode: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
+    """The spec of an episode; its change has a name but cannot be repeated. ``text_labels`` are stored as texts."""
     labels: dict[str, Label] = {
-        name: str(value) if name in texts else value
+        name: str(value) if name in text_labels else value
         for name, value in episode.labels.items()
         if name not in COLUMNS and value is not None
     }
@@ -225,68 +225,53 @@ def _spec(episode: ReportedEpisode, stored: bool, texts: Collection[str]) -> Epi
         pack="libero" if stored else EXPERIMENT,
         experiment=EXPERIMENT,
         condition=episode.condition,
-        perturbations=(Unavailable(ELSEWHERE, episode.variant or episode.condition),) if changed else (),
+        perturbations=(Unavailable(NOT_REPEATABLE, episode.variant or episode.condition),) if changed else (),
         initial="stored" if stored else "sampled",
         labels=labels,
     )
 
 
-def _episode(told: ReportedEpisode) -> Episode:
-    return Episode(
-        told.outcome,
-        told.steps,
-        told.trajectory,
-        told.instruction,
-        seconds=told.seconds,
-        decisions=told.decisions,
-        error=told.error,
-    )
-
-
-def _about(evaluations: list[Evaluation], policy: str, count: int) -> dict[str, object]:
+def _metadata(evaluations: list[Evaluation], policy: str, count: int) -> dict[str, object]:
     settings: dict[str, object] = {}
     for evaluation in evaluations:
         settings |= {name: value for name, value in evaluation.settings.items() if value not in (None, "")}
-    tools = ", ".join(dict.fromkeys(evaluation.tool for evaluation in evaluations))
-    started = ", ".join(dict.fromkeys(evaluation.started for evaluation in evaluations if evaluation.started))
+    started = dict.fromkeys(evaluation.started for evaluation in evaluations if evaluation.started)
     return {
         "experiment": EXPERIMENT,
         "policy": policy,
         "pack": "libero" if all(evaluation.stored for evaluation in evaluations) else EXPERIMENT,
         "assay": __version__,
-        "imported": tools,
-        "started": started,
+        "imported": ", ".join(dict.fromkeys(evaluation.tool for evaluation in evaluations)),
+        "started": ", ".join(started),
         "expected": count,
         "settings": settings,
     }
 
 
 def _remarks(
-    evaluations: list[Evaluation],
-    episodes: list[ReportedEpisode],
-    controls: int,
-    starts: set[tuple[str, int]],
+    evaluations: list[Evaluation], changed: list[ReportedEpisode], unpaired: int, *, has_controls: bool
 ) -> Iterable[str]:
-    """What the results do not allow to say, a sentence each."""
+    """Limits of the imported results, a sentence each."""
     yield from dict.fromkeys(remark for evaluation in evaluations for remark in evaluation.remarks)
-    changed = [episode for episode in episodes if episode.condition != CONTROL]
-    lost = sum(each.condition == REWORDED and each.task not in tasks.built_in_ids() for each in changed)
+    known = tasks.built_in_ids()
+    lost = sum(episode.condition == REWORDED and episode.task not in known for episode in changed)
     if lost:
-        yield f"{lost} rewordings of LIBERO-plus are of tasks that no file names; --plus DIR, its checkout, says which"
+        yield (
+            f"the tasks of {lost} rewordings of LIBERO-plus are unknown; pass its checkout with --plus DIR to "
+            "resolve them"
+        )
     if not changed:
         yield (
-            "nothing is changed in any episode: there are success rates, and no cost of a change; "
-            "CONDITION=FILE adds results of a changed condition"
+            "no episode is perturbed: the report has success rates but no drops; add results of a perturbed "
+            "condition as CONDITION=FILE"
         )
-    elif not controls:
+    elif not has_controls:
         yield (
-            "no episode is a control: there are success rates, and no cost of a change; "
-            "control=FILE adds results of the unchanged tasks"
+            "no episode is a control: the report has success rates but no drops; add results of the unperturbed "
+            "tasks as control=FILE"
         )
-    else:
-        alone = sum((each.task, each.trial) not in starts for each in changed)
-        if alone:
-            yield (
-                f"{alone} of {len(changed)} changed episodes have no control of their task and trial: "
-                "they count for rates, not for the cost of a change"
-            )
+    elif unpaired:
+        yield (
+            f"{unpaired} of {len(changed)} perturbed episodes have no control of their task and trial: they count "
+            "towards rates but not towards drops"
+        )

@@ -1,42 +1,81 @@
-"""Let the oracle do tasks, and record where it succeeds."""
+"""Run the oracle and record its successful episodes."""
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from assay.episodes import Outcome
-from assay.errors import PerturbationError
-from assay.extensions.learn.demonstrations.demonstration import LeftOut
-from assay.extensions.learn.demonstrations.errors import DemonstrationError
-from assay.extensions.learn.demonstrations.folder import Folder, opened
-from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
-from assay.extensions.learn.demonstrations.record import attempt
-from assay.policies.remote.pictures import Orientation
-from assay.sim import Simulation, compile_scene, load_pack
-from assay.sim.packs.base import AssetPack
-from assay.tasks import Task
+import numpy as np
+import polars as pl
 
-SIZES = range(16, 2049, 2)
-"""Heights and widths that pictures can have: the video format wants them even."""
+from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.errors import DemonstrationError, PerturbationError, PlacementError, StateError
+from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
+from assay.extensions.learn.demonstrations.folder import DemonstrationFolder, open_folder
+from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
+from assay.policies.oracle.policy import Oracle
+from assay.sim import Observation, Simulation, compile_scene, load_pack
+from assay.sim.packs.pack import AssetPack
+from assay.sim.world import SceneEnv
+from assay.support.images import Orientation
+from assay.support.streams import stream
+from assay.tasks import Instruction, Task
+from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_state
+from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images
+
+IMAGE_SIZES = range(16, 2049, 2)
+"""Valid heights and widths of images, pixels; the video format requires even ones."""
+NOISE_CORRELATION = 0.8
+"""Of the disturbance from one step to the next: a push lasts about five steps."""
+NOISE_SCALE = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])
+"""Relative strength of the disturbance along the axes of an action, translation and rotation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What is in the folder, and what is not."""
+    """Summary of a folder of demonstrations."""
 
     episodes: int
     frames: int
     left_out: int
     """Attempts at which the oracle failed."""
     short: Mapping[str, int]
-    """Tasks that were not demonstrated as often as asked for, and how often they were."""
+    """Tasks with fewer episodes than requested, and their number of episodes."""
 
 
-def tries(episodes: int) -> int:
-    """How many seeds of a task are tried at most to get so many episodes."""
+class Demonstrator(Oracle):
+    """The oracle with disturbed actions; its undisturbed actions are recorded."""
+
+    def __init__(self, noise: float) -> None:
+        self._noise = noise
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Begin an episode."""
+        super().reset(instruction, spec)
+        self.undisturbed: list[np.ndarray] = []
+        """The oracle's own actions, each (7,)."""
+        self._push = np.zeros(6)
+        self._rng = stream("demonstrations", "noise", spec.task, spec.seed)
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The oracle's action plus the disturbance, (1, 7)."""
+        action = super().act(observation)
+        self.undisturbed.append(action[0])
+        if not self._noise:
+            return action
+        fresh = self._noise * NOISE_SCALE * self._rng.normal(size=6)
+        self._push = NOISE_CORRELATION * self._push + math.sqrt(1.0 - NOISE_CORRELATION**2) * fresh
+        disturbed = np.clip(action, -1.0, 1.0)
+        disturbed[0, :6] += self._push
+        return np.asarray(disturbed)
+
+
+def max_attempts(episodes: int) -> int:
+    """The number of seeds of a task that are tried at most to record ``episodes`` of them."""
     return 2 * episodes + 10
 
 
@@ -52,54 +91,88 @@ def collect(
     orientation: Orientation = Orientation.ROTATED,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
-    """Bring a folder to the first ``episodes`` successful episodes of each task, of ``seeds`` or from 0 on.
+    """Extend a folder to ``episodes`` successful episodes of each task, from ``seeds`` or from 0 on.
 
-    ``recipe`` says how they are varied, ``orientation`` which way up the pictures lie: by default as policy servers
-    get them by default.
-
-    What is there already stays and is not done again. ``on_episode`` is told of each episode that is there.
+    Episodes that are in the folder already are not repeated. ``orientation`` defaults to that of the images which
+    policy servers receive. ``on_episode`` is called with the task of each episode in the folder.
     """
-    if size not in SIZES:
+    if size not in IMAGE_SIZES:
         raise DemonstrationError(
-            f"pictures of {size} pixels are not possible; valid: even, {SIZES[0]} to {SIZES[-1]}"
+            f"images of {size} pixels are not possible; valid: even, {IMAGE_SIZES[0]} to {IMAGE_SIZES[-1]}"
         )
     assets = load_pack(pack)
-    seeds = range(tries(episodes)) if seeds is None else seeds
+    seeds = range(max_attempts(episodes)) if seeds is None else seeds
     short = {}
-    with opened(out, pack, size, recipe, orientation) as folder:
+    with open_folder(out, pack, size, recipe, orientation) as folder:
         for task in chosen:
-            got = 0
-            for _ in islice(_demonstrated(folder, task, assets, seeds), episodes):
-                got += 1
+            count = 0
+            for _ in islice(_demonstrate(folder, task, assets, seeds), episodes):
+                count += 1
                 on_episode(task.id)
-            if got < episodes:
-                short[task.id] = got
+            if count < episodes:
+                short[task.id] = count
         folder.finish()
-        there = folder.demonstrations
-    frames = sum(len(episode.frames) for episode in there.episodes)
-    return Collected(len(there.episodes), frames, len(there.left_out), short)
+        demonstrations = folder.demonstrations
+    frames = sum(len(episode.frames) for episode in demonstrations.episodes)
+    return Collected(len(demonstrations.episodes), frames, len(demonstrations.left_out), short)
 
 
-def _demonstrated(folder: Folder, task: Task, assets: AssetPack, seeds: Sequence[int]) -> Iterator[int]:
-    """The seeds from which a task is demonstrated; those not tried yet are tried as they come up."""
-    there = folder.demonstrations
-    world: Simulation | None = None
+def _demonstrate(
+    folder: DemonstrationFolder, task: Task, assets: AssetPack, seeds: Sequence[int]
+) -> Iterator[int]:
+    """Yield the seeds from which a task is demonstrated; new seeds are attempted on the way."""
+    wanted = folder.demonstrations
+    simulation: Simulation | None = None
     try:
         for seed in seeds:
-            if seed not in folder.demonstrations.tried(task.id):
-                spec = there.recipe.spec(task.id, seed, there.pack, seeds[0])
+            if seed not in folder.demonstrations.attempted_seeds(task.id):
+                spec = wanted.recipe.spec(task.id, seed, wanted.pack, seeds[0])
                 try:
-                    told = there.recipe.task(task, spec)
+                    varied = wanted.recipe.task(task, spec)
                 except PerturbationError as error:
-                    folder.add(LeftOut(task.id, seed, Outcome.ERROR, 0, str(error)))
+                    folder.add(FailedAttempt(task.id, seed, Outcome.ERROR, 0, str(error)))
                     continue
-                if world is None or world.compiled.scene != told.scene:
-                    if world is not None:
-                        world.close()
-                    world = Simulation(compile_scene(told.scene, assets))
-                folder.add(attempt(world, told, spec, there, folder.scratch))
+                if simulation is None or simulation.compiled.scene != varied.scene:
+                    if simulation is not None:
+                        simulation.close()
+                    simulation = Simulation(compile_scene(varied.scene, assets))
+                folder.add(_attempt(simulation, varied, spec, wanted, folder.scratch))
             if seed in folder.demonstrations.seeds(task.id):
                 yield seed
     finally:
-        if world is not None:
-            world.close()
+        if simulation is not None:
+            simulation.close()
+
+
+def _attempt(
+    simulation: Simulation, task: Task, spec: EpisodeSpec, wanted: Demonstrations, scratch: Path
+) -> RecordedEpisode | FailedAttempt:
+    """Run the oracle once; videos are written to ``scratch``.
+
+    Images are rendered afterwards, so that a failed attempt renders none.
+    """
+    observations: deque[Observation] = deque()
+    oracle = Demonstrator(wanted.recipe.noise)
+    try:
+        env = SceneEnv(simulation, task, simulation.sample(spec.world_seed))
+        result = rollout(env, oracle, spec, watch=observations.append)
+    except (PlacementError, StateError) as error:
+        return FailedAttempt(task.id, spec.seed, Outcome.ERROR, simulation.steps, str(error))
+    if result.outcome is not Outcome.SUCCESS:
+        return FailedAttempt(task.id, spec.seed, result.outcome, result.steps, result.error)
+    del observations[-1]  # the result of the last action: no action belongs to it
+    vectors = {
+        ACTION: np.clip(oracle.undisturbed, -1.0, 1.0),
+        STATE: np.array([robot_state(observation) for observation in observations]),
+    }
+    # An observation caches its images, so each is released once it is encoded.
+    released = (observations.popleft() for _ in range(len(observations)))
+    clips, stats = record_images(released, wanted.size, wanted.orientation, scratch)
+    return RecordedEpisode(
+        task=task.id,
+        seed=spec.seed,
+        instruction=task.instruction.text,
+        frames=pl.DataFrame(vectors, schema=VECTORS),
+        clips=clips,
+        image_stats=stats,
+    )

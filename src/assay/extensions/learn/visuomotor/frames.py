@@ -1,4 +1,4 @@
-"""Demonstrations as arrays: a LeRobotDataset, its images scaled down once and kept in memory maps."""
+"""Demonstrations as arrays: a LeRobotDataset with its images scaled down once and cached as memory maps."""
 
 from __future__ import annotations
 
@@ -12,39 +12,25 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from PIL import Image
 
-from assay.errors import AssayError, one_line
-from assay.extensions.learn.demonstrations.dataset import orientation as recorded_orientation
-from assay.extensions.learn.demonstrations.errors import DemonstrationError
-from assay.policies.remote.pictures import Orientation, turned
+from assay.errors import AssayError, DemonstrationError, one_line
+from assay.extensions.learn.demonstrations.dataset import recorded_orientation
 from assay.support.files import cache_folder, making
+from assay.support.images import Orientation, orient
 from assay.support.video import stills
 from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotFolder, Row
+from assay.tasks.formats.lerobot_features import FEATURE_NAMES
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "agentview": ("observation.images.image", "observation.images.agentview", "image"),
-    "robot0_eye_in_hand": (
-        "observation.images.image2",
-        "observation.images.wrist_image",
-        "observation.images.robot0_eye_in_hand",
-        "wrist_image",
-    ),
-    "state": ("observation.state", "state"),
-    "action": ("action", "actions"),
-}
-"""What data sets of LIBERO's robot call what a network needs."""
 WIDTHS = {"state": 8, "action": 7}
-"""Numbers of a state (position, axis times angle, two fingers) and of an action."""
-_FORMAT = 1
-"""Of what is kept."""
+"""Size of a state (position, axis times angle, two fingers) and of an action."""
+_CACHE_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frames:
-    """Every frame of a data set, one episode after the other."""
+class FrameArrays:
+    """All frames of a data set, episode after episode."""
 
     images: Mapping[str, np.ndarray]
     """By camera: uint8, (frames, pixels, pixels, 3), upright."""
@@ -57,52 +43,51 @@ class Frames:
     instructions: tuple[str, ...]
     """Of each episode."""
     tasks: tuple[str, ...]
-    """The id of each episode's task, where Assay recorded it; else empty."""
+    """The task id of each episode; empty if Assay did not record it."""
     size: int
-    """Height and width in which the data set has its images, pixels."""
+    """Height and width of the data set's images, pixels."""
 
     def __len__(self) -> int:
         return len(self.actions)
 
-    def first(self, count: int) -> Frames:
+    def first(self, count: int) -> FrameArrays:
         """The first ``count`` episodes of each instruction; images are copied into memory."""
-        seen: Counter[str] = Counter()
-        kept = []
+        counts: Counter[str] = Counter()
+        chosen = []
         for number, text in enumerate(self.instructions):
-            seen[text] += 1
-            kept += [number] if seen[text] <= count else []
-        places = np.flatnonzero(np.isin(self.episodes, kept))
-        return Frames(
+            counts[text] += 1
+            chosen += [number] if counts[text] <= count else []
+        places = np.flatnonzero(np.isin(self.episodes, chosen))
+        return FrameArrays(
             images={camera: images[places] for camera, images in self.images.items()},
             states=self.states[places],
             actions=self.actions[places],
-            episodes=np.searchsorted(kept, self.episodes[places]),
-            instructions=tuple(self.instructions[number] for number in kept),
-            tasks=tuple(self.tasks[number] for number in kept),
+            episodes=np.searchsorted(chosen, self.episodes[places]),
+            instructions=tuple(self.instructions[number] for number in chosen),
+            tasks=tuple(self.tasks[number] for number in chosen),
             size=self.size,
         )
 
 
-def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> Frames:
-    """Read a data set; its images are scaled down once and kept in the user's cache.
+def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> FrameArrays:
+    """Read a data set; its images are scaled down once and cached in the user's cache folder.
 
-    ``orientation`` says which way up they lie; None for what Assay's own data sets say of themselves, and rotated
-    in others, as nearly all of LIBERO's are. Raises DemonstrationError.
+    ``orientation`` of the stored images defaults to what the data set states, otherwise rotated, as nearly all data
+    of LIBERO is. Raises DemonstrationError.
     """
     if not (folder / INFO).is_file():
         raise DemonstrationError(
-            f"{folder}: cannot be learnt from: it is no LeRobotDataset, which has {INFO}; record one: "
-            f"assay collect --out {folder}"
+            f"{folder}: not a LeRobotDataset (no {INFO}); record one: assay collect --out {folder}"
         )
     try:
         data = LerobotFolder(folder)
-        names = {what: _named(data, what) for what in NAMES}
+        names = {role: _feature_name(data, role) for role in FEATURE_NAMES}
         orientation = orientation or recorded_orientation(data, names["agentview"])
         rows = sorted(data.rows(), key=lambda row: row.number)
         tables = [_numbers(row, names) for row in rows]
         lengths = [row.length for row in rows]
-        images = _kept(
-            _key(folder, pixels, orientation),
+        images = _cached_images(
+            _cache_key(folder, pixels, orientation),
             {camera: partial(_images, data, rows, names[camera], pixels, orientation) for camera in CAMERAS},
             (sum(lengths), pixels, pixels, 3),
         )
@@ -110,12 +95,12 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
         raise
     except (AssayError, *BROKEN) as error:
         reason = one_line(str(error) if isinstance(error, AssayError) else error)
-        raise DemonstrationError(f"{folder}: cannot be learnt from: {reason}") from error
+        raise DemonstrationError(f"{folder}: cannot be used for training: {reason}") from error
     if not rows:
         raise DemonstrationError(
             f"{folder} holds no demonstrations; record some: assay collect --out {folder}"
         )
-    return Frames(
+    return FrameArrays(
         images=images,
         states=np.concatenate([states for states, _ in tables]),
         actions=np.concatenate([actions for _, actions in tables]),
@@ -126,15 +111,15 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
     )
 
 
-def _named(data: LerobotFolder, what: str) -> str:
-    """What a data set calls something. Raises DemonstrationError if it has nothing of the kind."""
-    for name in NAMES[what]:
+def _feature_name(data: LerobotFolder, role: str) -> str:
+    """The name of the feature that holds a camera, the state or the action. Raises DemonstrationError."""
+    for name in FEATURE_NAMES[role]:
         feature = data.features.get(name)
-        if feature is not None and (what not in WIDTHS or list(feature["shape"]) == [WIDTHS[what]]):
+        if feature is not None and (role not in WIDTHS or list(feature["shape"]) == [WIDTHS[role]]):
             return name
-    numbers = f" with {WIDTHS[what]} numbers" if what in WIDTHS else ""
+    numbers = f" with {WIDTHS[role]} numbers" if role in WIDTHS else ""
     raise DemonstrationError(
-        f"{data.folder} has no {what}{numbers}: looked for {', '.join(NAMES[what])}; "
+        f"{data.folder} has no {role}{numbers}: looked for {', '.join(FEATURE_NAMES[role])}; "
         f"there are {', '.join(sorted(data.features))}"
     )
 
@@ -142,14 +127,12 @@ def _named(data: LerobotFolder, what: str) -> str:
 def _numbers(row: Row, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
     """The states and actions of an episode."""
     table = row.frames((names["state"], names["action"]))
-    states, actions = (_matrix(table[names[what]]) for what in ("state", "action"))
+    states, actions = (
+        np.array(table[names[role]].to_list(), dtype=np.float32) for role in ("state", "action")
+    )
     if not (np.isfinite(states).all() and np.isfinite(actions).all()):
-        raise DemonstrationError(f"episode {row.number} has states or actions that are not finite")
+        raise DemonstrationError(f"episode {row.number} has non-finite states or actions")
     return states, actions
-
-
-def _matrix(column: pl.Series) -> np.ndarray:
-    return np.array(column.to_list(), dtype=np.float32)
 
 
 def _images(
@@ -157,51 +140,51 @@ def _images(
 ) -> Iterator[np.ndarray]:
     """The images of a camera, upright, (pixels, pixels, 3), frame by frame."""
     for row in rows:
-        for picture in _recorded(data, row, name):
-            yield scaled(turned(picture, orientation), pixels)
+        for image in _decode_images(data, row, name):
+            yield downscale(orient(image, orientation), pixels)
 
 
-def _recorded(data: LerobotFolder, row: Row, name: str) -> Iterator[np.ndarray]:
+def _decode_images(data: LerobotFolder, row: Row, name: str) -> Iterator[np.ndarray]:
     if name in data.videos:
         path, start = row.clips[name]
-        for _, picture in stills(path, range(row.length), start=start, fps=data.fps):
-            yield picture.to_ndarray(format="rgb24")
+        for _, frame in stills(path, range(row.length), start=start, fps=data.fps):
+            yield frame.to_ndarray(format="rgb24")
         return
     for content in row.stills(name):
         with Image.open(io.BytesIO(content)) as image:
             yield np.asarray(image.convert("RGB"))
 
 
-def scaled(picture: np.ndarray, pixels: int) -> np.ndarray:
-    """An image (h, w, 3) as (pixels, pixels, 3), each pixel the mean of what it covers."""
-    if picture.shape[:2] == (pixels, pixels):
-        return picture
-    return np.asarray(Image.fromarray(picture).resize((pixels, pixels), Image.Resampling.BOX))
+def downscale(image: np.ndarray, pixels: int) -> np.ndarray:
+    """Scale an image (h, w, 3) to (pixels, pixels, 3) by averaging."""
+    if image.shape[:2] == (pixels, pixels):
+        return image
+    return np.asarray(Image.fromarray(image).resize((pixels, pixels), Image.Resampling.BOX))
 
 
-def _key(folder: Path, pixels: int, orientation: Orientation) -> str:
-    """Stands for a data set's images: where its files are, how large and how old."""
+def _cache_key(folder: Path, pixels: int, orientation: Orientation) -> str:
+    """A digest of paths, sizes and modification times of a data set's files."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".parquet", ".mp4", ".json"))
     stats = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    said = json.dumps([_FORMAT, str(folder.resolve()), pixels, orientation, stats])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    description = json.dumps([_CACHE_FORMAT, str(folder.resolve()), pixels, orientation, stats])
+    return hashlib.sha256(description.encode()).hexdigest()[:16]
 
 
-def _kept(
-    key: str, made: Mapping[str, Callable[[], Iterator[np.ndarray]]], shape: tuple[int, ...]
+def _cached_images(
+    key: str, readers: Mapping[str, Callable[[], Iterator[np.ndarray]]], shape: tuple[int, ...]
 ) -> dict[str, np.ndarray]:
-    """Memory maps of images, made if they are not there."""
+    """Memory maps of images by camera; created on first use."""
     folder = cache_folder() / "frames" / key
-    files = [f"{name}.npy" for name in made]
+    files = [f"{name}.npy" for name in readers]
     if not folder.is_dir():
         with making(folder, ours=files) as unfinished:
-            for name, pictures in made.items():
+            for name, images in readers.items():
                 path = unfinished / f"{name}.npy"
                 array = np.lib.format.open_memmap(path, "w+", np.uint8, shape)
                 count = 0
-                for count, picture in enumerate(pictures(), start=1):
-                    array[count - 1] = picture
+                for count, image in enumerate(images(), start=1):
+                    array[count - 1] = image
                 if count != shape[0]:
                     raise DemonstrationError(f"{count} images of {name} for {shape[0]} frames")
                 array.flush()
-    return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in made}
+    return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in readers}

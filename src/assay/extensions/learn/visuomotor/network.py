@@ -1,7 +1,8 @@
-"""From two images, proprioception and words to features. Needs torch.
+"""A language-conditioned visuomotor network. Needs torch.
 
-Each camera has a small convolution of its own. Words set the gain of its last layer (FiLM), and what remains of
-an image is where each of its features is (spatial softmax) and how strong: few numbers, and places among them.
+Two images, proprioception and an instruction become features: each camera has a small convolution, the instruction sets
+the gain of its last layer (FiLM), and an image is reduced to the position of each feature (spatial softmax) and its
+strength. One of three heads turns features into a chunk of normalised actions.
 """
 
 from __future__ import annotations
@@ -11,21 +12,127 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from assay.extensions.learn.visuomotor import proprioception
-from assay.extensions.learn.visuomotor.choices import Input
 from assay.extensions.learn.visuomotor.frames import CAMERAS
-from assay.extensions.learn.visuomotor.heads import ACTION, HEADS
-from assay.extensions.learn.visuomotor.settings import Settings
-from assay.perturb.words.distance import embedding
+from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, Head, Input, NetworkSettings
+from assay.perturb.words.distance import encoder
+
+ACTION_SIZE = 7
+BINS = 256
+BIN_RANGE = 6.0
+"""Bins cover normalised actions from -6 to 6 standard deviations: rotations are rare and then fast."""
+TOKEN_WIDTH = 64
+"""Width of one action of a chunk, in the head of bins."""
+FLOW_STEPS = 10
+"""Integration steps from noise to actions."""
+FLOW_DRAWS = 4
+"""Noises and times that a flow learns from per frame: they cost little beside the images."""
+
+
+class RegressionHead(nn.Module):
+    """A chunk of actions by the least absolute error (ACT, OpenVLA-OFT)."""
+
+    def __init__(self, width: int, chunk: int) -> None:
+        super().__init__()
+        self.out = nn.Linear(width, chunk * ACTION_SIZE)
+        self.chunk = chunk
+
+    def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
+        """Mean absolute error over the actions of the episode."""
+        return _mean((self.actions(features, noise) - wanted).abs().mean(dim=-1), counts)
+
+    def actions(self, features: Tensor, noise: Tensor) -> Tensor:
+        """(n, chunk, 7)."""
+        return self.out(features).view(-1, self.chunk, ACTION_SIZE)
+
+
+class BinsHead(nn.Module):
+    """Each number as one of 256 bins, by cross-entropy (OpenVLA); the prediction is the median.
+
+    Not the mode: a tenth to a fifth of all demonstrated steps have the clipped full speed and share one bin, other
+    speeds spread over many, so the mode would be full speed far too often.
+    """
+
+    def __init__(self, width: int, chunk: int) -> None:
+        super().__init__()
+        self.tokens = nn.Sequential(nn.Linear(width, chunk * TOKEN_WIDTH), nn.GELU())
+        self.out = nn.Linear(TOKEN_WIDTH, ACTION_SIZE * BINS)
+        self.register_buffer("reach", torch.tensor(BIN_RANGE))
+        self.chunk = chunk
+
+    def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
+        """Mean cross-entropy over the actions of the episode."""
+        bins = ((wanted / self.reach + 1) / 2 * BINS).long().clamp(0, BINS - 1)
+        logits = self._logits(features)
+        errors = nn.functional.cross_entropy(logits.flatten(0, 2), bins.flatten(), reduction="none")
+        return _mean(errors.view_as(wanted).mean(dim=-1), counts)
+
+    def actions(self, features: Tensor, noise: Tensor) -> Tensor:
+        """(n, chunk, 7)."""
+        below = self._logits(features).softmax(dim=-1).cumsum(dim=-1) < 0.5
+        median = below.sum(dim=-1).clamp(max=BINS - 1)
+        return ((median + 0.5) / BINS * 2 - 1) * self.reach
+
+    def _logits(self, features: Tensor) -> Tensor:
+        tokens = self.tokens(features).view(-1, self.chunk, TOKEN_WIDTH)
+        return self.out(tokens).view(-1, self.chunk, ACTION_SIZE, BINS)
+
+
+class FlowHead(nn.Module):
+    """A chunk that flows from noise along a velocity (flow matching, pi0), in ten steps."""
+
+    def __init__(self, width: int, chunk: int) -> None:
+        super().__init__()
+        self.chunk = chunk
+        self.velocity = nn.Sequential(
+            nn.Linear(chunk * ACTION_SIZE + width + 2, 2 * width), nn.GELU(),
+            nn.Linear(2 * width, 2 * width), nn.GELU(), nn.Linear(2 * width, chunk * ACTION_SIZE),
+        )  # fmt: skip
+
+    def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
+        """Mean squared error of the velocity at a time between noise (0) and actions (1).
+
+        Each frame is used once per draw of noise and time.
+        """
+        draws = len(times) // len(features)
+        features, counts = features.repeat(draws, 1), counts.repeat(draws, 1)
+        wanted, at = wanted.repeat(draws, 1, 1), times[:, None, None]
+        velocity = self._velocity(features, (1 - at) * noise + at * wanted, times)
+        return _mean((velocity - (wanted - noise)).square().mean(dim=-1), counts)
+
+    def actions(self, features: Tensor, noise: Tensor) -> Tensor:
+        """(n, chunk, 7)."""
+        actions = noise
+        for step in range(FLOW_STEPS):
+            times = torch.full((len(noise),), step / FLOW_STEPS)
+            actions = actions + self._velocity(features, actions, times) / FLOW_STEPS
+        return actions
+
+    def _velocity(self, features: Tensor, actions: Tensor, times: Tensor) -> Tensor:
+        clock = torch.stack([times, times.square()], dim=1)
+        inputs = torch.cat([actions.flatten(1), features, clock], dim=1)
+        return self.velocity(inputs).view(-1, self.chunk, ACTION_SIZE)
+
+
+HEADS: dict[Head, type[RegressionHead] | type[BinsHead] | type[FlowHead]] = {
+    Head.REGRESSION: RegressionHead,
+    Head.BINS: BinsHead,
+    Head.FLOW: FlowHead,
+}
+
+
+def _mean(errors: Tensor, counts: Tensor) -> Tensor:
+    """Mean of errors (n, chunk) with weights 0 or 1 (n, chunk)."""
+    return (errors * counts).sum() / counts.sum()
+
 
 CHANNELS = (16, 32, 32)
-SAID = 64
-"""Width of what is made of words, and of the robot's state."""
+EMBEDDING_WIDTH = 64
+"""Width of the embeddings of the instruction and of the robot's state."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """What a network takes in, of several frames."""
+class NetworkInput:
+    """A batch of inputs."""
 
     images: tuple[Tensor, ...]
     """Of each camera: uint8, (n, pixels, pixels, 3); none for a network without images."""
@@ -35,8 +142,8 @@ class Seen:
     """(n, 384)."""
 
 
-class Eye(nn.Module):
-    """An image to where its features are, and how strong."""
+class ImageEncoder(nn.Module):
+    """Reduces an image to positions and strengths of features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,15 +152,15 @@ class Eye(nn.Module):
             nn.Conv2d(3, first, 5, 2, 2), nn.ReLU(), nn.Conv2d(first, second, 3, 2, 1), nn.ReLU()
         )
         self.fine = nn.Conv2d(second, third, 3, 1, 1)
-        self.film = nn.Linear(SAID, 2 * third)
+        self.film = nn.Linear(EMBEDDING_WIDTH, 2 * third)
         self.sharpness = nn.Parameter(torch.ones(third))
         nn.init.zeros_(self.film.weight)
         nn.init.zeros_(self.film.bias)
 
-    def forward(self, image: Tensor, said: Tensor) -> Tensor:
+    def forward(self, image: Tensor, language: Tensor) -> Tensor:
         """(n, 3 * CHANNELS[-1])."""
         pixels = image.permute(0, 3, 1, 2).float() / 127.5 - 1
-        gain, shift = self.film(said)[:, :, None, None].chunk(2, dim=1)
+        gain, shift = self.film(language)[:, :, None, None].chunk(2, dim=1)
         heat = torch.relu(self.fine(self.coarse(pixels)) * (1 + gain) + shift)
         share = (heat * self.sharpness[:, None, None]).flatten(2).softmax(dim=-1).view_as(heat)
         steps = torch.linspace(-1, 1, heat.shape[-1])
@@ -61,8 +168,8 @@ class Eye(nn.Module):
         return torch.cat([rows, columns, heat.mean(dim=(2, 3))], dim=1)
 
 
-class Block(nn.Module):
-    """A layer whose result is added to what it is given."""
+class ResidualBlock(nn.Module):
+    """A feed-forward layer with a residual connection."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -70,53 +177,58 @@ class Block(nn.Module):
             nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, width)
         )
 
-    def forward(self, given: Tensor) -> Tensor:
+    def forward(self, features: Tensor) -> Tensor:
         """(n, width)."""
-        return given + self.layers(given)
+        return features + self.layers(features)
 
 
 class Network(nn.Module):
-    """From what is seen to chunks of actions."""
+    """Maps inputs to chunks of actions."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: NetworkSettings) -> None:
         super().__init__()
         self.settings = settings
-        eyes = () if Input.IMAGES in settings.without else CAMERAS
-        self.eyes = nn.ModuleList(Eye() for _ in eyes)
-        self.said = nn.Sequential(nn.Linear(embedding.WIDTH, SAID), nn.GELU(), nn.Linear(SAID, SAID))
-        self.felt = nn.Sequential(nn.Linear(proprioception.WIDTH, SAID), nn.GELU())
-        self.joined = nn.Linear(2 * SAID + 3 * CHANNELS[-1] * len(eyes), settings.width)
-        self.trunk = nn.Sequential(Block(settings.width), Block(settings.width), nn.LayerNorm(settings.width))
+        cameras = () if Input.IMAGES in settings.without else CAMERAS
+        self.eyes = nn.ModuleList(ImageEncoder() for _ in cameras)
+        width = EMBEDDING_WIDTH
+        self.said = nn.Sequential(nn.Linear(encoder.WIDTH, width), nn.GELU(), nn.Linear(width, width))
+        self.felt = nn.Sequential(nn.Linear(PROPRIOCEPTION_WIDTH, width), nn.GELU())
+        self.joined = nn.Linear(2 * width + 3 * CHANNELS[-1] * len(cameras), settings.width)
+        self.trunk = nn.Sequential(
+            ResidualBlock(settings.width), ResidualBlock(settings.width), nn.LayerNorm(settings.width)
+        )
         self.head = HEADS[settings.head](settings.width, settings.chunk)
-        for name, size in (("state", proprioception.WIDTH), ("action", ACTION)):
+        for name, size in (("state", PROPRIOCEPTION_WIDTH), ("action", ACTION_SIZE)):
             self.register_buffer(f"{name}_mean", torch.zeros(size))
             self.register_buffer(f"{name}_scale", torch.ones(size))
 
     def normalise(self, states: Tensor, actions: Tensor) -> None:
-        """Take mean and spread from all states (n, 11) and actions (n, 7) that are learnt from."""
+        """Set the normalisation from all training states (n, 11) and actions (n, 7)."""
         for name, values, least in (("state", states, 0.01), ("action", actions, 0.1)):
             getattr(self, f"{name}_mean").copy_(values.mean(dim=0))
             getattr(self, f"{name}_scale").copy_(values.std(dim=0).clamp(min=least))
 
-    def features(self, seen: Seen) -> Tensor:
+    def features(self, inputs: NetworkInput) -> Tensor:
         """(n, width)."""
-        words = torch.zeros_like(seen.words) if Input.WORDS in self.settings.without else seen.words
-        said = self.said(20 * words)  # a vector of length one has entries of about 0.05
-        states = (seen.states - self.state_mean) / self.state_scale
-        felt = self.felt(torch.zeros_like(states) if Input.STATE in self.settings.without else states)
-        looks = [eye(image, said) for eye, image in zip(self.eyes, seen.images, strict=True)]
-        return self.trunk(self.joined(torch.cat([said, felt, *looks], dim=1)))
+        words = torch.zeros_like(inputs.words) if Input.WORDS in self.settings.without else inputs.words
+        language = self.said(20 * words)  # a unit vector has entries of about 0.05
+        states = (inputs.states - self.state_mean) / self.state_scale
+        body = self.felt(torch.zeros_like(states) if Input.STATE in self.settings.without else states)
+        views = [eye(image, language) for eye, image in zip(self.eyes, inputs.images, strict=True)]
+        return self.trunk(self.joined(torch.cat([language, body, *views], dim=1)))
 
-    def loss(self, seen: Seen, actions: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
-        """Of chunks (n, chunk, 7), of which those count (n, chunk) that are no padding.
+    def loss(
+        self, inputs: NetworkInput, actions: Tensor, counts: Tensor, noise: Tensor, times: Tensor
+    ) -> Tensor:
+        """The loss of chunks (n, chunk, 7); ``counts`` (n, chunk) is 0 for padding.
 
         ``noise`` (m, chunk, 7) and ``times`` (m,) are random numbers for heads that need some, m a multiple of n.
         """
         wanted = (actions - self.action_mean) / self.action_scale
-        return self.head.loss(self.features(seen), wanted, counts, noise, times)
+        return self.head.loss(self.features(inputs), wanted, counts, noise, times)
 
-    def forward(self, seen: Seen, noise: Tensor) -> Tensor:
+    def forward(self, inputs: NetworkInput, noise: Tensor) -> Tensor:
         """Chunks of actions, (n, chunk, 7), in [-1, 1]; the gripper is -1 or 1."""
-        actions = self.head.actions(self.features(seen), noise) * self.action_scale + self.action_mean
+        actions = self.head.actions(self.features(inputs), noise) * self.action_scale + self.action_mean
         gripper = torch.where(actions[..., 6:] > 0, 1.0, -1.0)
         return torch.cat([actions[..., :6].clamp(-1, 1), gripper], dim=-1)

@@ -1,23 +1,56 @@
-"""What a network takes in and gives."""
+"""Choices that determine a network: inputs, action head and sizes."""
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.spatial.transform import Rotation
 
-from assay.extensions.learn.visuomotor.choices import Head, Input
+PROPRIOCEPTION_WIDTH = 11
 
 
-class Settings(BaseModel):
-    """What decides a network's shape and its inputs."""
+class Head(StrEnum):
+    """How a network represents actions."""
+
+    REGRESSION = "regression"
+    """A whole chunk by the least absolute error, as ACT and OpenVLA-OFT."""
+    BINS = "bins"
+    """Each number as one of 256 bins, as OpenVLA."""
+    FLOW = "flow"
+    """A chunk that flows from noise along a learned velocity, as pi0."""
+
+
+class Input(StrEnum):
+    """Inputs that can be withheld from a network."""
+
+    WORDS = "words"
+    IMAGES = "images"
+    STATE = "state"
+    """Proprioception: pose of the end effector and the fingers."""
+
+
+class NetworkSettings(BaseModel):
+    """Shape and inputs of a network."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     head: Head = Head.REGRESSION
     without: tuple[Input, ...] = ()
-    """Inputs that it never gets."""
+    """Inputs that are withheld."""
     pixels: int = Field(default=64, ge=32, le=128, multiple_of=16)
-    """Height and width of the images it sees."""
+    """Height and width of the input images."""
     chunk: int = Field(default=16, ge=1, le=64)
-    """Actions that it predicts at once."""
+    """Actions predicted at once."""
     width: int = Field(default=256, ge=16, le=2048)
-    """Of its hidden layers."""
+    """Of the hidden layers."""
+
+
+def proprioception(states: np.ndarray) -> np.ndarray:
+    """Convert states (n, 8) with axis times angle to float32 (n, 11) with two columns of the rotation matrix.
+
+    The gripper points down, half a turn from the world's axes, where axis and angle jump and the matrix does not.
+    """
+    columns = Rotation.from_rotvec(states[:, 3:6]).as_matrix()[:, :, :2].reshape(len(states), 6)
+    return np.concatenate([states[:, :3], columns, states[:, 6:]], axis=1).astype(np.float32)

@@ -1,89 +1,126 @@
-"""Behaviour cloning, resumable to the bit: every random number hangs on the seed and the step. Needs torch."""
+"""Behaviour cloning, and the checkpoint that it writes. Needs torch.
+
+Training is resumable bit for bit: every random number is derived from the seed and the step.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel, ConfigDict
 
 from assay.errors import PolicyError, one_line
-from assay.extensions.learn.visuomotor.choices import Input
-from assay.extensions.learn.visuomotor.frames import CAMERAS, Frames
-from assay.extensions.learn.visuomotor.heads import ACTION, DRAWS
-from assay.extensions.learn.visuomotor.instructions import embedded
-from assay.extensions.learn.visuomotor.network import Network, Seen
-from assay.extensions.learn.visuomotor.proprioception import proprioception
-from assay.extensions.learn.visuomotor.settings import Settings
-from assay.policies.learned.loop import descend
-from assay.policies.learned.schedule import BEGUN, Progress, Schedule
+from assay.extensions.learn.visuomotor.frames import CAMERAS, FrameArrays
+from assay.extensions.learn.visuomotor.instructions import embed, wordings
+from assay.extensions.learn.visuomotor.network import ACTION_SIZE, FLOW_DRAWS, Network, NetworkInput
+from assay.extensions.learn.visuomotor.settings import Input, NetworkSettings, proprioception
 from assay.support.files import replacing
 from assay.support.streams import stream
+from assay.support.training import (
+    Schedule,
+    TrainingProgress,
+    count_parameters,
+    descend,
+    load_checkpoint,
+    save_checkpoint,
+)
 
-_HELD_OUT = 20
-"""One episode in so many is not learnt from."""
-_BLUR = 0.05
-"""Noise that is added to states, standard deviations: places are to be looked for in images, too."""
-_AVERAGED = 0.998
-"""The share of the averaged weights that is left after one step; they are what is kept."""
-_EVERY = 60.0
-"""Seconds between two notes of how far it is, from which an interrupted training goes on."""
+_HOLD_OUT_INTERVAL = 20
+"""Every 20th episode is held out."""
+_STATE_NOISE = 0.05
+"""Noise added to states, in standard deviations, so that positions must be read from images as well."""
+_AVERAGING = 0.998
+"""Decay of the exponential moving average of the weights, which is the result of the training."""
+_SNAPSHOT_INTERVAL_S = 60.0
+"""Between snapshots from which an interrupted training is resumed."""
 
 
-class Examples:
-    """Frames with the chunk of actions that follows each, and the wordings of its instruction."""
+class TrainingRecord(BaseModel):
+    """How a network was trained, stored in its checkpoint."""
 
-    def __init__(self, frames: Frames, wordings: list[list[str]], settings: Settings) -> None:
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    settings: NetworkSettings
+    size: int
+    """Height and width of rendered images, before they are scaled to the network's input, pixels."""
+    data: str
+    """Names of the folders of demonstrations."""
+    episodes: dict[str, int]
+    """Demonstrations by instruction, including those held out."""
+    frames: int
+    paraphrases: int
+    """Per cell of the paraphrase grid; 0: the task's own wording only."""
+    seed: int
+    steps: int
+    batch: int
+    processor_minutes: float
+    parameters: int
+    held_out: dict[str, float]
+    """On episodes held out: mean absolute error of translation and rotation, accuracy of the gripper.
+
+    Empty with fewer than 20 episodes, of which none is held out.
+    """
+    torch: str
+
+
+class TrainingExamples:
+    """Frames, the chunk of actions that follows each, and the wordings of its instruction."""
+
+    def __init__(self, frames: FrameArrays, wordings: list[list[str]], settings: NetworkSettings) -> None:
         self.frames, self.settings = frames, settings
         self.states = proprioception(frames.states)
         texts = list(dict.fromkeys(text for wording in wordings for text in wording))
         place = {text: index for index, text in enumerate(texts)}
-        self.vectors = np.stack([embedded(text) for text in texts])
+        self.vectors = np.stack([embed(text) for text in texts])
         self.wordings = [np.array([place[text] for text in wording]) for wording in wordings]
         self.ends = np.searchsorted(frames.episodes, frames.episodes, side="right")
-        held_out = frames.episodes % _HELD_OUT == _HELD_OUT - 1
+        held_out = frames.episodes % _HOLD_OUT_INTERVAL == _HOLD_OUT_INTERVAL - 1
         self.learnt, self.held_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
-    def seen(self, chosen: np.ndarray, rng: np.random.Generator | None = None) -> Seen:
-        """Some frames as a network takes them in; with ``rng``, in any wording and with blurred states."""
+    def inputs(self, chosen: np.ndarray, rng: np.random.Generator | None = None) -> NetworkInput:
+        """A batch of frames; with ``rng``, in a random wording and with noisy states."""
         states, episodes = self.states[chosen], self.frames.episodes[chosen]
         words = [self.wordings[episode][0] for episode in episodes]
         if rng is not None:
             spread = np.maximum(self.states.std(axis=0), 0.01)
-            states = states + (_BLUR * spread * rng.normal(size=states.shape)).astype(np.float32)
+            states = states + (_STATE_NOISE * spread * rng.normal(size=states.shape)).astype(np.float32)
             words = [rng.choice(self.wordings[episode]) for episode in episodes]
         blind = Input.IMAGES in self.settings.without
         images = [] if blind else [self.frames.images[camera][chosen] for camera in CAMERAS]
-        return Seen(
+        return NetworkInput(
             tuple(torch.from_numpy(image) for image in images),
             torch.from_numpy(states),
             torch.from_numpy(self.vectors[words]),
         )
 
     def chunks(self, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """The actions from some frames on, (n, chunk, 7), and which are there, (n, chunk)."""
+        """The actions that follow frames, (n, chunk, 7), and 1 or 0 (n, chunk) for those inside the episode."""
         steps = chosen[:, None] + np.arange(self.settings.chunk)
-        there = steps < self.ends[chosen][:, None]
+        inside = steps < self.ends[chosen][:, None]
         actions = self.frames.actions[np.minimum(steps, self.ends[chosen][:, None] - 1)]
-        return torch.from_numpy(actions), torch.from_numpy(there.astype(np.float32))
+        return torch.from_numpy(actions), torch.from_numpy(inside.astype(np.float32))
 
 
 @dataclass(slots=True)
-class _State:
-    """All that a training is in the middle of."""
+class _TrainingState:
+    """Everything needed to resume a training."""
 
     network: Network
     averaged: Network
     optimizer: torch.optim.Optimizer
-    progress: Progress = BEGUN
+    progress: TrainingProgress = field(default_factory=TrainingProgress)
     seconds: float = 0.0
 
-    def note(self, path: Path, identity: str) -> None:
+    def save(self, path: Path, identity: str) -> None:
         content = {
             "identity": identity,
             "network": self.network.state_dict(),
@@ -95,37 +132,37 @@ class _State:
         with replacing(path) as unfinished:
             torch.save(content, unfinished)
 
-    def recall(self, path: Path, identity: str) -> None:
+    def restore(self, path: Path, identity: str) -> None:
         try:
             content: dict[str, Any] = torch.load(path, weights_only=True)
             if content["identity"] != identity:
                 raise PolicyError(
-                    f"{path} is of a training with other data or options: name another --out, or remove it"
+                    f"{path} belongs to a training with other data or options: name another --out, or remove it"
                 )
             self.network.load_state_dict(content["network"])
             self.averaged.load_state_dict(content["averaged"])
             self.optimizer.load_state_dict(content["optimizer"])
-            self.progress, self.seconds = Progress(*content["progress"]), content["seconds"]
+            self.progress, self.seconds = TrainingProgress(*content["progress"]), content["seconds"]
         except (pickle.UnpicklingError, RuntimeError, KeyError, ValueError, OSError, EOFError) as error:
             reason = one_line(str(error), 120)
-            raise PolicyError(f"{path} is damaged: remove it to begin anew ({reason})") from None
+            raise PolicyError(f"{path} is damaged: remove it to start over ({reason})") from None
 
 
 def train(
-    examples: Examples,
+    examples: TrainingExamples,
     schedule: Schedule,
     *,
     seed: int,
-    notes: Path,
+    snapshot: Path,
     identity: str,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
     checkpoint: Callable[[int, Network], None] = lambda step, network: None,
 ) -> tuple[Network, float]:
-    """A trained network, and how many seconds of this process's processor time it took.
+    """Train a network; returns it and the processor time, seconds.
 
-    How far it is is noted in the file ``notes``, with the ``identity`` of data and options; a training that was
-    interrupted goes on from there and ends with the very same network. ``checkpoint`` is shown the averaged
-    network after every step.
+    The file ``snapshot`` holds the state of the training and the ``identity`` of data and options. An interrupted
+    training is resumed from it and ends with the same network. ``checkpoint`` is called with the averaged network
+    after every step.
     """
     torch.manual_seed(seed)
     network = Network(examples.settings)
@@ -136,67 +173,131 @@ def train(
     averaged = Network(examples.settings)
     averaged.load_state_dict(network.state_dict())
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=1e-3)
-    state = _State(network, averaged, optimizer)
-    if notes.is_file():
-        state.recall(notes, identity)
-    noted = time.monotonic()
+    state = _TrainingState(network, averaged, optimizer)
+    if snapshot.is_file():
+        state.restore(snapshot, identity)
+    saved_at = time.monotonic()
     while (share := schedule.share(state.progress.step, 0.0)) < 1:
-        begun, step = time.process_time(), state.progress.step
+        started, step = time.process_time(), state.progress.step
         loss = _loss(network, examples, schedule.batch, seed, step)
-        state.progress = state.progress.next(
+        state.progress = state.progress.advance(
             share, descend(network, optimizer, loss, schedule.rate_at(share))
         )
-        _average(averaged, network, min(_AVERAGED, (1 + step) / (10 + step)))
-        state.seconds += time.process_time() - begun
+        decay = min(_AVERAGING, (1 + step) / (10 + step))
+        with torch.no_grad():
+            for mean, now in zip(averaged.parameters(), network.parameters(), strict=True):
+                mean.lerp_(now, 1 - decay)
+        state.seconds += time.process_time() - started
         watch(state.progress)
         checkpoint(state.progress.step, averaged)
-        if time.monotonic() - noted > _EVERY:
-            state.note(notes, identity)
-            noted = time.monotonic()
-    notes.unlink(missing_ok=True)
+        if time.monotonic() - saved_at > _SNAPSHOT_INTERVAL_S:
+            state.save(snapshot, identity)
+            saved_at = time.monotonic()
+    snapshot.unlink(missing_ok=True)
     return averaged.eval(), state.seconds
 
 
-def _loss(network: Network, examples: Examples, size: int, seed: int, step: int) -> torch.Tensor:
-    """The loss of a step's batch: frames in another order in each round through all of them."""
+def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, step: int) -> torch.Tensor:
+    """The loss of a step's batch; the order of frames is drawn anew for each epoch."""
     learnt = examples.learnt
     size = min(size, len(learnt))
-    rounds, place = divmod(step, len(learnt) // size)
-    order = _order(len(learnt), seed, rounds)
+    epoch, place = divmod(step, len(learnt) // size)
+    order = stream("learn", "order", seed, epoch).permutation(len(learnt))
     chosen = np.sort(learnt[order[place * size : (place + 1) * size]])
     rng = stream("learn", "step", seed, step)
-    seen, draws = examples.seen(chosen, rng), DRAWS * size
-    noise = rng.normal(size=(draws, examples.settings.chunk, ACTION)).astype(np.float32)
+    inputs, draws = examples.inputs(chosen, rng), FLOW_DRAWS * size
+    noise = rng.normal(size=(draws, examples.settings.chunk, ACTION_SIZE)).astype(np.float32)
     times = rng.uniform(size=draws).astype(np.float32)
-    return network.loss(seen, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
+    return network.loss(inputs, *examples.chunks(chosen), torch.from_numpy(noise), torch.from_numpy(times))
 
 
-def _order(count: int, seed: int, rounds: int) -> np.ndarray:
-    return stream("learn", "order", seed, rounds).permutation(count)
-
-
-def _average(averaged: Network, network: Network, kept: float) -> None:
-    with torch.no_grad():
-        for mean, now in zip(averaged.parameters(), network.parameters(), strict=True):
-            mean.lerp_(now, 1 - kept)
-
-
-def open_loop(network: Network, examples: Examples, chosen: np.ndarray, first: int = 8) -> dict[str, float]:
-    """How far the ``first`` actions from some frames on are from the demonstrator's: the mean absolute error of
-    translation and rotation, and the share of steps in which the gripper does the same.
+def _open_loop_errors(
+    network: Network, examples: TrainingExamples, chosen: np.ndarray, first: int = 8
+) -> dict[str, float]:
+    """Errors of the ``first`` actions after frames: mean absolute error of translation and rotation, and the share
+    of steps in which the gripper agrees with the demonstration.
     """
-    off: list[np.ndarray] = []
-    there: list[np.ndarray] = []
+    deviations: list[np.ndarray] = []
+    inside: list[np.ndarray] = []
     for start in range(0, len(chosen), 256):
-        some = chosen[start : start + 256]
-        wanted, counts = examples.chunks(some)
+        batch = chosen[start : start + 256]
+        wanted, counts = examples.chunks(batch)
         with torch.inference_mode():
-            given = network(examples.seen(some), torch.zeros_like(wanted))
-        off.append((given - wanted).abs().numpy()[:, :first])
-        there.append(counts.numpy()[:, :first] > 0)
-    errors = np.concatenate(off)[np.concatenate(there)]
+            predicted = network(examples.inputs(batch), torch.zeros_like(wanted))
+        deviations.append((predicted - wanted).abs().numpy()[:, :first])
+        inside.append(counts.numpy()[:, :first] > 0)
+    errors = np.concatenate(deviations)[np.concatenate(inside)]
     return {
         "translation": float(errors[:, :3].mean()),
         "rotation": float(errors[:, 3:6].mean()),
         "gripper": float((errors[:, 6] < 1).mean()),
     }
+
+
+def load_network(path: Path) -> tuple[Network, TrainingRecord]:
+    """Read a checkpoint of `assay learn`. Raises PolicyError if it is damaged or of another kind."""
+    return load_checkpoint(path, TrainingRecord, lambda record: Network(record.settings), "assay learn")
+
+
+def train_to_file(
+    frames: FrameArrays,
+    out: Path,
+    settings: NetworkSettings,
+    schedule: Schedule,
+    *,
+    data: str = "",
+    paraphrases: int = 0,
+    seed: int = 0,
+    every: int = 0,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
+) -> TrainingRecord:
+    """Train on demonstrations and write the network to a file; also every ``every`` steps, unless that is 0."""
+    texts = wordings(frames.instructions, frames.tasks, paraphrases)
+    examples = TrainingExamples(frames, texts, settings)
+
+    def save(place: Path, network: Network, steps: int, seconds: float) -> TrainingRecord:
+        held_out = examples.held_out
+        errors = _open_loop_errors(network, examples, held_out) if len(held_out) else {}
+        record = TrainingRecord(
+            settings=settings,
+            size=frames.size,
+            data=data,
+            episodes=dict(Counter(frames.instructions)),
+            frames=len(frames),
+            paraphrases=paraphrases,
+            seed=seed,
+            steps=steps,
+            batch=schedule.batch,
+            processor_minutes=round(seconds / 60, 1),
+            parameters=count_parameters(network),
+            held_out={name: round(value, 4) for name, value in errors.items()},
+            torch=str(torch.__version__),
+        )
+        save_checkpoint(place, network, record)
+        return record
+
+    def save_intermediate(steps: int, network: Network) -> None:
+        if every and steps % every == 0 and steps < schedule.steps:
+            save(out.with_name(f"{out.stem}-{steps}{out.suffix}"), network, steps, 0.0)
+
+    network, seconds = train(
+        examples,
+        schedule,
+        seed=seed,
+        snapshot=out.with_name(f"{out.name}.training"),
+        identity=_identity(frames, settings, schedule, paraphrases, seed),
+        watch=watch,
+        checkpoint=save_intermediate,
+    )
+    return save(out, network, schedule.steps, seconds)
+
+
+def _identity(
+    frames: FrameArrays, settings: NetworkSettings, schedule: Schedule, paraphrases: int, seed: int
+) -> str:
+    """A digest of data and options: an interrupted training is resumed only if it is the same."""
+    digest = hashlib.sha256()
+    for part in (frames.actions, frames.states, frames.episodes, *frames.images.values()):
+        digest.update(np.ascontiguousarray(part).data)
+    digest.update(repr((frames.instructions, settings, schedule, paraphrases, seed)).encode())
+    return digest.hexdigest()

@@ -1,44 +1,166 @@
-"""The tables of LIBERO-Para."""
+"""LIBERO-Para's tables, made from the cells of its grid: means over seeds, and means of cells."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from assay.extensions.papers.libero_para.cells import (
-    CATEGORIES,
-    CELLS,
-    SCOPES,
-    average,
-    category_means,
-    object_means,
-    scope_means,
-    success_of,
-)
+from assay.episodes.spec import CONTROL
+from assay.errors import AssayError
 from assay.measures.frames import valid_rows
-from assay.measures.result import MeasureError, Missing
-from assay.measures.success.rates import CONTROLS, Rate, success_rate
+from assay.measures.measure import Measure
+from assay.measures.result import MeasureError, Missing, Result
+from assay.measures.success.rates import CONTROLS, success_rate
+from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
-from assay.measures.views.wording import methods
-from assay.measures.views.heat_map import OBJECTS
-from assay.measures.words.paraphrase import paraphrases, all_paraphrases
-from assay.measures.words.pride import OVERESTIMATION
-from assay.report.papers.base import PaperRun, Part, of_each
+from assay.measures.views.wording import methods, task_instruction
+from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
+from assay.measures.words.pride import OVERESTIMATION, Overestimation
+from assay.perturb.words.grid.table import GridStats, Wording, grid_stats
+from assay.report.papers.base import PaperRun, Part, by_run, model_table, of_each
+from assay.support.extras import require
+from assay.support.stats.distributions import pearson
+
+CellKey = tuple[str, str]
+"""An object type and an action type."""
+ORIGINAL: CellKey = (NONE, NONE)
+"""The cell of the original instruction: the controls."""
+CATEGORIES = {
+    "lexical": ("addition", "contextual", "habitual"),
+    "structural": ("coordination", "subordination"),
+    "pragmatic": ("need", "embedded", "permission", "question", "hint"),
+}
+"""The paper's categories of action types."""
+SCOPES: dict[str, Callable[[CellKey], bool]] = {
+    "object only": lambda key: key[0] != NONE and key[1] == NONE,
+    "action only": lambda key: key[0] == NONE and key[1] != NONE,
+    "both": lambda key: NONE not in key,
+    "all": lambda key: key != ORIGINAL,
+}
+"""The changed part of the instruction, as the analysis script of the release groups paraphrases."""
+OWN_DISTANCES = ("PD", "1 - S_K", "1 - S_T")
+EXAMPLE_ORIGINALS = 3
+"""Number of original instructions in Table 10's examples: those with the most paraphrases."""
+_RENAMED = ("contextual", "habitual")
+
+
+@dataclass(frozen=True, slots=True)
+class ParaCell(Result):
+    """One cell of the grid."""
+
+    key: CellKey
+    success: float
+    """Success rate, mean over seeds."""
+    spread: float | None
+    """Standard deviation over seeds (of a population, as in the release); None with one seed."""
+    seeds: dict[int, float]
+    """Success rate by seed."""
+    episodes: int
+    pd: float | None
+    """Mean distance of its wordings from the original; None if they were not scored."""
+
+
+def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
+    """The cells with episodes, row by row; the original if there are controls."""
+    worded = valid_rows(paraphrases(frame))
+    controls = frame.filter((pl.col("condition") == CONTROL) & (pl.col("outcome") != "error")).with_columns(
+        success=(pl.col("outcome") == "success").cast(pl.Int64), object=pl.lit(NONE), action=pl.lit(NONE)
+    )
+    columns = ("object", "action", "seed", "success")
+    by_seed = pl.concat([controls.select(columns), worded.select(columns)]).group_by(*columns[:3])
+    counts: dict[CellKey, dict[int, tuple[float, int]]] = {}
+    for thing, action, seed, share, count in (
+        by_seed.agg(pl.col("success").mean(), pl.len().alias("count")).sort("seed").iter_rows()
+    ):
+        counts.setdefault((thing, action), {})[seed] = (share, count)
+    distances: dict[CellKey, float | None] = {}
+    if "pd" in worded.columns:  # each wording once
+        unique = worded.unique(wording_columns(worded)).group_by("object", "action").agg(pl.col("pd").mean())
+        distances = {(thing, action): pd for thing, action, pd in unique.iter_rows()}
+    cells = []
+    for key in ((thing, action) for thing in OBJECTS for action in ACTIONS):
+        if key in counts:
+            shares = {seed: share for seed, (share, _) in counts[key].items()}
+            values = list(shares.values())
+            spread = float(np.std(values)) if len(values) > 1 else None
+            episodes = sum(count for _, count in counts[key].values())
+            pd = 0.0 if key == ORIGINAL else distances.get(key)
+            cells.append(ParaCell(key, float(np.mean(values)), spread, shares, episodes, pd))
+    return tuple(cells)
+
+
+CELLS = Measure(
+    "para_cells", "The cells of LIBERO-Para's grid, means over seeds.", lambda run: para_cells(run.frame)
+)
+
+
+def cell_rates(run: PaperRun) -> dict[CellKey, float]:
+    """The success rate of each cell of a run."""
+    return {cell.key: cell.success for cell in run.data.result(CELLS)}
+
+
+def average(models: Sequence[Mapping[CellKey, float]]) -> dict[CellKey, float]:
+    """The mean over models of each cell that all of them have."""
+    shared = [key for key in models[0] if all(key in model for model in models)] if models else []
+    return {key: float(np.mean([model[key] for model in models])) for key in shared}
+
+
+def action_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
+    """The unweighted mean of the cells of each action type; ``none`` includes the original if it is there."""
+    return _group_means((key[1], value) for key, value in cells.items())
+
+
+def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
+    """The mean of the action types of each category."""
+    types = action_means(cells)
+    return _group_means(
+        (name, types[kind]) for name, kinds in CATEGORIES.items() for kind in kinds if kind in types
+    )
+
+
+def object_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
+    """The unweighted mean of the cells of each object type, without the original."""
+    return _group_means((key[0], value) for key, value in cells.items() if key != ORIGINAL)
+
+
+def scope_means(cells: Mapping[CellKey, float]) -> dict[str, tuple[float, float | None]]:
+    """Mean and standard deviation over cells (of a sample, as in the release) by scope."""
+    means = {}
+    for name, contains in SCOPES.items():
+        values = [value for key, value in cells.items() if contains(key)]
+        if values:
+            spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            means[name] = (float(np.mean(values)), spread)
+    return means
+
+
+def _group_means(members: Iterable[tuple[str, float]]) -> dict[str, float]:
+    groups: dict[str, list[float]] = {}
+    for group, value in members:
+        groups.setdefault(group, []).append(value)
+    return {group: float(np.mean(values)) for group, values in groups.items()}
 
 
 def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Table 2: success in the controls and with paraphrases, and the drop between them."""
-    worded, missing = of_each(runs, lambda run: success_rate(all_paraphrases(run.data.frame)))
-    usual: dict[str, Rate | Missing] = {run.name: run.data.attempt(CONTROLS) for run in runs}
+    """Table 2: success of the controls and with paraphrases, and the drop between them."""
+    paraphrased, missing = of_each(runs, lambda run: success_rate(all_paraphrases(run.data.frame)))
     rows: list[tuple[Value, ...]] = []
-    for name, rate in worded.items():
-        control = usual[name]
-        before = None if isinstance(control, Missing) else control
-        known = (None, None, 0) if before is None else (before.rate, before.interval, before.count)
-        drop = None if known[0] is None or rate.rate is None else rate.rate - known[0]
-        rows.append((name, *known, rate.rate, rate.interval, rate.count, drop))
+    without: list[Missing] = []
+    for run in runs:
+        if (rate := paraphrased.get(run.name)) is None:
+            continue
+        control = run.data.attempt(CONTROLS)
+        if isinstance(control, Missing):
+            before: tuple[Value, ...] = (None, None, 0)
+            without.append(Missing(f"of {run.name}: no LIBERO-Goal and no drop: there are no controls"))
+        else:
+            before = (control.rate, control.interval, control.count)
+        drop = rate.rate - before[0] if isinstance(before[0], float) and rate.rate is not None else None
+        rows.append((run.name, *before, rate.rate, rate.interval, rate.count, drop))
     yield Table(
         "success",
         "Success with the original instructions and with paraphrases",
@@ -53,182 +175,284 @@ def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
             Column("drop", "change"),
         ),
         tuple(rows),
-        "LIBERO-Goal: the controls, told the original instruction. LIBERO-Para: all paraphrases. Episodes that ended "
-        f"in an error are left out. 95 % intervals: {methods(rate.interval for rate in worded.values())}.",
+        "LIBERO-Goal: the controls, with the original instruction. LIBERO-Para: all paraphrases. Errors are excluded. "
+        f"95 % intervals: {methods(rate.interval for rate in paraphrased.values())}.",
     )
-    yield from missing
-    for name in worded:
-        control = usual[name]
-        if isinstance(control, Missing):
-            yield Missing(f"of {name}: no LIBERO-Goal and no drop: no episode has the original instruction")
+    yield from (*missing, *without)
 
 
-def pride_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
+@by_run(lambda run: run.data.result(OVERESTIMATION))
+def pride_table(results: dict[str, Overestimation]) -> Table:
     """Table 3: success, PRIDE and overestimation; the most overestimated first."""
-    found, missing = of_each(runs, lambda run: run.data.result(OVERESTIMATION))
-    yield Table(
+    return model_table(
         "pride",
         "Success against PRIDE, the most overestimated first",
-        (
-            Column("model"),
-            Column("success", "share"),
-            Column("PRIDE", "share"),
-            Column("overestimation", "share"),
-            Column("95 % interval", "share"),
-            Column("episodes", "count"),
-        ),
-        tuple(
-            (name, each.success_rate, each.pride / 100, each.overestimation, each.interval, each.episodes)
-            for name, each in sorted(found.items(), key=lambda item: -item[1].overestimation)
-        ),
-        "PRIDE at alpha 0.5: success weighted by the distance PD of each paraphrase. Overestimation: "
-        "(success - PRIDE) / success. Made of the paraphrases with both similarities. "
-        f"95 % intervals: {methods(each.interval for each in found.values())}.",
+        dict(sorted(results.items(), key=lambda item: -item[1].overestimation)),
+        Column("success", "share", value=lambda model: model.success_rate),
+        Column("PRIDE", "share", value=lambda model: model.pride / 100),
+        Column("overestimation", "share", value=lambda model: model.overestimation),
+        Column("95 % interval", "share", value=lambda model: model.interval),
+        Column("episodes", "count", value=lambda model: model.episodes),
+        note="PRIDE at alpha 0.5: success weighted by the distance PD of each paraphrase. Overestimation: "
+        "(success - PRIDE) / success. Only paraphrases with both similarities. "
+        f"95 % intervals: {methods(model.interval for model in results.values())}.",
     )
-    yield from missing
 
 
 def cells_table(run: PaperRun) -> Table:
     """Success of each cell of one model: mean and standard deviation over seeds, and each seed."""
-    found = run.data.result(CELLS)
-    seeds = sorted({seed for cell in found for seed in cell.seeds})
-    return Table(
+    cells = run.data.result(CELLS)
+    seeds = sorted({seed for cell in cells for seed in cell.seeds})
+    return Table.of(
         "cells",
         "success of each cell, by seed",
-        (
-            Column("names"),
-            Column("action"),
-            Column("mean", "share"),
-            Column("deviation", "share"),
-            *(Column(f"seed {seed}", "share") for seed in seeds),
-            Column("episodes", "count"),
-            Column("PD", "number"),
-        ),
-        tuple(
-            (
-                *cell.key,
-                cell.success,
-                cell.spread,
-                *(cell.seeds.get(seed) for seed in seeds),
-                cell.episodes,
-                cell.pd,
-            )
-            for cell in found
-        ),
-        "Mean over seeds; deviation: standard deviation over seeds, of a population as in the release's analysis.",
+        cells,
+        Column("names", value=lambda cell: cell.key[0]),
+        Column("action", value=lambda cell: cell.key[1]),
+        Column("mean", "share", value=lambda cell: cell.success),
+        Column("deviation", "share", value=lambda cell: cell.spread),
+        *_seed_columns(seeds, lambda cell: cell.seeds),
+        Column("episodes", "count", value=lambda cell: cell.episodes),
+        Column("PD", "number", value=lambda cell: cell.pd),
+        note="Mean over seeds; deviation: standard deviation over seeds, of a population as in the release's analysis.",
     )
 
 
-def seeds_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
+def _seed_columns(seeds: Iterable[int], read: Callable[..., Mapping[int, float]]) -> list[Column]:
+    def column(seed: int) -> Column:
+        return Column(f"seed {seed}", "share", value=lambda result: read(result).get(seed))
+
+    return [column(seed) for seed in seeds]
+
+
+def _rates_by_seed(run: PaperRun) -> dict[int, float]:
+    rows = valid_rows(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
+    return dict(rows.iter_rows())
+
+
+@by_run(_rates_by_seed)
+def seeds_table(results: dict[str, dict[int, float]]) -> Table:
     """Success with paraphrases by seed, and its standard deviation."""
-
-    def by_seed(run: PaperRun) -> dict[int, float]:
-        rows = valid_rows(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
-        return dict(rows.iter_rows())
-
-    found, missing = of_each(runs, by_seed)
-    seeds = sorted({seed for each in found.values() for seed in each})
-    yield Table(
+    seeds = sorted({seed for shares in results.values() for seed in shares})
+    return model_table(
         "seeds",
         "Success with paraphrases, by seed",
-        (
-            Column("model"),
-            *(Column(f"seed {seed}", "share") for seed in seeds),
-            Column("mean", "share"),
-            Column("deviation", "share"),
+        results,
+        *_seed_columns(seeds, lambda shares: shares),
+        Column("mean", "share", value=lambda shares: float(np.mean(list(shares.values())))),
+        Column(
+            "deviation",
+            "share",
+            value=lambda shares: float(np.std(list(shares.values()))) if len(shares) > 1 else None,
         ),
-        tuple(
-            (
-                name,
-                *(each.get(seed) for seed in seeds),
-                float(np.mean(list(each.values()))),
-                float(np.std(list(each.values()))) if len(each) > 1 else None,
-            )
-            for name, each in found.items()
-        ),
-        "Deviation: standard deviation over seeds, of a population as in the release's analysis; none with one seed.",
+        note="Deviation: standard deviation over seeds, of a population as in the release's analysis.",
     )
-    yield from missing
 
 
-def scopes_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Means of cells by what a paraphrase changes, and by object type and category of action types."""
-    found, missing = of_each(runs, lambda run: success_of(run.data.result(CELLS)))
-    models = dict(found)
-    if len(found) > 1:
-        models["mean"] = average(list(found.values()))
-    yield Table(
+@by_run(cell_rates)
+def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
+    """Means of cells by scope, and by object type and category of action types."""
+    models = results | ({"mean": average(list(results.values()))} if len(results) > 1 else {})
+    scopes = {name: scope_means(cells) for name, cells in models.items()}
+    types = {name: (object_means(cells), category_means(cells)) for name, cells in models.items()}
+
+    def scope_column(scope: str, part: int) -> Column:
+        name = f"{scope}, deviation" if part else scope
+        return Column(name, "share", value=lambda means: means.get(scope, (None, None))[part])
+
+    def type_column(prefix: str, name: str, side: int) -> Column:
+        return Column(f"{prefix}: {name}", "share", value=lambda means: means[side].get(name))
+
+    note = "Unweighted means of cells, without the original instruction"
+    yield model_table(
         "scopes",
-        "Success by what the paraphrase changes",
-        (
-            Column("model"),
-            *(
-                column
-                for scope in SCOPES
-                for column in (Column(scope, "share"), Column(f"{scope}, deviation", "share"))
-            ),
-        ),
-        tuple(
-            (name, *(value for scope in SCOPES for value in scope_means(cells).get(scope, (None, None))))
-            for name, cells in models.items()
-        ),
-        "Unweighted means of cells, without the original instruction; deviation: standard deviation over cells, of "
-        "a sample, as in the release's analysis.",
+        "Success by the changed part of the instruction",
+        scopes,
+        *(scope_column(scope, part) for scope in SCOPES for part in (0, 1)),
+        note=f"{note}; deviation: standard deviation over cells, of a sample, as in the release's analysis.",
     )
-    yield Table(
+    yield model_table(
         "types",
         "Success by object type and category of action types",
-        (
-            Column("model"),
-            *(Column(f"names: {thing}", "share") for thing in OBJECTS),
-            *(Column(f"action: {category}", "share") for category in CATEGORIES),
-        ),
-        tuple(
-            (
-                name,
-                *(object_means(cells).get(thing) for thing in OBJECTS),
-                *(category_means(cells).get(category) for category in CATEGORIES),
-            )
-            for name, cells in models.items()
-        ),
-        "Unweighted means of cells, without the original instruction; a category is the mean of its action types.",
+        types,
+        *(type_column("names", name, 0) for name in OBJECTS),
+        *(type_column("action", name, 1) for name in CATEGORIES),
+        note=f"{note}; a category is the mean of its action types.",
     )
-    yield from missing
 
 
-def cost_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Table 11: how long the episodes took."""
+def _timed_rows(run: PaperRun) -> pl.DataFrame:
+    rows = run.data.whole
+    if not rows["seconds"].sum() > 0:
+        raise MeasureError("needs the duration of episodes, which the run does not have")
+    return rows
 
-    def timed(run: PaperRun) -> pl.DataFrame:
-        rows = run.data.whole
-        if not rows["seconds"].sum() > 0:
-            raise MeasureError("needs the time of episodes, and the run does not say it")
-        return rows
 
-    found, missing = of_each(runs, timed)
-    yield Table(
+@by_run(_timed_rows)
+def cost_table(results: dict[str, pl.DataFrame]) -> Table:
+    """Table 11: duration of the episodes."""
+
+    def mean(name: str, column: str) -> Column:
+        return Column(name, "number", value=lambda rows: float(rows[column].sum()) / len(rows))
+
+    return model_table(
         "cost",
-        "How long the evaluation took",
+        "Cost of the evaluation",
+        results,
+        Column("episodes", "count", value=len),
+        Column("hours", "number", value=lambda rows: float(rows["seconds"].sum()) / 3600),
+        mean("seconds per episode", "seconds"),
+        mean("steps per episode", "steps"),
+        mean("decisions per episode", "decisions"),
+        note="Total duration of all episodes over all workers, including simulation. GPUs and their memory are not "
+        "recorded.",
+    )
+
+
+def _scored_wordings(run: PaperRun) -> pl.DataFrame:
+    """One row per wording: object, action, original, text, success and the distances."""
+    rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
+    rates = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
+    success = {
+        (task_instruction(task) or task, thing, action, text): share
+        for task, thing, action, text, share in rates.iter_rows()
+    }
+    wordings = [
+        worded
+        for worded in wordings_of(run)
+        if worded.s_k is not None
+        and worded.s_t is not None
+        and (worded.original, *worded.key, worded.text) in success
+    ]
+    if not wordings:
+        raise MeasureError("needs paraphrases with both similarities")
+    try:
+        require("words", "Table 10 needs sacrebleu")
+        from assay.perturb.words.distance.baselines import baselines
+
+        others = baselines([(worded.original, worded.text) for worded in wordings])
+    except AssayError as error:
+        raise MeasureError(str(error)) from None
+    return pl.DataFrame(
+        [
+            {
+                "original": worded.original,
+                "object": worded.object,
+                "action": worded.action,
+                "text": worded.text,
+                "success": success[worded.original, *worded.key, worded.text],
+                "PD": worded.pd,
+                "1 - S_K": 1 - (worded.s_k or 0.0),
+                "1 - S_T": 1 - (worded.s_t or 0.0),
+                **{f"1 - {name}": 1 - value for name, value in other.columns.items()},
+            }
+            for worded, other in zip(wordings, others, strict=True)
+        ]
+    )
+
+
+def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
+    """Table 10: correlation of PD and of general-purpose distances with success, and examples."""
+    tables, missing = of_each(runs, _scored_wordings)
+    columns = next(iter(tables.values())).columns
+    distances = [name for name in columns if name in OWN_DISTANCES or name.startswith("1 - ")]
+
+    def correlate(table: pl.DataFrame, distance: str) -> tuple[float | None, float | None]:
+        x, y = table[distance].to_numpy(), table["success"].to_numpy()
+        if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
+            return None, None
+        return pearson(x, y)
+
+    rows: list[tuple[Value, ...]] = []
+    for run, table in tables.items():
+        cells = table.group_by("object", "action").agg(pl.col(*distances, "success").mean())
+        for distance in distances:
+            by_cell, by_wording = correlate(cells, distance), correlate(table, distance)
+            rows.append((run, distance, *by_cell, len(cells), *by_wording, len(table)))
+    yield Table(
+        "correlations",
+        "Correlation of each distance with success",
         (
             Column("model"),
-            Column("episodes", "count"),
-            Column("hours", "number"),
-            Column("seconds per episode", "number"),
-            Column("steps per episode", "number"),
-            Column("decisions per episode", "number"),
+            Column("distance"),
+            Column("r over cells", "number"),
+            Column("p over cells", "p"),
+            Column("cells", "count"),
+            Column("r over wordings", "number"),
+            Column("p over wordings", "p"),
+            Column("wordings", "count"),
         ),
-        tuple(
-            (
-                name,
-                len(rows),
-                float(rows["seconds"].sum()) / 3600,
-                float(rows["seconds"].sum()) / len(rows),
-                float(rows["steps"].sum()) / len(rows),
-                float(rows["decisions"].sum()) / len(rows),
-            )
-            for name, rows in found.items()
-        ),
-        "Time of all episodes, added up over workers, simulation included. Graphics cards and their memory are "
-        "not recorded.",
+        tuple(rows),
+        "Pearson's r between mean distance and success; the more negative, the better the distance predicts "
+        "difficulty. METEOR with exact and stem matches, without synonyms; BERTScore without weights, with the model "
+        "in its name; BLEU by sacrebleu.",
     )
+    yield _examples(runs, distances, pl.concat(tables.values()))
     yield from missing
+
+
+def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.DataFrame) -> Table:
+    """Of some originals: an added adverb, another name, and another name in a question or hint."""
+    cells, _ = of_each(runs, cell_rates)
+    success = average(list(cells.values()))
+    is_renamed = pl.col("object").is_in(_RENAMED)
+    kinds = (
+        (pl.col("object") == NONE) & (pl.col("action") == "addition"),
+        is_renamed & (pl.col("action") == NONE),
+        is_renamed & pl.col("action").is_in(("question", "hint")),
+    )
+    rows: list[tuple[Value, ...]] = []
+    for original in list(stats_of(runs).originals)[:EXAMPLE_ORIGINALS]:
+        for kind in kinds:
+            matches = scored.filter((pl.col("original") == original) & kind).sort("PD", "text")
+            if len(matches):
+                row = matches.row(len(matches) // 2, named=True)
+                key = row["object"], row["action"]
+                axes = zip(("names", "action"), key, strict=True)
+                changed = ", ".join(f"{axis} {name}" for axis, name in axes if name != NONE)
+                values = (row[name] for name in distances)
+                rows.append((original, row["text"], changed, success.get(key), *values))
+    return Table(
+        "examples",
+        "Examples",
+        (
+            Column("original"),
+            Column("paraphrase"),
+            Column("type"),
+            Column("success of the cell", "share"),
+            *(Column(name, "number") for name in distances),
+        ),
+        tuple(rows),
+        "For the originals with the most paraphrases: the paraphrase with the median PD among added adverbs, other "
+        "names, and other names in a question or hint. Success: mean over models.",
+    )
+
+
+def stats_of(runs: Sequence[PaperRun]) -> GridStats:
+    """Statistics of the paraphrases of all runs, each with the largest multiplicity of a run and seed."""
+    results, _ = of_each(runs, wordings_of)
+    together: Counter[Wording] = Counter()
+    for wordings in results.values():
+        together |= wordings
+    return grid_stats(together.elements())
+
+
+def wordings_of(run: PaperRun) -> Counter[Wording]:
+    """Paraphrases of a run with their multiplicity within one seed."""
+    rows = paraphrases(run.data.frame)
+    scores = [
+        pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)
+        for name in ("s_k", "s_t")
+    ]
+    columns = ["task", "object", "action", "instruction", "s_k", "s_t"]
+    by_seed = rows.with_columns(scores).group_by(*columns, "seed", maintain_order=True).len()
+    table = by_seed.group_by(columns, maintain_order=True).agg(pl.col("len").max())
+    if not len(table):
+        raise MeasureError("there is no paraphrase")
+    originals = {task: task_instruction(task) or task for task in table["task"].unique()}
+    return Counter(
+        {
+            Wording(originals[task], thing, action, text.strip(), s_k, s_t): count
+            for task, thing, action, text, s_k, s_t, count in table.iter_rows()
+        }
+    )

@@ -1,58 +1,254 @@
-"""LIBERO-PRO: objects, positions, wordings, tasks and rooms changed on four suites of LIBERO."""
+"""LIBERO-PRO: objects, positions, wordings, tasks and environments changed on four suites of LIBERO."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
 
-from assay.extensions.papers.libero_pro.tables import gaps, leaderboard
+import polars as pl
+import yaml
+
+from assay.episodes.spec import CONTROL
 from assay.measures.measure import Measure
 from assay.measures.memory.memorisation import MEMORISATION
+from assay.measures.result import MeasureError, Missing
+from assay.measures.success.drops import Drop, drops
+from assay.measures.success.rates import Rate, rates
 from assay.measures.views.style import Drawing
+from assay.measures.views.table import Column, Table, Value
 from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
-from assay.report.figures.curves import corruption_figure, displacement_figure, dissimilarity_figure
-from assay.measures.memory.memorisation import memorisation_figure
-from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each
+from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, by_run, exhibit
+from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
-T = TypeVar("T")
+SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
+"""In the order of the paper's table."""
+DIMENSIONS = ("object", "position", "semantic", "task", "environment")
+"""LIBERO-PRO's changes; the conditions of ``pro`` and ``libero-pro`` are named after them."""
+COLUMNS = (CONTROL, *DIMENSIONS)
+DRAWS = {
+    "": ("pro", "libero-pro"),
+    "joint draws": ("libero-pro/joint",),
+    "frozen files": ("libero-pro/frozen",),
+}
+"""Ways of choosing the changes, and the prefixes of their conditions: changes by rule or single entries of the
+release's tables, joint draws, and the release's frozen files."""
+ALL_SUITES, TOTAL = "all", "total"
+"""The row of the mean over suites and the column of the mean over dimensions."""
+
+SuiteColumn = tuple[str, str]
+"""A LIBERO suite, and the control or a dimension."""
 
 
 def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Its tables and figures; ``beside``: with what the authors published."""
+    """Its tables and figures; ``beside``: with the published numbers."""
     yield PaperSection(
         "Five dimensions on four suites",
-        "How often each model succeeds when one thing is changed, and with nothing changed (control).",
+        "Success rate of each model under one change at a time, and without changes (control).",
         (
             exhibit("Leaderboard", "Success by suite and dimension", leaderboard, runs, beside=beside),
-            exhibit("Gaps", "The same with intervals, and the gap from the control", gaps, runs),
+            exhibit("Gaps", "The same with intervals and the gap from the control", gaps, runs),
         ),
     )
+
+    def figure(label: str, title: str, measure: Measure[Any]) -> Exhibit:
+        def paint(results: dict[str, object]) -> Drawing:
+            results = results if len(results) > 1 else {"": next(iter(results.values()))}
+            drawing: Drawing = measure.draw_runs(results)
+            return drawing
+
+        return exhibit(label, title, by_run(lambda run: run.data.result(measure))(paint), runs)
+
     yield PaperSection(
-        "Memory",
+        "Memorisation",
         "Whether trajectories stay the same when objects or instructions change, and how far objects may be moved.",
         (
-            exhibit("Figure 1", "Trajectories repeated", _drawn, runs, MEMORISATION, memorisation_figure),
-            exhibit("Figure 6", "Success over displacement", _drawn, runs, DISPLACEMENT, displacement_figure),
+            figure("Figure 1", "Repeated trajectories", MEMORISATION),
+            figure("Figure 6", "Success over displacement", DISPLACEMENT),
         ),
     )
     yield PaperSection(
-        "How much is too much",
-        "Less and less of the instruction, and objects less and less like the one that the task is about.",
+        "Severity of changes",
+        "Increasingly corrupted instructions, and objects increasingly unlike the task's own.",
         (
-            exhibit("Instructions", "Corrupted instructions", _drawn, runs, CORRUPTION, corruption_figure),
-            exhibit("Objects", "Other objects", _drawn, runs, DISSIMILARITY, dissimilarity_figure),
+            figure("Instructions", "Corrupted instructions", CORRUPTION),
+            figure("Objects", "Dissimilar objects", DISSIMILARITY),
         ),
     )
 
 
-def _drawn(
-    runs: Sequence[PaperRun], measure: Measure[T], draw: Callable[[Mapping[str, T]], Drawing]
-) -> Iterator[Part]:
-    """One figure of what the runs have measured, and a line for each run that has not."""
-    found, missing = of_each(runs, lambda run: run.data.result(measure))
-    yield draw(found if len(found) > 1 else {"": next(iter(found.values()))})
+@dataclass(frozen=True, slots=True, eq=False)
+class SuiteResults:
+    """A run by suite and dimension."""
+
+    rates: Mapping[SuiteColumn, Rate]
+    """Success, including controls; only where an episode finished without an error."""
+    drops: Mapping[SuiteColumn, Drop]
+    """Paired difference from the controls."""
+
+
+def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tuple[Missing, ...]]:
+    """Results by the name of the run and the way of drawing, and a line for each run without any.
+
+    Raises MeasureError if no run has any.
+    """
+    results: dict[str, SuiteResults] = {}
+    missing: list[Missing] = []
+    for run in runs:
+        own = {
+            f"{run.name}, {draw}" if draw else run.name: result
+            for draw, prefixes in DRAWS.items()
+            if (result := _measure(run, prefixes)) is not None
+        }
+        results |= own
+        if not own:
+            missing.append(
+                Missing(f"of {run.name}: no episode of the four suites has a condition of pro or libero-pro")
+            )
+    if not results:
+        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
+    return results, tuple(missing)
+
+
+def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
+    """Rates and drops under the conditions with these prefixes; None if there are none."""
+    parts = pl.col("condition").str.extract_groups("^(.+)/([^/]+)$").struct
+    prefix, change = parts.field("1"), parts.field("2")
+    is_own = prefix.is_in(prefixes) & change.is_in(DIMENSIONS)
+    dimension = pl.when(pl.col("condition") == CONTROL).then("condition").when(is_own).then(change)
+    rows = run.data.frame.with_columns(
+        _suite=pl.col("task").str.split("/").list.first(), _dimension=dimension.otherwise(None)
+    )
+    rows = rows.filter(pl.col("_suite").is_in(SUITES)).drop_nulls("_dimension")
+    if not rows["_dimension"].is_in(DIMENSIONS).any():
+        return None
+    by = ("_suite", "_dimension")
+
+    def key(group: Mapping[str, object]) -> SuiteColumn:
+        return str(group["_suite"]), str(group["_dimension"])
+
+    try:
+        paired = {key(drop.group): drop for drop in drops(rows, by, resampling=False)}
+    except MeasureError:  # there are no controls
+        paired = {}
+    return SuiteResults({key(rate.group): rate for rate in rates(rows, by) if rate.count}, paired)
+
+
+def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
+    """Success of each model by suite and dimension; ``beside``: with the published numbers."""
+    results, missing = suite_results(runs)
+    rows: list[tuple[Value, ...]] = []
+    for name, result in results.items():
+        shares = {key: rate.rate for key, rate in result.rates.items() if rate.rate is not None}
+        rows += _leaderboard_rows(name, shares, "run" if beside else None)
+    note = (
+        "Success in per cent; errors are excluded; intervals are in the next table. Total: unweighted mean of the "
+        "dimensions; all: unweighted mean of the suites."
+    )
+    if beside:
+        source, models = published()
+        for model, values in models.items():
+            rows += _leaderboard_rows(model, values, "published")
+        note += (
+            f" Published: {source}, without intervals, measured with the release's draws on LIBERO's assets. "
+        )
+        unlike = [run.name for run in runs if run.meta.get("pack") != "libero" or not _is_release(run)]
+        if unlike:
+            note += f"Not comparable because of other changes or assets: {', '.join(unlike)}. "
+        note += "A total covers the dimensions of its model; some published ones lack environment."
+    source_column = (Column("source"),) if beside else ()
+    shares_columns = (Column(name, "share") for name in (*COLUMNS, TOTAL))
+    columns = (Column("model"), *source_column, Column("suite"), *shares_columns)
+    yield Table("leaderboard", "Success by suite and dimension", columns, tuple(rows), note)
     yield from missing
+
+
+def _leaderboard_rows(
+    model: str, shares: Mapping[SuiteColumn, float], source: str | None
+) -> Iterator[tuple[Value, ...]]:
+    """A row for each suite of a model, and one for their mean."""
+    suites = [suite for suite in SUITES if any(key[0] == suite for key in shares)]
+    lines = {suite: {name: shares.get((suite, name)) for name in COLUMNS} for suite in suites}
+    if len(suites) > 1:
+        lines[ALL_SUITES] = {name: _mean(lines[suite][name] for suite in suites) for name in COLUMNS}
+    for suite, line in lines.items():
+        mean = _mean(line[name] for name in DIMENSIONS)
+        yield model, *((source,) if source else ()), suite, *line.values(), mean
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
+
+
+def _is_release(run: PaperRun) -> bool:
+    return str(run.meta.get("experiment", "")).partition("?")[0] == "libero-pro"
+
+
+def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
+    """The leaderboard with intervals and the paired difference from the controls."""
+    results, missing = suite_results(runs)
+    rows: list[tuple[Value, ...]] = []
+    for name, result in results.items():
+        changed = [rate for (_, column), rate in result.rates.items() if column in DIMENSIONS]
+        for suite in SUITES:
+            for column in COLUMNS:
+                if (rate := result.rates.get((suite, column))) is not None:
+                    drop = result.drops.get((suite, column))
+                    gap = (None,) * 3 if drop is None else (drop.change, drop.interval, drop.p_holm)
+                    rows.append(
+                        (name, suite, column, rate.successes, rate.count, rate.rate, rate.interval, *gap)
+                    )
+        successes, count = sum(rate.successes for rate in changed), sum(rate.count for rate in changed)
+        rows.append((name, ALL_SUITES, TOTAL, successes, count, *total(changed), *(None,) * 3))
+    yield Table(
+        "gaps",
+        "Success with intervals, and the gap from the control",
+        (
+            Column("model"),
+            Column("suite"),
+            Column("dimension"),
+            Column("successes", "count"),
+            Column("n", "count"),
+            Column("success", "share"),
+            Column("95 % interval", "share"),
+            Column("difference", "change"),
+            Column("its 95 % interval", "change"),
+            Column("Holm p", "p"),
+        ),
+        tuple(rows),
+        "Success: 95 % Wilson intervals, widened for the correlation of episodes with one start or variant. "
+        "Difference: paired with the control of the same task and seed; Newcombe over starts, exact p with Holm's "
+        "correction within each run and axis. Total: unweighted mean of the cells, treated as independent.",
+    )
+    yield from missing
+
+
+def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
+    """The unweighted mean of cells and its Wilson interval, with the cells treated as independent."""
+    known = [(cell.rate, cell.effective) for cell in cells if cell.rate is not None and cell.effective]
+    mean = sum(rate for rate, _ in known) / len(known)
+    variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
+    mean_variance = sum(variance / effective for variance, effective in variances) / len(known) ** 2
+    pooled = sum(variance for variance, _ in variances) / len(known)
+    return mean, wilson_interval(mean, pooled / mean_variance)
+
+
+@cache
+def published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
+    """The source of the authors' numbers, and success (0 to 1) by model, suite and column."""
+    content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
+    return content["source"], {
+        model: {
+            (suite, column): float(value)
+            for suite, values in suites.items()
+            for column, value in zip(content["columns"], values, strict=True)
+            if value is not None
+        }
+        for model, suites in content["models"].items()
+    }
 
 
 PAPER = Paper(

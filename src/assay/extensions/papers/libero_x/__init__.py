@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from assay.extensions.papers.libero_x import figures, tables, touching
-from assay.report import task_statistics
+from assay.extensions.papers.libero_x import figures, tables, tasks
 from assay.report.papers.base import Paper, PaperRun, PaperSection, exhibit
 
 LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
@@ -14,10 +13,10 @@ LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5:
 
 
 def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Its tables and figures; ``beside``: with what the authors published."""
+    """Its tables and figures; ``beside``: with the published numbers."""
     yield PaperSection(
         "Levels",
-        "How often each model succeeds as levels add up: placement, layout, exchanged things, looks, wording.",
+        "Success rates as the levels add up: placement, layout, object swaps, appearance, wording.",
         (
             exhibit("Table II", "Success by level", tables.levels_table, runs, beside=beside),
             exhibit("Figure 5", "Decline over the levels", figures.decline_figures, runs),
@@ -33,7 +32,7 @@ def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSec
     )
     yield PaperSection(
         "Labels and time limits",
-        "Success by kind of task, level by level, within multiples of a reference time.",
+        "Success by task label, level by level, within multiples of a reference time.",
         (
             exhibit("Figure 6", "Success by label, level by level", figures.radars, runs),
             exhibit("Figure 7", "Success against the time limit", figures.limits_figures, runs),
@@ -48,28 +47,24 @@ def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSec
                 )
                 for level, label in LABEL_TABLES.items()
             ),
-            exhibit("Figure 9", "Things touched under long limits", touching.touched, runs),
+            exhibit("Figure 9", "Objects touched under long limits", figures.contact_exhibits, runs),
         ),
     )
     yield PaperSection(
         "The tasks",
-        "What is asked for, and where the arm went: `assay tasks labels` makes the same from task files without a run.",
+        "Labels of the tasks and paths of the arm. `assay tasks labels` makes the same tables from task files.",
         (
-            exhibit("Figure 3", "Where the end effector went", figures.paths_figure, runs),
-            exhibit("Figure 8", "Labels of the tasks", task_statistics.label_tree, runs),
-            exhibit(
-                "Table XI", "Level 1: predicates, objects, containers", task_statistics.frequencies, runs, 1
-            ),
+            exhibit("Figure 3", "Positions of the end effector", figures.paths_figure, runs),
+            exhibit("Figure 8", "Labels of the tasks", tasks.label_tree, runs),
+            exhibit("Table XI", "Level 1: predicates, objects, containers", tasks.frequencies, runs, 1),
             exhibit(
                 "Table XII",
                 "Levels 1 and 4: predicates, objects, containers",
-                task_statistics.frequencies,
+                tasks.frequencies,
                 runs,
-                *task_statistics.OWN,
+                *tasks.OWN_LEVELS,
             ),
-            exhibit(
-                "Figure 12", "Flow from predicates to objects to containers", task_statistics.flows, runs
-            ),
+            exhibit("Figure 12", "Flow from predicates to objects to containers", tasks.flows, runs),
         ),
     )
 

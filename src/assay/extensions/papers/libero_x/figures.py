@@ -1,65 +1,98 @@
-"""LIBERO-X's Figures 3, 5, 6 and 7: paths, the decline over levels, success by label and by time limit."""
+"""LIBERO-X's figures: paths (3), decline over levels (5), success by label (6) and time limit (7), contacts (9)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT
-from assay.extensions.papers.libero_x.tables import heading, level_rows
+from assay.extensions.papers.libero_x.contacts import Touching, asked_for, contacts_of, touching
+from assay.extensions.papers.libero_x.tables import DEFAULT_LIMIT, LIMITS, heading, level_rows
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
-from assay.measures.success.task_labels import label_families, label_rates
-from assay.measures.time.timing import Limit, limits_by, within_limit
-from assay.measures.views.style import HALF, SHADES, WIDTH, Drawing, aside, points_axis, series
-from assay.measures.views.wording import plural
-from assay.measures.world.curves import SuccessCurve, curve
-from assay.report.figures.curves import levels_figure
-from assay.measures.time.timing import limits_axes
-from assay.measures.success.task_labels import radar, spokes_of
-from assay.report.papers.base import PaperRun, Part, of_each
-from assay.measures.time.timing import REFERENCE_NOTE
+from assay.measures.success.task_labels import label_families, label_rates, radar, spokes_of
+from assay.measures.time import timing
+from assay.measures.time.timing import (
+    REFERENCE_NOTE,
+    Limit,
+    limit_name,
+    limit_places,
+    limits_axes,
+    limits_by,
+    possible,
+    with_references,
+    within_limit,
+)
+from assay.measures.views.style import (
+    BLUE,
+    FAINT,
+    HALF,
+    ORANGE,
+    SHADES,
+    WIDTH,
+    Drawing,
+    aside,
+    points_axis,
+    series,
+    share_limits,
+)
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import plural, thing
+from assay.measures.world.curves import LEVELS, SuccessCurve, curve
+from assay.report.papers.base import PaperRun, Part, by_run, of_each
 
-CELL = 0.015
-"""Of the heat map of paths, metres."""
-COLUMNS = 3
-"""Panels in a row."""
-WITHIN = f" within {DEFAULT_LIMIT:g} times the reference time, where that is known"
-"""How success is counted here, in captions."""
-_EDGE = 0.02
+T = TypeVar("T")
+
+CELL_M = 0.015
+"""Cell size of the heat map of paths, metres."""
+PANELS_PER_ROW = 3
+WITHIN = f" within {DEFAULT_LIMIT:g} times the reference time, if that is known"
+"""The criterion of success, in captions."""
+MARGIN_M = 0.02
+TIMELINES = 4
+"""Timelines drawn per run."""
 
 
-def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 3: where the end effector went, from above; bright where it was often."""
-    found, missing = of_each(runs, _steps)
-    both = np.concatenate(list(found.values()))
-    low, high = both.min(axis=0) - _EDGE, both.max(axis=0) + _EDGE
-    bins = [np.arange(low[axis], high[axis] + CELL, CELL) for axis in (0, 1)]
-    maps = {name: np.histogram2d(points[:, 0], points[:, 1], bins)[0] for name, points in found.items()}
-    # Shares, not counts: runs of different lengths look alike where they went to the same places.
-    shares = {name: each / each.sum() for name, each in maps.items()}
-    most = max(float(each.max()) for each in shares.values())
-    least = min(float(each[each > 0].min()) for each in shares.values())
-    rows = -(-len(found) // COLUMNS)
-    columns = min(len(found), COLUMNS)
+def _unnamed_if_single(results: dict[str, T]) -> dict[str, T]:
+    """Results by run; a single run needs no name in the legend."""
+    return results if len(results) > 1 else {"": next(iter(results.values()))}
+
+
+def _positions(run: PaperRun) -> np.ndarray:
+    """All positions of the end effector, (n, 3). Raises MeasureError if there are none."""
+    points = run.data.paths.points
+    if not len(points):
+        raise MeasureError("no episode has a trajectory")
+    return points
+
+
+@by_run(_positions)
+def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
+    """Figure 3: visits of the end effector, from above."""
+    points = np.concatenate(list(positions.values()))
+    low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
+    bins = [np.arange(low[axis], high[axis] + CELL_M, CELL_M) for axis in (0, 1)]
+    counts = {name: np.histogram2d(path[:, 0], path[:, 1], bins)[0] for name, path in positions.items()}
+    # Shares, not counts, so that runs of different lengths are comparable.
+    shares = {name: count / count.sum() for name, count in counts.items()}
+    most = max(float(share.max()) for share in shares.values())
+    least = min(float(share[share > 0].min()) for share in shares.values())
+    rows, columns = -(-len(shares) // PANELS_PER_ROW), min(len(shares), PANELS_PER_ROW)
 
     def paint(figure: Figure) -> None:
         grid = figure.subplots(rows, columns, squeeze=False)
-        drawn: Any = None
-        for place, axes in enumerate(grid.flat):
-            if place >= len(shares):
-                axes.set_axis_off()
-                continue
-            name = list(shares)[place]
-            drawn = axes.imshow(
-                np.where(shares[name] > 0, shares[name], np.nan),
+        image: Any = None
+        for axes, (name, share) in zip(grid.flat, shares.items(), strict=False):
+            image = axes.imshow(
+                np.where(share > 0, share, np.nan),
                 extent=(bins[1][0], bins[1][-1], bins[0][-1], bins[0][0]),
                 cmap=SHADES,
                 norm=LogNorm(least, most),
@@ -69,69 +102,65 @@ def paths_figure(runs: Sequence[PaperRun]) -> Iterator[Part]:
             axes.set_facecolor("#f4f4f6")
             axes.set_xlabel("y, m")
             axes.set_ylabel("x, m")
-            if len(found) > 1:
+            if len(shares) > 1:
                 axes.set_title(name, fontsize=8.5)
-        bar = figure.colorbar(drawn, ax=list(grid.flat), pad=0.02, aspect=24)
-        bar.set_label("steps in a cell, of all", fontsize=8)
+        for axes in list(grid.flat)[len(shares) :]:
+            axes.set_axis_off()
+        bar = figure.colorbar(image, ax=list(grid.flat), pad=0.02, aspect=24)
+        bar.set_label("share of steps in a cell", fontsize=8)
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
         bar.ax.grid(visible=False)
 
-    said = "; ".join(
-        f"{name}: " * (len(found) > 1) + f"{len(found[name]):,} steps in {int((each > 0).sum()):,} cells"
-        for name, each in maps.items()
+    sizes = "; ".join(
+        f"{name}: " * (len(counts) > 1)
+        + f"{len(positions[name]):,} steps in {int((count > 0).sum()):,} cells"
+        for name, count in counts.items()
     )
     caption = (
-        f"Steps of the end effector in cells of {100 * CELL:g} cm, from above, the robot at the top; {said}. "
-        "Shades are logarithmic."
+        f"Steps of the end effector in cells of {100 * CELL_M:g} cm, from above, with the robot at the top; {sizes}. "
+        "Logarithmic colour scale."
     )
-    span = (high[0] - low[0]) / (high[1] - low[1])
+    ratio = float(np.clip((high[0] - low[0]) / (high[1] - low[1]), 0.5, 1.6))
     wide = WIDTH if columns > 1 else HALF
-    tall = rows * ((wide - 1.2) / columns - 0.5) * float(np.clip(span, 0.5, 1.6)) + 0.7 * rows
-    yield Drawing("paths", "Where the end effector went", caption, (wide, tall), paint)
-    yield from missing
+    tall = rows * ((wide - 1.2) / columns - 0.5) * ratio + 0.7 * rows
+    return Drawing("paths", "Positions of the end effector", caption, (wide, tall), paint)
 
 
-def _steps(run: PaperRun) -> np.ndarray:
-    """All positions of the end effector, (n, 3). Raises MeasureError where there is none."""
-    points = run.data.paths.points
-    if not len(points):
-        raise MeasureError("no episode has a trajectory")
-    return points
-
-
-def decline_figures(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 5: success on each level, and what each level costs against the one before."""
-    found, missing = of_each(runs, lambda run: curve(_in_time(run.data.plausible), "level"))
-    shown = found if len(found) > 1 else {"": next(iter(found.values()))}
-    success = levels_figure(shown)
-    yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
-    yield _decline(shown)
-    yield from missing
-
-
-def _in_time(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with success as the paper's Tables II to IV have it: within its usual time limit."""
+def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows with success as in the paper's Tables II to IV: within its default time limit."""
     return within_limit(frame, DEFAULT_LIMIT)
 
 
+@by_run(lambda run: curve(_within_limit(run.data.plausible), "level"))
+def decline_figures(results: dict[str, SuccessCurve]) -> Iterator[Part]:
+    """Figure 5: success on each level, and the cost of each level against the one before."""
+    curves = _unnamed_if_single(results)
+    success = LEVELS.draw_runs(curves)
+    yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
+    yield _decline(curves)
+
+
 def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
+    def name(level: float) -> str:
+        return "control" if level == 0 else f"{level:g}"
+
     names = {
-        (before.at, after.at): f"{_level(before.at)} to {_level(after.at)}"
-        for each in runs.values()
-        for before, after in zip(each.steps, each.steps[1:], strict=False)
+        (before.at, after.at): f"{name(before.at)} to {name(after.at)}"
+        for run in runs.values()
+        for before, after in zip(run.steps, run.steps[1:], strict=False)
         if after.change is not None
     }
     if not names:
-        raise MeasureError("no start was played on two levels")
+        raise MeasureError("no start was run on two levels")
     places = {pair: place for place, pair in enumerate(sorted(names))}
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         axes.axhline(0, color="#888890", lw=0.8)
-        for number, (run, each) in enumerate(runs.items()):
+        for number, (name, run) in enumerate(runs.items()):
             look = series(number)
-            axes.plot([], [], label=run, ls="none", **look)
-            for before, after in zip(each.steps, each.steps[1:], strict=False):
+            axes.plot([], [], label=name, ls="none", **look)
+            for before, after in zip(run.steps, run.steps[1:], strict=False):
                 if after.change is None:
                     continue
                 x = places[before.at, after.at] + 4 * aside(number, len(runs)) * max(len(places) - 1, 1)
@@ -142,87 +171,197 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         axes.set_xlim(-0.5, len(places) - 0.5)
         points_axis(axes.yaxis)
         axes.set_xlabel("from level to level")
-        axes.set_ylabel("change of success, points")
+        axes.set_ylabel("change in success, points")
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
 
     caption = (
-        f"Change of success{WITHIN}, from one level to the next over the starts that both have. Lines: "
-        "95 % Newcombe intervals over starts, which reach to 0 where the exact test cannot exclude it."
+        f"Change in success{WITHIN}, from one level to the next over the starts that both have. Lines: "
+        "95 % Newcombe intervals over starts, extended to 0 if the exact test cannot exclude it."
     )
-    return Drawing("decline", "What each level costs", caption, (HALF, 3.0), paint)
+    return Drawing("decline", "Cost of each level", caption, (HALF, 3.0), paint)
 
 
-def _level(at: float) -> str:
-    return "control" if at == 0 else f"{at:g}"
+def _rates_by_label(run: PaperRun) -> dict[int, dict[str, tuple[Rate, ...]]]:
+    parts = sorted(level_rows(run).group_by("level"), key=lambda part: int(part[0][0]))
+    return {
+        int(level): {family: label_rates(_within_limit(rows), family) for family in label_families(rows)}
+        for (level,), rows in parts
+    }
 
 
-def radars(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 6: success by label, one radar for each level."""
-
-    def levels(run: PaperRun) -> dict[int, dict[str, tuple[Rate, ...]]]:
-        parts = sorted(level_rows(run).group_by("level"), key=lambda each: int(each[0][0]))
-        return {
-            int(level): {family: label_rates(_in_time(part), family) for family in label_families(part)}
-            for (level,), part in parts
-        }
-
-    found, missing = of_each(runs, levels)
-    everything = sorted({level for each in found.values() for level in each})
-    spokes = spokes_of([families for each in found.values() for families in each.values()])
-    named = [heading("label", label) for _, label in spokes]
+@by_run(_rates_by_label)
+def radars(results: dict[str, dict[int, dict[str, tuple[Rate, ...]]]]) -> Drawing:
+    """Figure 6: success by label, one radar per level."""
+    levels = sorted({level for result in results.values() for level in result})
+    spokes = spokes_of([families for result in results.values() for families in result.values()])
+    names = [heading("label", label) for _, label in spokes]
+    rows = -(-len(levels) // PANELS_PER_ROW)
 
     def paint(figure: Figure) -> None:
-        rows = -(-len(everything) // COLUMNS)
-        for place, level in enumerate(everything):
-            axes: Any = figure.add_subplot(rows, COLUMNS, place + 1, projection="polar")
-            radar(
-                axes, {name: each.get(level, {}) for name, each in found.items()}, spokes, size=7, names=named
-            )
+        for place, level in enumerate(levels, start=1):
+            axes: Any = figure.add_subplot(rows, PANELS_PER_ROW, place, projection="polar")
+            by_run = {name: result.get(level, {}) for name, result in results.items()}
+            radar(axes, by_run, spokes, size=7, names=names)
             axes.set_title(f"level {level}", fontsize=9, pad=10)
-        if len(found) > 1:
-            handles, names = figure.axes[0].get_legend_handles_labels()
-            figure.legend(handles, names, loc="outside lower center", ncols=min(len(found), 5))
+        _legend(figure, figure.axes[0], len(results), 5)
 
-    lines = (
-        " Lines along the spokes: 95 % Wilson intervals."
-        if len(found) == 1
-        else " Intervals are in Tables V to IX."
+    intervals = "Lines along the spokes: 95 % Wilson intervals"
+    caption = f"Success by label{WITHIN}; one spoke per label, 100 % at the rim. " + (
+        f"{intervals}." if len(results) == 1 else "Intervals are in Tables V to IX."
     )
-    caption = f"Success by label{WITHIN}; a spoke for each label, 100 % at the rim.{lines}"
-    rows = -(-len(everything) // COLUMNS)
-    yield Drawing("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
-    yield from missing
+    return Drawing("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
 
 
-def limits_figures(runs: Sequence[PaperRun]) -> Iterator[Part]:
+def _legend(figure: Figure, axes: Axes, count: int, columns: int) -> None:
+    if count > 1:
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=min(count, columns))
+
+
+def _limits_by_level(run: PaperRun) -> dict[int, tuple[Limit, ...]]:
+    return {int(str(level)): limits for (level,), limits in limits_by(level_rows(run), ("level",)).items()}
+
+
+@by_run(_limits_by_level)
+def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
     """Figure 7: success against the time limit, level by level."""
-
-    def levels(run: PaperRun) -> dict[int, tuple[Limit, ...]]:
-        found = limits_by(level_rows(run), ("level",))
-        return {int(str(level)): limits for (level,), limits in found.items()}
-
-    found, missing = of_each(runs, levels)
-    everything = sorted({level for each in found.values() for level in each})
-    shown = found if len(found) > 1 else {"": next(iter(found.values()))}
+    levels = sorted({level for result in results.values() for level in result})
+    runs = _unnamed_if_single(results)
+    rows = -(-len(levels) // PANELS_PER_ROW)
 
     def paint(figure: Figure) -> None:
-        rows = -(-len(everything) // COLUMNS)
-        grid = figure.subplots(rows, COLUMNS, squeeze=False, sharey=True)
-        for place, axes in enumerate(grid.flat):
-            if place >= len(everything):
-                axes.set_axis_off()
-                continue
-            level = everything[place]
-            limits_axes(axes, {name: each[level] for name, each in shown.items() if level in each})
+        grid = figure.subplots(rows, PANELS_PER_ROW, squeeze=False, sharey=True)
+        for axes, level in zip(grid.flat, levels, strict=False):
+            limits_axes(axes, {name: result[level] for name, result in runs.items() if level in result})
             axes.set_title(f"level {level}", fontsize=9)
             axes.tick_params(axis="x", labelsize=6.5)
-        if len(found) > 1:
-            handles, names = grid[0, 0].get_legend_handles_labels()
-            figure.legend(handles, names, loc="outside lower center", ncols=min(len(found), 4))
+        for axes in list(grid.flat)[len(levels) :]:
+            axes.set_axis_off()
+        _legend(figure, grid[0, 0], len(results), 4)
 
-    count = plural(sum(limits[0].count for each in found.values() for limits in each.values()), "episode")
-    caption = f"Success, had the time been shorter; {count}. {REFERENCE} Lines: 95 % Wilson intervals."
-    rows = -(-len(everything) // COLUMNS)
-    yield Drawing("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
+    count = sum(limits[0].count for result in results.values() for limits in result.values())
+    episodes = plural(count, "episode")
+    caption = f"Success under shorter time limits; {episodes}. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+    return Drawing("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
+
+
+def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
+    """Figure 9: objects touched within each limit, and the episodes of each run that touched the most."""
+    results, missing = of_each(runs, lambda run: touching(level_rows(run)))
+    yield _contacts_table(results)
+    yield _contacts_figure(_unnamed_if_single(results))
+    for place, run in enumerate((run for run in runs if run.name in results), start=1):
+        with suppress(MeasureError):
+            yield _timelines(run, f"timelines-{place}", several=len(results) > 1)
     yield from missing
+
+
+def _contacts_table(results: dict[str, tuple[Touching, ...]]) -> Table:
+    return Table(
+        "touched",
+        "Objects touched within the time limit",
+        (
+            Column("model"),
+            Column("time limit"),
+            Column("n", "count"),
+            Column("things touched, mean", "number"),
+            Column("touched another thing", "share"),
+            Column("95 % interval", "share"),
+            Column("and succeeded all the same", "count"),
+        ),
+        tuple(
+            (
+                name,
+                limit_name(limit.factor),
+                limit.count,
+                limit.things,
+                limit.astray,
+                limit.interval,
+                limit.recovered,
+            )
+            for name, limits in results.items()
+            for limit in limits
+            if limit.factor in LIMITS
+        ),
+        f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
+        "95 % Wilson intervals, widened for the correlation of episodes with one start or variant.",
+    )
+
+
+def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
+    places = limit_places(limit.factor for limits in results.values() for limit in limits)
+    factors = list(places)
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for number, (name, limits) in enumerate(results.items()):
+            look = series(number)
+            offset = aside(number, len(results)) * len(factors)
+            x = np.array([places[limit.factor] for limit in limits]) + offset
+            axes.plot(x, [limit.astray for limit in limits], label=name, **look)
+            low, high = ([getattr(limit.interval, end) for limit in limits] for end in ("low", "high"))
+            axes.vlines(x, low, high, color=look["color"], lw=1.1)
+        axes.set_xticks(range(len(factors)), [limit_name(factor) for factor in factors])
+        share_limits(axes)
+        axes.set_xlabel("time limit, times the reference")
+        axes.set_ylabel("touched another object")
+        if len(results) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(results), 2))
+
+    caption = (
+        "Share of episodes in which the robot touches an object that the goal does not name, within each limit. "
+        "Lines: 95 % Wilson intervals."
+    )
+    return Drawing("astray", "Contacts with other objects, by time limit", caption, (HALF, 3.0), paint)
+
+
+def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
+    """Contacts over time in the episodes that touched the most objects."""
+    rows = with_references(level_rows(run)).drop_nulls("contacts").filter(pl.col("truth") != "{}")
+    count = pl.col("contacts").map_elements(lambda text: len(contacts_of(text)), return_dtype=pl.Int64)
+    touches_other = pl.struct("contacts", "truth").map_elements(
+        lambda row: any(name not in asked_for(row["truth"]) for name in contacts_of(row["contacts"])),
+        return_dtype=pl.Boolean,
+    )
+    rows = rows.with_columns(_things=count).filter(touches_other)
+    rows = rows.sort("_things", "success", "steps", descending=True)
+    chosen = rows.unique("task", keep="first", maintain_order=True).head(TIMELINES).to_dicts()
+    if not chosen:
+        raise MeasureError("no episode touches another object")
+    limits = [factor for factor in possible(rows, LIMITS) if factor is not None]
+    lines = sum(row["_things"] for row in chosen)
+
+    def paint(figure: Figure) -> None:
+        heights = [row["_things"] + 0.9 for row in chosen]
+        panels = figure.subplots(len(chosen), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
+        for axes, row in zip(panels, chosen, strict=True):
+            contacts, wanted = contacts_of(row["contacts"]), asked_for(row["truth"])
+            for place, (name, spans) in enumerate(contacts.items()):
+                colour = BLUE if name in wanted else ORANGE
+                bars = [(first, max(last - first, 1)) for first, last in spans]
+                axes.broken_barh(bars, (place - 0.35, 0.7), color=colour, lw=0)
+            axes.set_yticks(range(len(contacts)), [thing(name) for name in contacts], fontsize=7.5)
+            axes.set_ylim(len(contacts) - 0.4, -0.6)
+            axes.grid(visible=False, axis="y")
+            for factor in limits if row[timing.REFERENCE] is not None else ():
+                axes.axvline(factor * row[timing.REFERENCE], color=FAINT, lw=0.8, ls=":")
+                axes.annotate(
+                    f"{factor:g}", (factor * row[timing.REFERENCE], 1), xycoords=("data", "axes fraction"),
+                    xytext=(2, -7), textcoords="offset points", fontsize=6.5, color=FAINT,
+                )  # fmt: skip
+            axes.axvline(row["steps"], color="#222222", lw=1.2)
+            ended = "success" if row["success"] else "failure"
+            axes.set_title(
+                f"“{row['instruction']}” ({row['condition']}, seed {row['seed']}; {ended} at {row['steps']})",
+                fontsize=8, fontweight="normal", loc="left",
+            )  # fmt: skip
+        panels[-1].set_xlim(left=0)
+        panels[-1].set_xlabel("control steps (20 a second)")
+
+    caption = (
+        f"Contacts of the robot in {plural(len(chosen), 'episode')} of different tasks with the most objects touched. "
+        "Blue: named by the goal; orange: not. Dotted: time limits, times the reference; line: end of the episode."
+    )
+    title = f"{run.name}: contacts over time" if several else "Contacts over time"
+    return Drawing(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)

@@ -2,32 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
 
 import polars as pl
+import yaml
 
-from assay.extensions.papers.libero_x.published import DEFAULT_LIMIT, Row, Shares, published
 from assay.measures.frames import require
 from assay.measures.result import MeasureError
 from assay.measures.success.task_labels import label_families, with_each_label
-from assay.measures.time.timing import Limit, limits_by, add_references
+from assay.measures.time.timing import REFERENCE_NOTE, Limit, add_references, limit_name, limits_by
 from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import PaperRun, Part, of_each
-from assay.measures.time.timing import REFERENCE_NOTE, limit_name
-from assay.tasks.labels import COLUMN, CONFOUNDING, UNSEEN, label_order
+from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
+DEFAULT_LIMIT = 1.1
+"""The time limit of Tables II to IV, times the human time."""
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
 """The time limits of Tables V to IX, times the reference time."""
 ALL = "all"
 """The column of all episodes of a table."""
-Cells = dict[str, tuple[Limit, ...]]
-"""Column of a table -> success within each limit that the run can tell."""
+LimitsByColumn = dict[str, tuple[Limit, ...]]
+"""Column of a table -> success within each limit that the run has data for."""
+Shares = Mapping[str, float]
+"""Column of a table -> success, 0 to 1."""
+PublishedTable = Mapping[tuple[str, float | None], Shares]
+"""Shares by model and time limit (a multiple of the human time; None for no limit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTables:
+    """The authors' numbers."""
+
+    source: str
+    levels: PublishedTable
+    unseen: PublishedTable
+    forms: PublishedTable
+    labels: Mapping[int, PublishedTable]
+    """By level."""
+
+
+@cache
+def published() -> PublishedTables:
+    """The authors' Tables II to IX."""
+    content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
+    labels = [label for family in FAMILIES.values() for label in family]
+
+    def shares(columns: Iterable[str], row: Iterable[float]) -> Shares:
+        return {name: value / 100 for name, value in zip(columns, row, strict=True)}
+
+    def table(name: str, columns: list[str]) -> PublishedTable:
+        return {(model, DEFAULT_LIMIT): shares(columns, row) for model, row in content[name].items()}
+
+    return PublishedTables(
+        content["source"],
+        table("levels", [str(level) for level in content["labels"]]),
+        table("level4", [ALL, UNSEEN, CONFOUNDING]),
+        table("level5", [ALL, "synonym", "concise", "reorder", "passive", "verbose"]),
+        {
+            level: {
+                (model, None if factor == "none" else float(factor)): shares(labels, row)
+                for model, rows in models.items()
+                for factor, row in rows.items()
+            }
+            for level, models in content["labels"].items()
+        },
+    )
 
 
 def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
-    """The episodes of levels, or of all, in which success is expected, with their reference times.
+    """The episodes of some levels (by default all) in which success is expected, with their reference times.
 
-    Raises MeasureError where there is none.
+    Raises MeasureError if there are none.
     """
     require(run.data.plausible, "level")
     rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
@@ -40,119 +88,95 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
 def levels_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
     """Table II: success on each level."""
 
-    def cells(run: PaperRun) -> Cells:
-        found = limits_by(level_rows(run), ("level",), (DEFAULT_LIMIT, None))
-        return {
-            str(level): limits for (level,), limits in sorted(found.items(), key=lambda each: str(each[0]))
-        }
+    def measure(run: PaperRun) -> LimitsByColumn:
+        limits = limits_by(level_rows(run), ("level",), (DEFAULT_LIMIT, None))
+        return {str(level): limits[level,] for (level,) in sorted(limits, key=str)}
 
-    yield from _tables(runs, cells, "level", published().levels if beside else None)
+    yield from _tables(runs, measure, "level", published().levels if beside else None)
 
 
 def unseen_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
     """Table III: level 4, with unseen and with confounding objects."""
 
-    def cells(run: PaperRun) -> Cells:
+    def measure(run: PaperRun) -> LimitsByColumn:
         kind = pl.col("condition").str.extract(f"/({UNSEEN}|{CONFOUNDING})(?:/|$)").alias("_kind")
         return _with_all(level_rows(run, 4).with_columns(kind), "_kind", (UNSEEN, CONFOUNDING))
 
-    yield from _tables(runs, cells, "objects", published().unseen if beside else None)
+    yield from _tables(runs, measure, "objects", published().unseen if beside else None)
 
 
 def forms_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
     """Table IV: level 5, by the form of the rewording."""
     order = tuple(next(iter(published().forms.values())))[1:]
 
-    def cells(run: PaperRun) -> Cells:
+    def measure(run: PaperRun) -> LimitsByColumn:
         rows = level_rows(run, 5)
         require(rows, "form")
         return _with_all(rows, "form", order)
 
-    yield from _tables(runs, cells, "form", published().forms if beside else None)
+    yield from _tables(runs, measure, "form", published().forms if beside else None)
 
 
 def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) -> Iterator[Part]:
     """Tables V to IX: one level, by label and time limit."""
 
-    def cells(run: PaperRun) -> Cells:
+    def measure(run: PaperRun) -> LimitsByColumn:
         rows = level_rows(run, level)
-        found: Cells = {}
+        by_label: LimitsByColumn = {}
         for family in label_families(rows):
-            column = f"{COLUMN}{family}"
-            limits = limits_by(with_each_label(rows, family), (column,), LIMITS)
-            known = {str(label): each for (label,), each in limits.items()}
-            found |= {
-                label: known[label] for label in sorted(known, key=lambda each: label_order(family, each))
-            }
-        if not found:
+            limits = limits_by(with_each_label(rows, family), (f"{COLUMN}{family}",), LIMITS)
+            labels = {str(label): values for (label,), values in limits.items()}
+            by_label |= {label: labels[label] for label in sorted(labels, key=partial(label_order, family))}
+        if not by_label:
             raise MeasureError(f"no episode of level {level} has a label family")
-        return found
+        return by_label
 
-    yield from _tables(runs, cells, "label", published().labels[level] if beside else None)
+    yield from _tables(runs, measure, "label", published().labels[level] if beside else None)
 
 
-def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> Cells:
+def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> LimitsByColumn:
     """Success of all rows, and of each value of a column: those of the paper first, in its order."""
     factors = (DEFAULT_LIMIT, None)
-    everything = limits_by(rows, (), factors)[()]
     parts = limits_by(rows, (column,), factors) if rows[column].null_count() < len(rows) else {}
-    named = {str(value): limits for (value,), limits in parts.items()}
-    return {ALL: everything} | dict(
-        sorted(
-            named.items(),
-            key=lambda each: (order.index(each[0]) if each[0] in order else len(order), each[0]),
-        )
-    )
+    by_value = {str(value): limits for (value,), limits in parts.items()}
+    first = [name for name in order if name in by_value]
+    others = sorted(by_value.keys() - set(order))
+    return {ALL: limits_by(rows, (), factors)[()]} | {name: by_value[name] for name in (*first, *others)}
 
 
 def _tables(
     runs: Sequence[PaperRun],
-    cells: Callable[[PaperRun], Cells],
+    measure: Callable[[PaperRun], LimitsByColumn],
     what: str,
-    theirs: Mapping[Row, Shares] | None,
+    theirs: PublishedTable | None,
 ) -> Iterator[Part]:
     """The paper's table, a row for each model and limit; and the same with intervals, a row for each cell."""
-    found, missing = of_each(runs, cells)
+    results, missing = of_each(runs, measure)
     theirs = theirs or {}
-    heads = dict.fromkeys(name for their in (*theirs.values(), *found.values()) for name in their)
+    names = dict.fromkeys(name for shares in (*theirs.values(), *results.values()) for name in shares)
     wide: list[tuple[Value, ...]] = []
     long: list[tuple[Value, ...]] = []
-    for model, each in found.items():
+    for model, by_column in results.items():
         by_limit: dict[float | None, dict[str, Limit]] = {}
-        for name, limits in each.items():
+        for name, limits in by_column.items():
             for limit in limits:
                 by_limit.setdefault(limit.factor, {})[name] = limit
-                long.append(
-                    (
-                        model,
-                        name,
-                        limit_name(limit.factor),
-                        limit.successes,
-                        limit.count,
-                        limit.rate,
-                        limit.interval,
-                    )
-                )
+                counts = (limit.successes, limit.count, limit.rate, limit.interval)
+                long.append((model, name, limit_name(limit.factor), *counts))
         for factor, line in by_limit.items():
-            values = (line[name].rate if name in line else None for name in heads)
+            values = (line[name].rate if name in line else None for name in names)
             wide.append((model, *(("run",) if theirs else ()), limit_name(factor), *values))
     for (model, factor), shares in theirs.items():
-        wide.append((model, "published", limit_name(factor), *(shares.get(name) for name in heads)))
+        wide.append((model, "published", limit_name(factor), *(shares.get(name) for name in names)))
     source = (Column("source"),) if theirs else ()
-    note = f"Success in per cent; errors are excluded. {REFERENCE} None: no limit but the task's horizon."
+    note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} None: only the task's horizon."
     if theirs:
-        note += (
-            f" Published: {published().source}: limits are multiples of human times, assets LIBERO-X's own."
-        )
+        note += f" Published: {published().source}; its limits are multiples of human times, its assets LIBERO-X's."
+    headings = (Column(heading(what, name), "share", bare=what == "label") for name in names)
     yield Table(
         "success",
         f"Success by {what} and time limit",
-        (
-            Column("model"),
-            *source,
-            Column("time limit"),
-            *(Column(heading(what, name), "share", bare=what == "label") for name in heads),
-        ),
+        (Column("model"), *source, Column("time limit"), *headings),
         tuple(wide),
         note,
         shown_at_once=True,
@@ -170,14 +194,14 @@ def _tables(
             Column("95 % interval", "share"),
         ),
         tuple(long),
-        "95 % Wilson intervals, widened for the correlation of episodes of one start or variant."
+        "95 % Wilson intervals, widened for the correlation of episodes with one start or variant."
         + (" An episode counts for each of its labels." if what == "label" else ""),
     )
     yield from missing
 
 
 def heading(what: str, name: str) -> str:
-    """A column's heading: numbers say what they count."""
+    """The heading of a column; numbers are followed by what they count."""
     if what == "level":
         return f"level {name}"
     if what == "label" and name[0].isdigit():

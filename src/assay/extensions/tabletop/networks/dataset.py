@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.errors import one_line
-from assay.extensions.learn.demonstrations.errors import DemonstrationError
+from assay.errors import DemonstrationError, one_line
 from assay.extensions.tabletop.networks.bins import bins_to_shares, to_bins
 from assay.extensions.tabletop.networks.tokens import (
     Segments,
@@ -29,7 +28,7 @@ from assay.extensions.tabletop.networks.tokens import (
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER
 
 LATEST = 3
-"""So many observations are remembered, the present one among them, besides the first of the episode."""
+"""Number of remembered observations, including the current one, in addition to the first of the episode."""
 OLDEST = 15
 """Actions ago; what is older counts as this old."""
 
@@ -47,22 +46,22 @@ class History:
         """The present."""
         return self.seen[-1]
 
-    def remembered(self) -> Iterator[tuple[int, ViewTokens]]:
-        """What the networks are shown: how many actions ago, at most `OLDEST`, and what was seen then."""
+    def iter_remembered(self) -> Iterator[tuple[int, ViewTokens]]:
+        """Yield the remembered observations as (age in actions, at most `OLDEST`, tokens)."""
         last = len(self.seen) - 1
         for place in sorted({0, *range(max(0, len(self.seen) - LATEST), len(self.seen))}, reverse=True):
             yield min(last - place, OLDEST), self.seen[place]
 
-    def moved(self, way: np.ndarray) -> History:
-        """The same with everything elsewhere on the table, a way (x, y), metres."""
+    def translate(self, way: np.ndarray) -> History:
+        """Return a copy in which everything is translated by (x, y), metres."""
         seen = list(self.seen)
         for place in {0, *range(max(0, len(seen) - LATEST), len(seen))}:
             seen[place] = move_table(seen[place], way)
         return History(tuple(seen), move_bins(self.done, way))
 
-    def permuted(self, rng: np.random.Generator) -> History:
-        """The same with objects in another order at every observation."""
-        return replace(self, seen=tuple(each.permuted(rng) for each in self.seen))
+    def permute(self, rng: np.random.Generator) -> History:
+        """Return a copy with a random order of objects at every observation."""
+        return replace(self, seen=tuple(tokens.permute(rng) for tokens in self.seen))
 
 
 STRANGE = 64
@@ -75,7 +74,7 @@ _PLACES = ("T4", "T5")
 
 @dataclass(frozen=True, slots=True)
 class PromptVocabulary:
-    """Words by number: 0 is none, then those that training knew, then places for others."""
+    """Word ids: 0 for no word, then training words, then hashed slots for unknown words."""
 
     known: tuple[str, ...]
 
@@ -96,7 +95,7 @@ class PromptVocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """What a policy was told, what it saw and did so far, and where its next action lay in bins, (5,)."""
+    """One training example: prompt, history of observations and actions, and the bins of the next action, (5,)."""
 
     task: str
     seed: int
@@ -108,12 +107,12 @@ class Example:
     room: np.ndarray
     """How far the whole table can be moved: least and most, x and y, metres, (2, 2)."""
 
-    def shifted(self, rng: np.random.Generator) -> Example:
-        """The same somewhere else; as it is where the prompt shows places, or nothing can be moved."""
+    def translate_randomly(self, rng: np.random.Generator) -> Example:
+        """Return a randomly translated copy; unchanged if the prompt shows positions or there is no room."""
         if self.task in _PLACES or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
-        return replace(self, history=self.history.moved(way), bins=move_bins(self.bins, way))
+        return replace(self, history=self.history.translate(way), bins=move_bins(self.bins, way))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,17 +121,17 @@ class Batch:
 
     sight: ViewTokens
     words: np.ndarray
-    """int64, (examples, length of prompts): a word's number; 0 where there is none."""
+    """int64, (examples, length of prompts): word id; 0 for no word."""
     shown: np.ndarray
-    """int64, (examples, length of prompts): a slot; 0 where there is none."""
+    """int64, (examples, length of prompts): slot; 0 for none."""
     table: np.ndarray
-    """int64, (examples, tokens of tables): a slot; 0 where there is none."""
+    """int64, (examples, tokens of tables): slot; 0 for none."""
     ages: np.ndarray
     """int64, like ``table``: how many actions ago it was seen; 0 for the present."""
     done: np.ndarray
     """float32, (examples, actions so far, 5): shares of the view from above, the earliest action first."""
     since: np.ndarray
-    """int64, (examples, actions so far): how many actions ago, from 1 on; 0 where there is none."""
+    """int64, (examples, actions so far): age in actions, from 1; 0 for no action."""
     tools: np.ndarray
     """int64, (examples,)."""
 
@@ -156,31 +155,31 @@ def make_batch(
         count += len(sight)
         return range(count - len(sight) + 1, count + 1)
 
-    said: list[list[int]] = []
-    shown: list[list[int]] = []
+    word_ids: list[list[int]] = []
+    slot_ids: list[list[int]] = []
     for prompt in prompts:
-        told: list[tuple[int, int]] = []
+        actions_so_far: list[tuple[int, int]] = []
         for part in prompt:
             if isinstance(part, str):
-                told.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
+                actions_so_far.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
             else:
-                told.extend((0, slot) for slot in slots(part))
-        said.append([word for word, _ in told])
-        shown.append([slot for _, slot in told])
+                actions_so_far.extend((0, slot) for slot in slots(part))
+        word_ids.append([word for word, _ in actions_so_far])
+        slot_ids.append([slot for _, slot in actions_so_far])
     laid: list[list[int]] = []
     ages: list[list[int]] = []
     for history in histories:
-        known = [(slot, age) for age, sight in history.remembered() for slot in slots(sight)]
-        laid.append([slot for slot, _ in known])
-        ages.append([age for _, age in known])
+        table_slots = [(slot, age) for age, sight in history.iter_remembered() for slot in slots(sight)]
+        laid.append([slot for slot, _ in table_slots])
+        ages.append([age for _, age in table_slots])
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
         done[index, : counts[index]] = bins_to_shares(history.done)
     return Batch(
         join_tokens(sights),
-        _pad(said),
-        _pad(shown),
+        _pad(word_ids),
+        _pad(slot_ids),
         _pad(laid),
         _pad(ages),
         done,
@@ -243,11 +242,11 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
     if not len(seeds):
         return []
     sights, objects = _sights(arrays, form), _sights(arrays, TokenForm.OBJECTS)
-    shown = [json.loads(str(each)) for each in arrays["shown"]]
+    pictures_shown = [json.loads(str(each)) for each in arrays["shown"]]
     actions, episodes = arrays["actions"], arrays["episodes"]
     bins = to_bins(actions)
-    rooms = np.array([room(objects[seen], each[[[0, 1], [6, 7]]])
-                      for seen, each in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
+    rooms = np.array([room(objects[seen], episode_actions[[[0, 1], [6, 7]]])
+                      for seen, episode_actions in zip(arrays["pictures"], actions, strict=True)])  # fmt: skip
     examples = []
     for row in np.flatnonzero(~arrays["slips"]).tolist():
         episode = int(episodes[row])
@@ -261,7 +260,7 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
                 task=task,
                 seed=int(seeds[episode]),
                 prompt=_segments(
-                    said[episode], {name: sights[seen] for name, seen in shown[episode].items()}
+                    said[episode], {name: sights[seen] for name, seen in pictures_shown[episode].items()}
                 ),
                 history=history,
                 tool=int(arrays["tools"][row]),

@@ -1,4 +1,4 @@
-"""Record the teacher's successful episodes as tokens: ``FOLDER/T1_1000000.npz``, so many seeds in each file.
+"""Record the teacher's successful episodes as tokens: ``FOLDER/T1_1000000.npz``, a fixed number of seeds per file.
 
 A file appears when it is whole; what is there is not done again.
 """
@@ -57,7 +57,7 @@ class Teacher(TableOracle):
         self._saw = observation
         return super().act(observation)
 
-    def _carried(self, put: Put) -> np.ndarray:
+    def _carry(self, put: Put) -> np.ndarray:
         item = self._task.scene.index(put.item)
         turn = put.yaw - self._world.poses()[item, 2] if put.turned else 0.0
         return self._move(item, np.array([put.x, put.y]), turn)
@@ -102,7 +102,7 @@ class Job:
         """Where it is written."""
         return self.folder / f"{self.task}_{self.seeds.start}.npz"
 
-    def recorded(self) -> int | None:
+    def count_recorded(self) -> int | None:
         """How many episodes are in the file; None if it is not there, or stops short of the last seed."""
         try:
             with np.load(self.file) as arrays:
@@ -185,7 +185,7 @@ def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, i
     """Write the files that are missing; tells how many episodes are in each."""
     missing = []
     for job in wanted:
-        count = job.recorded()
+        count = job.count_recorded()
         if count is None:
             missing.append(job)
         else:
@@ -198,11 +198,13 @@ def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, i
 
 def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
     """The fewest and the most actions in a recorded episode of each task; more than it takes where a hand slipped."""
-    found: dict[str, list[int]] = {}
+    action_counts: dict[str, list[int]] = {}
     for job in wanted:
         with np.load(job.file) as arrays:
-            found.setdefault(job.task, []).extend(np.bincount(arrays["episodes"].astype(int)).tolist())
-    return {task: (min(counts), max(counts)) for task, counts in found.items() if counts}
+            action_counts.setdefault(job.task, []).extend(
+                np.bincount(arrays["episodes"].astype(int)).tolist()
+            )
+    return {task: (min(counts), max(counts)) for task, counts in action_counts.items() if counts}
 
 
 def record_job(job: Job) -> tuple[Job, int]:
@@ -210,7 +212,7 @@ def record_job(job: Job) -> tuple[Job, int]:
     album = _Album()
     texts: list[str] = []
     reworded: list[str] = []
-    shown: list[str] = []
+    pictures_json: list[str] = []
     seeds: list[int] = []
     rows: list[tuple[int, int, int, bool, np.ndarray]] = []
     for seed in job.seeds:
@@ -226,11 +228,13 @@ def record_job(job: Job) -> tuple[Job, int]:
             )
         texts.append(task.prompt.text)
         reworded.append(paraphrase_most(task).prompt.text)
-        shown.append(json.dumps({name: album.shown(picture) for name, picture in task.prompt.pictures}))
+        pictures_json.append(
+            json.dumps({name: album.shown(picture) for name, picture in task.prompt.pictures})
+        )
         seeds.append(seed)
     arrays = album.arrays() if rows else {}
-    for name, said in (("texts", texts), ("reworded", reworded), ("shown", shown)):
-        arrays[name] = np.array(said, dtype=str)
+    for name, strings in (("texts", texts), ("reworded", reworded), ("shown", pictures_json)):
+        arrays[name] = np.array(strings, dtype=str)
     arrays["tried"] = np.array(len(job.seeds))
     arrays["seeds"] = np.array(seeds, dtype=np.int64)
     for index, name in enumerate(("episodes", "pictures", "tools", "slips", "actions")):

@@ -89,8 +89,8 @@ def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
 
     What lies still looks the same in every observation that is remembered, so that a network need look at it once.
     """
-    known: dict[bytes, int] = {}
-    which = [known.setdefault(crop.tobytes(), len(known)) for crop in crops]
+    slot_by_crop: dict[bytes, int] = {}
+    which = [slot_by_crop.setdefault(crop.tobytes(), len(slot_by_crop)) for crop in crops]
     _, first = np.unique(np.array(which, dtype=np.int64), return_index=True)
     return first, torch.tensor(which, dtype=torch.int64)
 
@@ -122,8 +122,8 @@ class AxisHead(nn.Module):
 
 
 def _attend(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, empty: Tensor) -> Tensor:
-    found: Tensor = attention(asking, asked, asked, key_padding_mask=empty, need_weights=False)[0]
-    return found
+    attended: Tensor = attention(asking, asked, asked, key_padding_mask=empty, need_weights=False)[0]
+    return attended
 
 
 class PromptNetwork(nn.Module):
@@ -189,12 +189,12 @@ class PromptNetwork(nn.Module):
         table = torch.cat([seen[slots] + self.ages(torch.from_numpy(batch.ages)), past, tools], dim=1)
         no_table = nn.functional.pad(torch.cat([slots == 0, since == 0], dim=1), (0, 1))
         if self.cross:
-            return self._decided(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
+            return self._decide(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
         everything = torch.cat([prompt, table], dim=1)
-        return self._decided(everything, torch.cat([no_prompt, no_table], dim=1), {})
+        return self._decide(everything, torch.cat([no_prompt, no_table], dim=1), {})
 
-    def _decided(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
-        """What the layers make of the last of some tokens, (examples, WIDTH).
+    def _decide(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
+        """Return the output of the layers at the last token, (examples, WIDTH).
 
         The last layer works out this one only, which nobody but the heads reads.
         """
@@ -202,20 +202,20 @@ class PromptNetwork(nn.Module):
         *earlier, final = self.decider.layers
         for layer in earlier:
             tokens = layer(tokens, **prompt, **mask)
-        given = final.norm1(tokens)
-        state = tokens[:, -1:] + _attend(final.self_attn, given[:, -1:], given, empty)
+        normalised = final.norm1(tokens)
+        state = tokens[:, -1:] + _attend(final.self_attn, normalised[:, -1:], normalised, empty)
         if prompt:
             memory, no_memory = prompt["memory"], prompt["memory_key_padding_mask"]
             state = state + _attend(final.multihead_attn, final.norm2(state), memory, no_memory)
-        given = (final.norm3 if prompt else final.norm2)(state)
-        state = state + final.linear2(final.activation(final.linear1(given)))
+        normalised = (final.norm3 if prompt else final.norm2)(state)
+        state = state + final.linear2(final.activation(final.linear1(normalised)))
         return self.decider.norm(state)[:, 0]
 
     def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
         """The prompt, (examples, 1 + length, WIDTH), and where it is empty; its first token never is."""
-        words, shown = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
+        words, slots = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
         positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
-        tokens = self.words(words) + seen[shown] + self.positions(positions)
+        tokens = self.words(words) + seen[slots] + self.positions(positions)
         begin = self.begin.expand(len(words), 1, -1)
-        empty = nn.functional.pad((words == 0) & (shown == 0), (1, 0))
+        empty = nn.functional.pad((words == 0) & (slots == 0), (1, 0))
         return self.reader(torch.cat([begin, tokens], dim=1), src_key_padding_mask=empty), empty

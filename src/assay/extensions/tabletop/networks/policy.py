@@ -21,8 +21,8 @@ from assay.extensions.tabletop.networks.tokens import (
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import Tool
-from assay.policies.learned import require_torch
 from assay.support.streams import stream
+from assay.support.training import require_torch
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class ViewTokens:
         """Some of its tokens."""
         return ViewTokens(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
 
-    def permuted(self, rng: np.random.Generator) -> ViewTokens:
+    def permute(self, rng: np.random.Generator) -> ViewTokens:
         """The same in another order, alike in both views."""
         rank = rng.permutation(MAX_PLACES)
         places = np.zeros_like(self.places)
@@ -86,8 +86,8 @@ def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
             [object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS]
         )
     sight = tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS])
-    kept = (sight.crops != sight.crops[:, :1, :1]).any(axis=(1, 2, 3))
-    return sight.only(kept)
+    is_not_plain = (sight.crops != sight.crops[:, :1, :1]).any(axis=(1, 2, 3))
+    return sight.only(is_not_plain)
 
 
 def split_words(text: str) -> list[str]:
@@ -235,7 +235,7 @@ def move_table(table: ViewTokens, way: np.ndarray) -> ViewTokens:
     for view in range(len(VIEWS)):
         by = (rows[view], columns[view])
         things = (pictures[view] != empty[view]).any(axis=-1)
-        things, picture = (np.roll(each, by, (0, 1)) for each in (things, pictures[view]))
+        things, picture = (np.roll(array, by, (0, 1)) for array in (things, pictures[view]))
         pictures[view] = np.where(things[..., None], picture, empty[view])
     cut = pictures.reshape(len(VIEWS), PATCH_ROWS, PATCH, PATCH_COLUMNS, PATCH, 3).swapaxes(2, 3)
     return replace(table, crops=cut.reshape(table.crops.shape))

@@ -23,17 +23,22 @@ from assay.extensions.tabletop.networks.dataset import (
 )
 from assay.extensions.tabletop.networks.network import PromptNetwork
 from assay.extensions.tabletop.networks.policy import MODELS, NetworkModel
-from assay.policies.learned import checkpoint
-from assay.policies.learned.loop import descend, size
-from assay.policies.learned.schedule import BEGUN, Progress, Schedule
 from assay.support.streams import stream
+from assay.support.training import (
+    Schedule,
+    TrainingProgress,
+    count_parameters,
+    descend,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 _HELD_OUT = 25
-"""One episode in so many is not learnt from."""
+"""One in this many episodes is held out."""
 _SHIFTED = 0.7
 """The share of examples that are moved on the table."""
 _SORTED = 4
-"""So many batches are sorted by length at a time."""
+"""Number of batches that are sorted by length together."""
 
 
 def train(
@@ -43,7 +48,7 @@ def train(
     cross: bool,
     seed: int = 0,
     permute: bool = False,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> tuple[PromptNetwork, int, dict[str, float]]:
     """A trained network, after how many batches, and how it does on episodes that were held out.
 
@@ -56,12 +61,12 @@ def train(
     optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
     learnt = [example for example in dataset.examples if example.seed % _HELD_OUT]
     held_out = [example for example in dataset.examples if not example.seed % _HELD_OUT]
-    begun, progress = time.monotonic(), BEGUN
+    begun, progress = time.monotonic(), TrainingProgress()
     batches = _batches(learnt, schedule.batch, rng)
     while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
-        examples = [_augment(each, rng, permute=permute) for each in next(batches)]
+        examples = [_augment(example, rng, permute=permute) for example in next(batches)]
         loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
-        progress = progress.next(share, loss)
+        progress = progress.advance(share, loss)
         watch(progress)
     return network.eval(), progress.step, score_held_out(network, held_out, dataset.vocabulary)
 
@@ -82,8 +87,8 @@ def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -
 
 def _augment(example: Example, rng: np.random.Generator, *, permute: bool) -> Example:
     if rng.random() < _SHIFTED:
-        example = example.shifted(rng)
-    return replace(example, history=example.history.permuted(rng)) if permute else example
+        example = example.translate_randomly(rng)
+    return replace(example, history=example.history.permute(rng)) if permute else example
 
 
 def train_step(
@@ -119,8 +124,8 @@ def score_held_out(
             batch, positions = _batch(some, vocabulary)
             off = np.abs(network(batch)[1].numpy() - nearest_bins(positions))
             off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
-            for each, hit in zip(some, (off <= 2).all(axis=1), strict=True):
-                hits.setdefault(each.task, []).append(bool(hit))
+            for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
+                hits.setdefault(example.task, []).append(bool(hit))
     return {task: float(np.mean(hit)) for task, hit in hits.items()}
 
 
@@ -159,8 +164,8 @@ class NetworkDescription(BaseModel):
 
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
-    """Read a file. Raises PolicyError if it is none of ours, or damaged."""
-    return checkpoint.load(path, NetworkDescription, _build_network, "assay tabletop train")
+    """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
+    return load_checkpoint(path, NetworkDescription, _build_network, "assay tabletop train")
 
 
 def _build_network(description: NetworkDescription) -> PromptNetwork:
@@ -177,7 +182,7 @@ def train_and_save(
     seed: int = 0,
     permute: bool = False,
     paraphrase: bool = True,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> NetworkDescription:
     """Train on a folder of demonstrations, and write the network to a file."""
     dataset = read_dataset(folder, model.form, paraphrase=paraphrase)
@@ -198,9 +203,9 @@ def train_and_save(
         steps=steps,
         batch=schedule.batch,
         minutes=round((time.monotonic() - begun) / 60, 1),
-        parameters=size(network),
+        parameters=count_parameters(network),
         held_out=held_out,
         torch=str(torch.__version__),
     )
-    checkpoint.save(out, network, description)
+    save_checkpoint(out, network, description)
     return description

@@ -66,9 +66,9 @@ class SeenObject:
 
     def shape(self) -> tuple[str, np.ndarray, float]:
         """The most similar shape, where its origin is, metres, and its yaw."""
-        found = {name: _overlaps(_template(name)[0], self.outline) for name in _KNOWN}
-        name = max(found, key=lambda each: found[each].max())
-        yaw = float(_ANGLE[int(found[name].argmax())])
+        overlaps = {name: _overlaps(_template(name)[0], self.outline) for name in _KNOWN}
+        name = max(overlaps, key=lambda each: overlaps[each].max())
+        yaw = float(_ANGLE[int(overlaps[name].argmax())])
         c, s = np.cos(yaw), np.sin(yaw)
         x, y = _template(name)[1]
         return name, self.centre - (c * x - s * y, s * x + c * y), yaw
@@ -93,12 +93,12 @@ def see_objects(views: Views) -> list[SeenObject]:
     """The things in the view from above; the front view tells how tall they are."""
     picture, labels = views["top"]
     front = views["front"][1]
-    found = []
+    objects = []
     for label in np.unique(labels[labels > 0]):
         pixels = np.argwhere(labels == label)
         if len(pixels) >= _FEWEST:
-            found.append(_see_object(picture, labels, front, int(label), pixels))
-    return found
+            objects.append(_see_object(picture, labels, front, int(label), pixels))
+    return objects
 
 
 def _see_object(
@@ -168,19 +168,19 @@ def may_have_texture(thing: SeenObject, name: str) -> bool:
 
 def texture_difference(thing: SeenObject, name: str) -> float:
     """How much a thing differs from a texture, 0 to 1."""
-    return min(histogram_difference(thing.colours, each) for each in _texture_histograms()[name])
+    return min(histogram_difference(thing.colours, histogram) for histogram in _texture_histograms()[name])
 
 
 @cache
 def _texture_histograms() -> Mapping[str, tuple[np.ndarray, ...]]:
     """The histograms of every texture in every light, as blurred as they are seen."""
     blur = max(1, round(PIXEL / SPAN * SIDE))
-    found = {}
-    for name in (*TEXTURES, *(DARK + each for each in TWINNED), GREY):
+    histograms = {}
+    for name in (*TEXTURES, *(DARK + texture_name for texture_name in TWINNED), GREY):
         seen = uniform_filter(texture(name).astype(float), (blur, blur, 1), mode="wrap")
         seen = seen[::2, ::2].reshape(-1, 3)
-        found[name] = tuple(histogram(seen * light) for light in _LIGHTS)
-    return found
+        histograms[name] = tuple(histogram(seen * light) for light in _LIGHTS)
+    return histograms
 
 
 @cache

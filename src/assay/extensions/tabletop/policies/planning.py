@@ -104,7 +104,7 @@ class Planner:
         if not self._things:
             return []
         ways: Mapping[str, Callable[[PromptRequest], list[CarryStep]]] = {
-            "put": self._put, "find": self._find, "rotate": self._rotate, "rearrange": self._rearrange,
+            "put": self._plan_put, "find": self._find, "rotate": self._rotate, "rearrange": self._rearrange,
             "restore": self._restore, "twist": self._twist, "motion": self._motion, "order": self._order,
             "texture": self._texture, "profile": self._profile, "neighbour": self._neighbour, "round": self._round,
         }  # fmt: skip
@@ -116,16 +116,16 @@ class Planner:
         left = [thing for thing in self._things if not any(thing is other for other in but or [])]
         return min(left, key=lambda each: _mismatch(reference, each))
 
-    def _put(self, request: PromptRequest) -> list[CarryStep]:
+    def _plan_put(self, request: PromptRequest) -> list[CarryStep]:
         piece, base = request.things
         if request.pairs:
-            return self._compared(request)
+            return self._plan_comparison(request)
         thing = self._match(piece)
         return [self._into(thing, self._match(base, [thing]))]
 
-    def _compared(self, request: PromptRequest) -> list[CarryStep]:
+    def _plan_comparison(self, request: PromptRequest) -> list[CarryStep]:
         """The more or less so of two things of a shape."""
-        pairs = [(self._shown(more), self._shown(less)) for more, less in request.pairs]
+        pairs = [(self._shown_object(more), self._shown_object(less)) for more, less in request.pairs]
         height = np.mean([more.tall - less.tall for more, less in pairs])
         light = np.mean([more.light - less.light for more, less in pairs])
         by_height = bool(abs(height) > 4)
@@ -143,7 +143,7 @@ class Planner:
         assert isinstance(pictured, PromptImage)
         shown_thing = min(pictured.things, key=lambda each: texture_difference(each, first))
         thing = min(self._things, key=lambda each: _apart(shown_thing, each))
-        rest = [each for each in self._things if each is not thing]
+        rest = [other for other in self._things if other is not thing]
         return [self._into(thing, min(rest, key=lambda each: texture_difference(each, second)))]
 
     def _rotate(self, request: PromptRequest) -> list[CarryStep]:
@@ -156,16 +156,16 @@ class Planner:
         steps, left = [], list(self._things)
         for goal in pictured.things:
             thing = min(left, key=lambda each: _apart(goal, each))
-            left = [each for each in left if each is not thing]
+            left = [other for other in left if other is not thing]
             steps.append(CarryStep(thing, thing.centre, goal.centre))
         return steps
 
     def _restore(self, request: PromptRequest) -> list[CarryStep]:
         there = self._rearrange(request)
-        return [*there, *(CarryStep(each.thing, each.goal, each.start) for each in there)]
+        return [*there, *(CarryStep(step.thing, step.goal, step.start) for step in there)]
 
     def _twist(self, request: PromptRequest) -> list[CarryStep]:
-        pairs = [(self._shown(before), self._shown(after)) for before, after in request.pairs]
+        pairs = [(self._shown_object(before), self._shown_object(after)) for before, after in request.pairs]
         turn = turn_between(pairs)
         (wanted,) = request.looks
         targets = [thing for thing in self._things if may_have_texture(thing, wanted)]
@@ -187,16 +187,18 @@ class Planner:
         first = frames[0]
         assert isinstance(first, PromptImage)
         row = [min(self._things, key=lambda each: _apart(shown_thing, each)) for shown_thing in first.things]
-        where = [each.centre for each in row]
+        where = [seen.centre for seen in row]
         steps = []
         for frame in frames[1:]:
             assert isinstance(frame, PromptImage)
             moves = []
             for thing in frame.things:
-                known = min(
+                neighbour = min(
                     range(len(row)), key=lambda index: histogram_difference(row[index].colours, thing.colours)
                 )
-                moves.append((float(np.linalg.norm(thing.centre - where[known])), known, thing.centre))
+                moves.append(
+                    (float(np.linalg.norm(thing.centre - where[neighbour])), neighbour, thing.centre)
+                )
             _, moved, goal = max(moves, key=lambda move: move[0])
             steps.append(CarryStep(row[moved], where[moved], goal))
             where[moved] = goal
@@ -206,16 +208,16 @@ class Planner:
         base = self._match(request.things[0])
         rest = [thing for thing in self._things if thing is not base and not holds(thing.shape()[0])]
         reference = self._slots[request.things[0]]
-        known = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
-        assert known is not None
-        targets = [each for each in rest if may_have_texture(each, known)]
+        texture_name = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
+        assert texture_name is not None
+        targets = [piece for piece in rest if may_have_texture(piece, texture_name)]
         return [self._into(target, base) for target in targets]
 
     def _profile(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
         profile = SOLIDS[base.shape()[0]].profile
         rest = [thing for thing in self._things if thing is not base]
-        return [self._into(each, base) for each in rest if SOLIDS[each.shape()[0]].profile == profile]
+        return [self._into(piece, base) for piece in rest if SOLIDS[piece.shape()[0]].profile == profile]
 
     def _neighbour(self, request: PromptRequest) -> list[CarryStep]:
         dragged = self._match(request.things[0])
@@ -240,14 +242,14 @@ class Planner:
         first = self._match(request.things[1], [dragged, home])
         second = self._match(request.things[2], [dragged, home, first])
         offset = dragged.centre - _origin(dragged)
-        stops = [_origin(each, base=True) + offset for each in (first, second, home)]
+        stops = [_origin(container, base=True) + offset for container in (first, second, home)]
         starts = [dragged.centre, *stops[:-1]]
         return [CarryStep(dragged, start, goal) for start, goal in zip(starts, stops, strict=True)]
 
     def _into(self, thing: SeenObject, base: SeenObject) -> CarryStep:
         return CarryStep(thing, thing.centre, _origin(base, base=True) + thing.centre - _origin(thing))
 
-    def _shown(self, slot: int) -> SeenObject:
+    def _shown_object(self, slot: int) -> SeenObject:
         pictured = self._slots[slot]
         assert isinstance(pictured, PromptImage)
         return pictured.things[0]

@@ -53,12 +53,12 @@ class OrderFollower(TableOracle):
             self._world = _Mistaken(self._table, observation.objects("top").items)
         return super().act(observation)
 
-    def _carried(self, put: Put) -> np.ndarray:
+    def _carry(self, put: Put) -> np.ndarray:
         for index, item in enumerate(self._task.scene.items):
             if item.fixed and np.hypot(item.x - put.x, item.y - put.y) < _SAME_PLACE:
                 x, y, _ = self._world.poses()[index]
-                return super()._carried(replace(put, x=float(x), y=float(y)))
-        return super()._carried(put)
+                return super()._carry(replace(put, x=float(x), y=float(y)))
+        return super()._carry(put)
 
 
 class _Mistaken:

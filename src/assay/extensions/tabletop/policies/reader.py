@@ -48,7 +48,7 @@ def next_push(
     touching: bool,
     step: int,
 ) -> np.ndarray:
-    """An action (12,) that brings so many of the targets nearer to the rectangle, minding the line."""
+    """Return an action (12,) that brings the targets closer to the rectangle without crossing the line."""
     if not targets:
         return idle()
     x_min, y_min, x_max, y_max = rectangle.box
@@ -60,10 +60,10 @@ def next_push(
     if fewest > len(targets):
         return idle()
     items = [
-        TableItem(f"{role}_{number}", "small block", "red", float(x), float(y), each.shape()[2])
+        TableItem(f"{role}_{number}", "small block", "red", float(x), float(y), piece.shape()[2])
         for role, things in (("target", targets), ("other", others))
-        for number, each in enumerate(things)
-        for x, y in [each.middle]
+        for number, piece in enumerate(things)
+        for x, y in [piece.middle]
     ]
     scene = TableScene(tuple(items), Tool.SPATULA)
     names = [item.name for item in items]
@@ -100,7 +100,7 @@ class PromptReader:
             for segment in prompt.segments
         ]
         self._told: MarkedPrompt = mark_prompt(segments, scene=_is_scene)
-        scenes = frozenset(i for i, each in enumerate(self._told.slots) if _is_scene(each))
+        scenes = frozenset(i for i, slot in enumerate(self._told.slots) if _is_scene(slot))
         self._request: PromptRequest | None = read_request(self._told, scenes)
         self._plan: list[CarryStep] | None = None
 

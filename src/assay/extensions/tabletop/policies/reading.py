@@ -71,7 +71,9 @@ class MarkedPrompt:
 
     def numbers(self, text: str | None = None) -> list[int]:
         """The slots in a text, in their order, each once."""
-        return list(dict.fromkeys(int(each) for each in _SLOT.findall(self.text if text is None else text)))
+        return list(
+            dict.fromkeys(int(number) for number in _SLOT.findall(self.text if text is None else text))
+        )
 
 
 def mark_prompt(segments: Sequence[object], *, scene: Callable[[object], bool]) -> MarkedPrompt:
@@ -80,13 +82,13 @@ def mark_prompt(segments: Sequence[object], *, scene: Callable[[object], bool]) 
     A thing that is shown or named twice has one slot; ``scene`` tells which pictures show whole tables, which have one
     each.
     """
-    made = MarkedPrompt("")
+    marked = MarkedPrompt("")
 
     def mark(thing: object) -> str:
-        if thing not in made.slots or scene(thing):
-            made.slots.append(thing)
-            return f" @{len(made.slots) - 1}@ "
-        return f" @{made.slots.index(thing)}@ "
+        if thing not in marked.slots or scene(thing):
+            marked.slots.append(thing)
+            return f" @{len(marked.slots) - 1}@ "
+        return f" @{marked.slots.index(thing)}@ "
 
     parts = []
     for segment in segments:
@@ -94,12 +96,12 @@ def mark_prompt(segments: Sequence[object], *, scene: Callable[[object], bool]) 
             parts.append(mark(segment))
             continue
         words = _NAMED.sub(lambda found: mark(NamedObject(found[1].lower(), _shape(found[2]))), segment)
-        if _DEFINES.search(segment.lower()) and not any(not isinstance(each, str) for each in segments):
+        if _DEFINES.search(segment.lower()) and not any(not isinstance(part, str) for part in segments):
             words = _SHAPED.sub(lambda found: mark(NamedObject(None, _shape(found[1]))), words)
         parts.append(words)
     text = re.sub(r"\s+", " ", " ".join(parts)).strip().lower()
-    made.text = re.sub(r" ([.,:;])", r"\1", text)
-    return made
+    marked.text = re.sub(r" ([.,:;])", r"\1", text)
+    return marked
 
 
 def _shape(said: str) -> str:
@@ -178,7 +180,7 @@ def _read_object_request(given: MarkedPrompt, text: str, objects: Sequence[int])
 
 def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptRequest | None:
     """One thing into another, which invented words may stand for."""
-    sentences = [each.strip() for each in re.split(r"\.(?:\s|$)", text) if each.strip()]
+    sentences = [sentence.strip() for sentence in re.split(r"\.(?:\s|$)", text) if sentence.strip()]
     command = sentences[-1] if sentences else ""
     if not re.search(r"\bput|\bplace|\bdrop|\bdeposit|\bset\b|\blay\b|\bmove|\bbring|\bcarry|\btake|\btransfer|belongs|"
                      r"ends? up|^make ", command):  # fmt: skip
@@ -194,14 +196,14 @@ def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptR
         pairs = _pair_up(compared)
         if "compared" in " ".join(lessons):
             pairs = tuple((more, less) for less, more in pairs)
-    said = given.numbers(command)
-    if len(said) < 2:
-        said = _resolve_nouns(
+    slots_named = given.numbers(command)
+    if len(slots_named) < 2:
+        slots_named = _resolve_nouns(
             " ".join(sentence for sentence in sentences[:-1] if sentence not in lessons), command
         )
-    if len(said) != 2 or (not lessons and len(objects) != 2):
+    if len(slots_named) != 2 or (not lessons and len(objects) != 2):
         return None
-    ordered = said[::-1] if _REVERSED.search(command) else said
+    ordered = slots_named[::-1] if _REVERSED.search(command) else slots_named
     return PromptRequest("put", tuple(ordered), pairs, less=re.search(r"\bless\b", command) is not None)
 
 
@@ -209,13 +211,13 @@ def _resolve_nouns(definitions: str, command: str) -> list[int]:
     """The slots that a command's invented words stand for, in the command's order."""
     words = _WORD.findall(command)
     parts = [
-        each
-        for each in _WORD.findall(definitions)
-        if _SLOT.match(each) or (each in words and each not in _SMALL)
+        word
+        for word in _WORD.findall(definitions)
+        if _SLOT.match(word) or (word in words and word not in _SMALL)
     ]
-    parts = [each for index, each in enumerate(parts) if index == 0 or each != parts[index - 1]]
+    parts = [part for index, part in enumerate(parts) if index == 0 or part != parts[index - 1]]
     nouns = [part for part in parts if not _SLOT.match(part)]
-    slots = [int(found[1]) for part in parts if (found := _SLOT.match(part))]
+    slots = [int(match[1]) for part in parts if (match := _SLOT.match(part))]
     if len(nouns) != 2 or len(slots) != 2:
         return []
     meant = dict(zip(nouns, slots, strict=True))

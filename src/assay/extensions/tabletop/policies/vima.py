@@ -103,12 +103,12 @@ def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
 
 def to_vima_action(action: np.ndarray) -> dict[str, np.ndarray]:
     """One of our actions (12,) as VIMA-Bench takes it."""
-    made: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for place, pose in zip((0, ACTION_SIZE // 2), _POSES, strict=True):
         x, y, w, *rest = np.asarray(action, dtype=np.float64)[place : place + 6]
-        made[f"{pose}_position"] = np.clip(np.array([x, y], dtype=np.float32), LOW, HIGH)
-        made[f"{pose}_rotation"] = np.clip(np.array([*rest, w], dtype=np.float32), -1.0, 1.0)
-    return made
+        arrays[f"{pose}_position"] = np.clip(np.array([x, y], dtype=np.float32), LOW, HIGH)
+        arrays[f"{pose}_rotation"] = np.clip(np.array([*rest, w], dtype=np.float32), -1.0, 1.0)
+    return arrays
 
 
 def _channels_first(picture: np.ndarray) -> np.ndarray:
@@ -127,13 +127,13 @@ class VimaPolicy:
         if not module or not name:
             raise PolicyError("a VIMA policy needs its class: vima?policy=module:Class")
         try:
-            made = getattr(importlib.import_module(module), name)
+            policy_class = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise PolicyError(f"vima?policy={policy}: {error}") from None
-        self._policy = made()
+        self._policy = policy_class()
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Begin an episode; the policy is told with its first observation."""
+        """Begin an episode; the policy receives the prompt with its first observation."""
         self._told: Prompt | None = prompt
 
     def act(self, observation: TableObservation) -> np.ndarray:
@@ -319,8 +319,8 @@ def from_vima_prompt(text: str, given: Mapping[str, Any]) -> Prompt:
         asset = given[name]
         about = asset["segm"]["obj_info"]
         about = about if isinstance(about, list) else [about]
-        ids = sorted(each["obj_id"] for each in about)
-        named = {each["obj_id"]: each for each in about}
+        ids = sorted(entry["obj_id"] for entry in about)
+        named = {entry["obj_id"]: entry for entry in about}
         items = tuple(
             TableItem(f"object_{number}", named[number]["obj_name"], named[number]["obj_color"], 0.5, 0.0)
             for number in ids
@@ -344,15 +344,15 @@ class VimaOutcome:
 def play_in_vima(env: Any, policy: Policy, *, seed: int, most: int = MAX_VIMA_ACTIONS) -> VimaOutcome:
     """Let one of our policies play an episode of a VIMA-Bench environment; success ends it, as in CoGeLoT."""
     env.global_seed = seed
-    given = env.reset()
+    vima_observation = env.reset()
     text, shown_assets = env.get_prompt_and_assets()
     ids = sorted(env.meta_info["obj_id_to_info"])
     policy.reset(from_vima_prompt(text, shown_assets), EpisodeSpec(f"vima/{env.task_name}", seed, PACK))
     info: Mapping[str, Any] = {}
     for step in range(most):
-        observation: Any = VimaObservation(given, ids, step)
+        observation: Any = VimaObservation(vima_observation, ids, step)
         (action, *_) = policy.act(observation)
-        given, _, _, info = env.step(to_vima_action(action))
+        vima_observation, _, _, info = env.step(to_vima_action(action))
         if info["success"]:
             return VimaOutcome(True, False, step + 1)
     return VimaOutcome(False, bool(info.get("failure")), most)

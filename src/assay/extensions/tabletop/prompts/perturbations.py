@@ -26,8 +26,8 @@ from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import SOLIDS
 from assay.extensions.tabletop.world.textures import DARK, GREY, TEXTURES
-from assay.perturb.words.distance.stems import stem
-from assay.perturb.words.rewordings.gobbledygook import random_letters, random_tokens, sub_words
+from assay.perturb.words.rewordings.corrupted import random_letters, random_tokens, sub_words
+from assay.perturb.words.stems import stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class TablePerturbation(Perturbation, ABC):
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ()
-    """The kinds of task it is defined for, ``T1`` to ``T17``; all if there are none."""
+    """The kinds of task it is defined for, ``T1`` to ``T17``; all if empty."""
 
     @classmethod
     def concerns(cls, kind: str) -> bool:
@@ -95,8 +95,8 @@ def _mask(prompt: Prompt, part: PromptPart) -> Prompt:
         # The names of placeholders are words, too: they say what is to be moved, and where to.
         names = {name: f"picture_{i}" for i, name in enumerate(dict.fromkeys(prompt.placeholders), start=1)}
         text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
-        shown = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
-        return replace(prompt, text=text, pictures=shown)
+        pictures = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
+        return replace(prompt, text=text, pictures=pictures)
     bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
     return prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
 
@@ -123,7 +123,7 @@ class _Permuting(Filter):
 
     def observe(self, observation: TableObservation) -> TableObservation:
         drawn = Chance(self._key, observation.step).now().permutation(observation.count)
-        return observation.ordered(drawn)
+        return observation.reorder(drawn)
 
 
 _ANGLES = range(30, 151, 30)
@@ -132,7 +132,7 @@ _ANGLES = range(30, 151, 30)
 @perturbation
 @dataclass(frozen=True, slots=True)
 class OtherInstruction(TablePerturbation):
-    """On the table: asks for what another kind of task asks for; the task's own goal still counts.
+    """On the table: the prompt of another kind of task; success is judged by the original goal.
 
     T1 is told to turn its piece (T3), T13 to sweep as T12, T14 to gather by profile as T15, T15 by texture as
     T14. T12 could be told to sweep as T13, but in its scene doing the one does the other. In about one
@@ -152,20 +152,20 @@ class OtherInstruction(TablePerturbation):
             raise PerturbationError(
                 f"{self.kind}: {task.id}: no other task's instruction fits; valid: {', '.join(self.only)}"
             )
-        said = read_fields(task)
-        asked: Goal | None
+        fields = read_fields(task)
+        requested: Goal | None
         if kind == "T1":
             angle = int(rng.choice(list(_ANGLES)))
-            text, asked = original("T3", angle=str(angle)), _turn_goal(task, angle)
+            text, requested = original("T3", angle=str(angle)), _turn_goal(task, angle)
         elif kind == "T13":
             # Its line stands before the rectangle: one cannot get in there and stop short of the line.
-            text, asked = original("T12", count=said["count"][0]), None
+            text, requested = original("T12", count=fields["count"][0]), None
         else:
-            text, asked = (
+            text, requested = (
                 original("T15" if kind == "T14" else "T14"),
                 _gather_goal(task, by_texture=kind == "T15"),
             )
-        return replace(task, prompt=task.prompt.saying(text), asked=asked)
+        return replace(task, prompt=task.prompt.saying(text), asked=requested)
 
 
 def _turn_goal(task: TableTask, angle: int) -> Goal:
@@ -266,17 +266,22 @@ all any every each one two three four five six seven eight nine ten
 object item thing piece container box bowl block table picture image frame
 more less than compare
 """
-"""Of what commands say, and of what they say it about: whatever the wordings have not got themselves."""
+"""Synonyms of commands and objects that the wordings themselves do not contain."""
 
 
 @cache
 def informative_stems() -> frozenset[str]:
     """The stems of words that tell: all that prompts are made of, textures and shapes, and synonyms of commands."""
-    texts = [text for group in (ORIGINALS, TEMPLATES, WORDS) for each in group.values() for text in each]
+    texts = [
+        text
+        for group in (ORIGINALS, TEMPLATES, WORDS)
+        for texts_of_group in group.values()
+        for text in texts_of_group
+    ]
     bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
     invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
-    said = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
-    return frozenset(stem(word) for word in _LETTERS.findall(said) if len(word) > 1)
+    vocabulary = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
+    return frozenset(stem(word) for word in _LETTERS.findall(vocabulary) if len(word) > 1)
 
 
 def is_informative(words: Iterable[str]) -> bool:
@@ -312,12 +317,12 @@ class Gobbledygook(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task with a prompt that asks for nothing. Raises ModelError where sub-words need a tokenizer."""
-        said = task.prompt.text.split()
-        places = [index for index, word in enumerate(said) if not PLACEHOLDER.search(word)]
-        drawn = [_nonsense(said[index], self.unit, rng) for index in places]
+        words = task.prompt.text.split()
+        places = [index for index, word in enumerate(words) if not PLACEHOLDER.search(word)]
+        drawn = [_nonsense(words[index], self.unit, rng) for index in places]
         for place, index in zip(places, rng.permutation(len(drawn)), strict=True):
-            said[place] = drawn[index]
-        return replace(task, prompt=task.prompt.saying(" ".join(said)), asked=None)
+            words[place] = drawn[index]
+        return replace(task, prompt=task.prompt.saying(" ".join(words)), asked=None)
 
 
 def _nonsense(word: str, unit: Unit, rng: np.random.Generator) -> str:

@@ -29,8 +29,8 @@ class Picture:
     @property
     def words(self) -> str:
         """What it shows, in words."""
-        shown = ", ".join(item.words for item in self.scene.items)
-        return shown if self.kind == "object" else f"a table with {shown}"
+        item_words = ", ".join(item.words for item in self.scene.items)
+        return item_words if self.kind == "object" else f"a table with {item_words}"
 
 
 def portrait(item: TableItem, *, texture: str | None = None) -> Picture:
@@ -51,7 +51,7 @@ def scene_picture(*items: TableItem) -> Picture:
 
 @dataclass(frozen=True, slots=True)
 class Prompt(Instruction):
-    """What the policy is told: a text with placeholders such as ``{base_obj}``, and what they stand for.
+    """A multimodal instruction: a text with placeholders such as ``{base_obj}``, and the image of each.
 
     Whoever changes the wording keeps the placeholders; see `saying`.
     """
@@ -63,7 +63,7 @@ class Prompt(Instruction):
         self.check()
 
     def check(self) -> None:
-        """Raise TaskError if a placeholder stands for nothing, or is none."""
+        """Raise TaskError for a placeholder without an image, or an image without a placeholder."""
         pictures = dict(self.pictures)
         for used in self.placeholders:
             wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' that stands for no object"

@@ -208,8 +208,8 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             for placing in _placing_templates("the <wanted> <piece>", "the <base>")
         ),
         "T9": tuple(
-            f"<twisting> {each}"
-            for each in (
+            f"<twisting> {template}"
+            for template in (
                 "give <every> a twist.",
                 "do this to <every>.",
                 "please twist <every> in this way.",
@@ -291,9 +291,9 @@ def read_fields(task: TableTask) -> Fields:
     Raises PerturbationError for a prompt in other words than the task's own.
     """
     for original in ORIGINALS[task.setting.task]:
-        found = _pattern(original).fullmatch(task.prompt.text)
-        if found is not None:
-            return {name: (value,) for name, value in found.groupdict().items()}
+        match = _pattern(original).fullmatch(task.prompt.text)
+        if match is not None:
+            return {name: (value,) for name, value in match.groupdict().items()}
     raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
 
 
@@ -337,12 +337,12 @@ def capitalise(text: str) -> str:
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
     """What finds the words in a template's open places."""
-    known: set[str] = set()
+    seen_texts: set[str] = set()
     parts: list[str] = []
     for index, part in enumerate(OPEN.split(template)):
         if index % 2 == 0:
             parts.append(re.escape(part))
         else:
-            parts.append(f"(?P={part})" if part in known else f"(?P<{part}>.+?)")
-            known.add(part)
+            parts.append(f"(?P={part})" if part in seen_texts else f"(?P<{part}>.+?)")
+            seen_texts.add(part)
     return re.compile("".join(parts))

@@ -10,45 +10,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from assay.errors import PlacementError, TaskError, did_you_mean
-from assay.extensions.tabletop.tasks import learning, placing
+from assay.extensions.tabletop.tasks import learning, placing  # noqa: F401 - they register their tasks
 from assay.extensions.tabletop.tasks.levels import Difficulty, Level, parse_level
-from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind
+from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind, registered_kinds
 from assay.support.streams import stream
 
-_TRAINED = (Level.L1, Level.L2, Level.L3)
-_SEEN = (Level.L1, Level.L2)
-_NEW = (Level.L4,)
 _DRAWS = 200
 
-KINDS: Mapping[str, TaskKind] = MappingProxyType(
-    {
-        kind.id: kind
-        for kind in (
-            TaskKind("T1", "visual_manipulation", placing.t1, _TRAINED),
-            TaskKind("T2", "scene_understanding", placing.t2, _TRAINED),
-            TaskKind("T3", "rotate", placing.t3, _TRAINED),
-            TaskKind("T4", "rearrange", placing.t4, _TRAINED),
-            TaskKind("T5", "rearrange_then_restore", placing.t5, _TRAINED),
-            TaskKind("T6", "novel_adj", learning.t6, _TRAINED),
-            TaskKind("T7", "novel_noun", learning.t7, _TRAINED),
-            TaskKind("T8", "novel_adj_and_noun", learning.t8, _NEW),
-            TaskKind("T9", "twist", learning.t9, _TRAINED),
-            TaskKind("T10", "follow_motion", learning.t10, _NEW),
-            TaskKind("T11", "follow_order", learning.t11, _TRAINED),
-            TaskKind("T12", "sweep_without_exceeding", placing.t12, _SEEN),
-            TaskKind("T13", "sweep_without_touching", placing.t13, _NEW),
-            TaskKind("T14", "same_texture", placing.t14, _NEW),
-            TaskKind("T15", "same_shape", placing.t15, _TRAINED),
-            TaskKind("T16", "manipulate_old_neighbor", placing.t16, _TRAINED),
-            TaskKind("T17", "pick_in_order_then_restore", placing.t17, _TRAINED),
-        )
-    }
-)
-"""By their id."""
+KINDS: Mapping[str, TaskKind] = MappingProxyType(registered_kinds())
+"""Task kinds by id."""
 
 
 def make(setting: Setting) -> TableTask:
-    """The task of a setting. Raises TaskError if there is none, or not at that level."""
+    """Build the task of a setting. Raises TaskError for an unknown task, or a level that it does not have."""
     if setting.task not in KINDS:
         raise TaskError(f"there is no tabletop task '{setting.task}': {did_you_mean(setting.task, KINDS)}")
     kind = KINDS[setting.task]
@@ -69,10 +43,10 @@ def settings(
 ) -> list[Setting]:
     """Every task at every level it has, or at one level, for some seeds."""
     return [
-        Setting(kind.id, seed, each, difficulty)
+        Setting(kind.id, seed, task_level, difficulty)
         for kind in KINDS.values()
-        for each in kind.levels
-        if level in (None, each)
+        for task_level in kind.levels
+        if level in (None, task_level)
         for seed in seeds
     ]
 
@@ -115,21 +89,25 @@ def resolve_tables(selection: str) -> tuple[TableEntry, ...]:
     or without ``tabletop/``.
     Raises TaskError with the nearest name for anything unknown.
     """
-    every = [table_entry(each) for each in _ids()]
+    every = [table_entry(task_id) for task_id in _ids()]
     chosen: set[TableEntry] = set()
     for name in (part.strip() for part in selection.split(",") if part.strip()):
         short = name.removeprefix(PREFIX)
-        found = {each for each in every if short in ("all", each.kind, each.level, each.id[len(PREFIX) :])}
-        if not found:
+        matches = {
+            entry for entry in every if short in ("all", entry.kind, entry.level, entry.id[len(PREFIX) :])
+        }
+        if not matches:
             if "/" in short:
                 table_entry(name)
             near = did_you_mean(name, ["all", *Level, *KINDS])
             raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
-        chosen |= found
+        chosen |= matches
     if not chosen:
         raise TaskError(f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17")
-    return tuple(each for each in every if each in chosen)
+    return tuple(entry for entry in every if entry in chosen)
 
 
 def _ids() -> list[str]:
-    return [f"{PREFIX}{kind.id}/{each}" for each in Level for kind in KINDS.values() if each in kind.levels]
+    return [
+        f"{PREFIX}{kind.id}/{level}" for level in Level for kind in KINDS.values() if level in kind.levels
+    ]

@@ -1,4 +1,4 @@
-"""T6 to T8: words that nobody knows, explained by pictures."""
+"""T6 to T11: invented words, motions and orders that the prompt's images define."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, original, portrait, scene_picture
 from assay.extensions.tabletop.tasks.levels import dark_version
-from assay.extensions.tabletop.tasks.placing import Drawn, base_and_piece, names_of, put_into
-from assay.extensions.tabletop.tasks.task import Draw
+from assay.extensions.tabletop.tasks.placing import base_and_piece, names_of, put_into
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
 from assay.extensions.tabletop.world.goals import Put, PutGoal
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
 from assay.extensions.tabletop.world.textures import GREY
@@ -34,7 +34,7 @@ class _Lesson:
     short: float
     """The factor of what is short."""
 
-    def made(self, texture: str, upper: bool) -> tuple[str, tuple[float, float, float]]:
+    def finish_at(self, texture: str, upper: bool) -> tuple[str, tuple[float, float, float]]:
         """Texture and size of a thing at a pole."""
         if self.tall:
             return texture, (1.0, 1.0, self.short + (_TALLER if upper else 0.0))
@@ -50,11 +50,11 @@ def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
     pictures = []
     for number in range(1, COMPARISONS + 1):
         shape = draw.one(draw.pools.pieces, but=["block"])
-        texture = draw.one(draw.pools.twinned)
+        texture = draw.one(draw.pools.textures_with_dark_version)
         for role, upper in (("more", lesson.upper), ("less", not lesson.upper)):
-            look, size = lesson.made(texture, upper)
-            shown = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
-            pictures.append((f"{role}_{number}", shown))
+            look, size = lesson.finish_at(texture, upper)
+            picture = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
+            pictures.append((f"{role}_{number}", picture))
     return pictures
 
 
@@ -62,10 +62,10 @@ def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableIt
     """The container, the piece at the wanted pole and its twin at the other."""
     base = draw.place("base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_looks), fixed=True)
     shape = draw.one(draw.pools.pieces, but=["block", base.shape])
-    texture = draw.one(draw.pools.twinned, but=[base.texture])
-    look, size = lesson.made(texture, wanted)
+    texture = draw.one(draw.pools.textures_with_dark_version, but=[base.texture])
+    look, size = lesson.finish_at(texture, wanted)
     piece = draw.place("dragged_obj", shape, look, size=size, clear=0.12)
-    look, size = lesson.made(texture, not wanted)
+    look, size = lesson.finish_at(texture, not wanted)
     return base, piece, draw.place("twin_obj", shape, look, size=size, clear=0.12)
 
 
@@ -75,7 +75,8 @@ def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
     return draw.others(count, shapes, draw.pools.looks)
 
 
-def t6(draw: Draw) -> Drawn:
+@table_task("T6", "novel_adj")
+def novel_adj(draw: Draw) -> Drawn:
     """An adjective by comparisons, then: put the more (or less) such thing into another."""
     lesson, less = _lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
@@ -87,7 +88,8 @@ def t6(draw: Draw) -> Drawn:
     return TableScene(tuple(draw.items)), Prompt(text, pictures), goal
 
 
-def t7(draw: Draw) -> Drawn:
+@table_task("T7", "novel_noun")
+def novel_noun(draw: Draw) -> Drawn:
     """Two nouns by pictures, then: put one into the other."""
     base, piece = base_and_piece(draw)
     others = _strangers(draw, 3 if draw.distracting else 1, base, piece)
@@ -97,7 +99,8 @@ def t7(draw: Draw) -> Drawn:
     return TableScene(tuple(draw.items)), Prompt(text, _outlines(piece, base)), goal
 
 
-def t8(draw: Draw) -> Drawn:
+@table_task("T8", "novel_adj_and_noun", HELD_OUT)
+def novel_adj_and_noun(draw: Draw) -> Drawn:
     """Nouns and an adjective, then a command of invented words only."""
     lesson, less = _lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
@@ -124,26 +127,27 @@ _RADIUS = 0.19
 _MOVES = 2
 
 
-def t9(draw: Draw) -> Drawn:
+@table_task("T9", "twist")
+def twist(draw: Draw) -> Drawn:
     """An angle by examples, then: turn everything of a texture."""
     total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
     look = draw.one(draw.pools.any_look)
     targets = []
     for number in range(1, count + 1):
         targets.append(draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), look, clear=0.1))
-    looks = [each for each in draw.pools.any_look if each != look]
+    looks = [other for other in draw.pools.any_look if other != look]
     others = draw.others(total - count, draw.pools.turnable, looks, clear=0.1)
     angles = range(20, 161, 20) if draw.extreme else range(30, 331, 30)
     turn = math.radians(int(draw.rng.choice(list(angles))))
     pictures = []
     for number in range(1, EXAMPLES + 1):
         x, y = 0.5 + draw.rng.uniform(-0.0625, 0.0625), draw.rng.uniform(-0.375, 0.375)
-        shown = TableItem(
+        example = TableItem(
             "demo", draw.one(draw.pools.turnable), draw.one(looks), x, y, draw.rng.uniform(0, 2 * np.pi)
         )
         pictures += [
-            (f"before_{number}", scene_picture(shown)),
-            (f"after_{number}", scene_picture(shown.at(x, y, shown.yaw - turn))),
+            (f"before_{number}", scene_picture(example)),
+            (f"after_{number}", scene_picture(example.at(x, y, example.yaw - turn))),
         ]
     text = original("T9", look=look)
     puts = tuple(
@@ -152,7 +156,8 @@ def t9(draw: Draw) -> Drawn:
     return TableScene(tuple(draw.items)), Prompt(text, tuple(pictures)), PutGoal((puts,), names_of(others))
 
 
-def t10(draw: Draw) -> Drawn:
+@table_task("T10", "follow_motion", HELD_OUT)
+def follow_motion(draw: Draw) -> Drawn:
     """Move a thing as frames show it moving."""
     points = 10 if draw.extreme else 5
     shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.any_look)
@@ -160,9 +165,9 @@ def t10(draw: Draw) -> Drawn:
     for _ in range(_MOVES):
         where.append((where[-1] + (1 if draw.chance() else -1)) % points)
     path = [_on_circle(step, points) for step in where]
-    piece = draw.put(TableItem("dragged_obj", shape, look, *path[0]))
+    piece = draw.add(TableItem("dragged_obj", shape, look, *path[0]))
     circle = [piece.at(*_on_circle(step, points)) for step in range(points)]
-    looks = [each for each in draw.pools.any_look if each != look]
+    looks = [other for other in draw.pools.any_look if other != look]
     others: list[TableItem] = []
     extras: list[TableItem] = []
     for number in range(3 if draw.distracting else 1):
@@ -170,7 +175,7 @@ def t10(draw: Draw) -> Drawn:
             item = TableItem(at, draw.one(draw.pools.pieces), draw.one(looks), 0.5, 0.0)
             items.append(item if number == 0 else draw.spot(item, [*circle, *items], clear=0.125))
     for item in others:
-        draw.put(item)
+        draw.add(item)
     frames = [scene_picture(piece.at(*place), *extras) for place in path]
     prompt = Prompt(original("T10"), (("dragged_obj", portrait(piece)), *_number_frames(frames)))
     stages = tuple((Put(piece.name, *place),) for place in path[1:])
@@ -182,7 +187,8 @@ def _on_circle(step: int, points: int) -> tuple[float, float]:
     return 0.5 + _RADIUS * float(np.cos(angle)), _RADIUS * float(np.sin(angle))
 
 
-def t11(draw: Draw) -> Drawn:
+@table_task("T11", "follow_order")
+def follow_order(draw: Draw) -> Drawn:
     """Stack things as frames show it."""
     count = 5 if draw.extreme else 3
     slots = [
@@ -190,7 +196,7 @@ def t11(draw: Draw) -> Drawn:
     ]
     shape = draw.one(draw.pools.pieces)
     row = [
-        draw.put(TableItem(f"dragged_obj_{i + 1}", shape, look, *slots[i]))
+        draw.add(TableItem(f"dragged_obj_{i + 1}", shape, look, *slots[i]))
         for i, look in enumerate(draw.some(draw.pools.any_look, count))
     ]
     shapes = [piece for piece in draw.pools.pieces if piece != shape] or list(draw.pools.pieces)

@@ -103,7 +103,7 @@ class Pools:
         return tuple(name for name in self.pieces if name in TURNABLE)
 
     @property
-    def twinned(self) -> tuple[str, ...]:
+    def textures_with_dark_version(self) -> tuple[str, ...]:
         """Textures of pieces that exist in a light and a dark version."""
         return tuple(name for name in self.looks if name in TWINNED)
 

@@ -1,4 +1,4 @@
-"""T1 to T3: put a thing into another, find it in a picture, turn it."""
+"""T1 to T5 and T12 to T17: place, rotate, rearrange, sweep, gather and restore."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.extensions.tabletop.prompts.prompt import Prompt, original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Draw
-from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal, Rectangle, SweepGoal, reaches_straight
+from assay.extensions.tabletop.tasks.levels import Difficulty, Level
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
+from assay.extensions.tabletop.world.goals import Put, PutGoal, Rectangle, SweepGoal, reaches_straight
 from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.textures import TEXTURES
-
-Drawn = tuple[TableScene, Prompt, Goal]
 
 
 def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
@@ -36,7 +34,8 @@ def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
     return base, draw.place("dragged_obj", draw.one(draw.pools.pieces, but=[shape]), texture, clear=0.12)
 
 
-def t1(draw: Draw) -> Drawn:
+@table_task("T1", "visual_manipulation")
+def visual_manipulation(draw: Draw) -> Drawn:
     """Put one thing into another."""
     base, piece = base_and_piece(draw)
     count = 6 if draw.distracting else 1
@@ -49,7 +48,8 @@ def t1(draw: Draw) -> Drawn:
     return TableScene(tuple(draw.items)), prompt, PutGoal(((put_into(piece, base),),), names_of(others))
 
 
-def t2(draw: Draw) -> Drawn:
+@table_task("T2", "scene_understanding")
+def scene_understanding(draw: Draw) -> Drawn:
     """Put a thing that a picture shows into a thing of a texture."""
     base, piece = base_and_piece(draw)
     looks = draw.pools.looks + draw.pools.container_looks
@@ -72,11 +72,12 @@ def t2(draw: Draw) -> Drawn:
     return TableScene(tuple(draw.items)), prompt, PutGoal(((put_into(piece, base),),), names_of(others))
 
 
-def t3(draw: Draw) -> Drawn:
+@table_task("T3", "rotate")
+def rotate(draw: Draw) -> Drawn:
     """Turn a thing by an angle."""
     shape, look = draw.one(draw.pools.turnable), draw.one(draw.pools.any_look)
     piece = draw.place("dragged_obj", shape, look)
-    looks = [each for each in draw.pools.any_look if each != look]
+    looks = [other for other in draw.pools.any_look if other != look]
     others = draw.others(8 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.125)
     angles = range(20, 161, 20) if draw.extreme else range(30, 151, 30)
     angle = int(draw.rng.choice(list(angles)))
@@ -106,15 +107,15 @@ def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], lis
     others = []
     for number in range(3 if draw.distracting else 2):
         shape = draw.one(draw.pools.pieces)
-        look = draw.one([each for each in draw.pools.any_look if f"{each} {shape}" not in kinds])
+        look = draw.one([other for other in draw.pools.any_look if f"{other} {shape}" not in kinds])
         other = TableItem(
             f"distractor_{number + 1}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi))
         )
         if number == 0 and draw.extreme:
             blocked = goals[int(draw.rng.integers(PIECES))]
-            others.append(draw.put(other.at(blocked.x, blocked.y)))
+            others.append(draw.add(other.at(blocked.x, blocked.y)))
         else:
-            others.append(draw.put(draw.spot(other, [*draw.items, *goals], clear=0.125)))
+            others.append(draw.add(draw.spot(other, [*draw.items, *goals], clear=0.125)))
     return starts, goals, others
 
 
@@ -122,7 +123,8 @@ def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
     return tuple(Put(item.name, item.x, item.y, item.yaw) for item in items)
 
 
-def t4(draw: Draw) -> Drawn:
+@table_task("T4", "rearrange")
+def rearrange(draw: Draw) -> Drawn:
     """Make the table look like a picture."""
     _, goals, others = _draw_arrangement(draw)
     prompt = Prompt(original("T4"), (("scene", scene_picture(*goals)),))
@@ -130,7 +132,8 @@ def t4(draw: Draw) -> Drawn:
     return TableScene(tuple(draw.items)), prompt, goal
 
 
-def t5(draw: Draw) -> Drawn:
+@table_task("T5", "rearrange_then_restore")
+def rearrange_then_restore(draw: Draw) -> Drawn:
     """Make the table look like a picture, then put everything back."""
     starts, goals, others = _draw_arrangement(draw)
     goal = PutGoal((_puts_at(goals), _puts_at(starts)), names_of(others), blockers=int(draw.extreme))
@@ -145,7 +148,8 @@ _NEIGHBOURS = 3
 """Bystanders beside the two that are moved, in a grid of nine cells: as many as in VIMA-Bench."""
 
 
-def t14(draw: Draw) -> Drawn:
+@table_task("T14", "same_texture", HELD_OUT)
+def same_texture(draw: Draw) -> Drawn:
     """Everything of a container's texture into it."""
     look = draw.one(TEXTURES)
     base = _large_base(draw, draw.base(), look)
@@ -158,7 +162,8 @@ def t14(draw: Draw) -> Drawn:
     return _gather(draw, base, targets, others, original("T14"))
 
 
-def t15(draw: Draw) -> Drawn:
+@table_task("T15", "same_shape")
+def same_shape(draw: Draw) -> Drawn:
     """Everything of a container's profile into it."""
     containers = [shape for shape in draw.pools.containers if SOLIDS[shape].profile]
     if draw.extreme:
@@ -190,7 +195,8 @@ def _gather(
     return TableScene(tuple(draw.items)), Prompt(text, (("base_obj", portrait(base)),)), goal
 
 
-def t16(draw: Draw) -> Drawn:
+@table_task("T16", "manipulate_old_neighbor")
+def manipulate_old_neighbor(draw: Draw) -> Drawn:
     """A thing and then its former neighbour into a container."""
     side, step, size = (4, 0.12, (0.8, 0.8, 1.0)) if draw.extreme else (3, 0.15, (1.0, 1.0, 1.0))
     cells = [(row, column) for row in range(side) for column in range(side)]
@@ -208,8 +214,8 @@ def t16(draw: Draw) -> Drawn:
         item = _unlike(draw, words)
         x, y = 0.5 + (row - (side - 1) / 2) * step, -0.44 + 0.08 * (side == 3) + column * 0.15
         name = roles.get((row, column), f"distractor_{row}{column}")
-        draw.put(replace(item, name=name, x=x, y=y, size=size))
-    base = draw.put(
+        draw.add(replace(item, name=name, x=x, y=y, size=size))
+    base = draw.add(
         TableItem("base_obj", draw.base(), draw.one(draw.pools.container_looks), 0.5, 0.3, fixed=True)
     )
     piece = next(item for item in draw.items if item.name == "dragged_obj")
@@ -230,7 +236,8 @@ def _unlike(draw: Draw, words: set[str]) -> TableItem:
             return item
 
 
-def t17(draw: Draw) -> Drawn:
+@table_task("T17", "pick_in_order_then_restore")
+def pick_in_order_then_restore(draw: Draw) -> Drawn:
     """A thing into one container, into another and back."""
     kinds = [shape for shape in draw.pools.containers if shape != "pan"]
     common = draw.one(kinds)
@@ -242,9 +249,9 @@ def t17(draw: Draw) -> Drawn:
         x, y = places[index]
         bases.append(TableItem(f"base_obj_{number}", shape, looks[number], x, y, fixed=True))
     shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.looks, but=looks)
-    piece = draw.put(TableItem("dragged_obj", shape, look, bases[0].x, bases[0].y, z=_rest(bases[0])))
+    piece = draw.add(TableItem("dragged_obj", shape, look, bases[0].x, bases[0].y, z=_rest(bases[0])))
     for base in bases:
-        draw.put(base)
+        draw.add(base)
     others = []
     for number, base in enumerate(bases[3:] if draw.distracting else []):
         item = TableItem(
@@ -255,14 +262,14 @@ def t17(draw: Draw) -> Drawn:
             base.y,
             z=_rest(base),
         )
-        others.append(draw.put(item))
+        others.append(draw.add(item))
     stages = tuple(
         (Put("dragged_obj", base.x, base.y, base.yaw, 0.05),) for base in (bases[1], bases[2], bases[0])
     )
-    shown = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
+    pictures = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
     return (
         TableScene(tuple(draw.items)),
-        Prompt(original("T17"), tuple(shown)),
+        Prompt(original("T17"), tuple(pictures)),
         PutGoal(stages, names_of(others), in_order=True),
     )
 
@@ -278,7 +285,8 @@ _SHAPES = ("cross", "diamond", "triangle", "flower", "heart", "hexagon", "pentag
 _SPREAD = 0.16
 
 
-def t12(draw: Draw) -> Drawn:
+@table_task("T12", "sweep_without_exceeding", (Level.L1, Level.L2))
+def sweep_without_exceeding(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle, but not as far as a line."""
     x = float(draw.rng.uniform(0.3425, 0.437))
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.41, 0.0, size=(0.27, 0.27, 1.0), fixed=True)
@@ -287,7 +295,8 @@ def t12(draw: Draw) -> Drawn:
     return _sweep(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "T12")
 
 
-def t13(draw: Draw) -> Drawn:
+@table_task("T13", "sweep_without_touching", HELD_OUT)
+def sweep_without_touching(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle around a line that stands before it."""
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
     line = TableItem("constraint", "line", "", 0.496, 0.0, size=(0.04, 0.1875, 1.0), fixed=True)
@@ -301,23 +310,23 @@ def _sweep(
     counts, shares = ((3, 4, 5), (0.2, 0.4, 0.4)) if draw.distracting else ((1, 2, 3), (0.5, 0.25, 0.25))
     count = int(draw.rng.choice(counts, p=shares))
     looks = draw.some(draw.pools.any_look, 4)
-    bounds = draw.put(
+    bounds = draw.add(
         TableItem(bounds.name, bounds.shape, looks[0], bounds.x, bounds.y, size=bounds.size, fixed=True)
     )
-    line = draw.put(TableItem(line.name, line.shape, looks[1], line.x, line.y, size=line.size, fixed=True))
+    line = draw.add(TableItem(line.name, line.shape, looks[1], line.x, line.y, size=line.size, fixed=True))
     shape = draw.one(_SHAPES) if draw.extreme else "small block"
     scale = draw.rng.uniform(0.4, 0.7, 2) if draw.extreme else np.ones(2)
     size = (float(scale[0]), float(scale[1]), 1.0)
     corners = [_CORNERS[i] for i in draw.rng.permutation(2)]
     groups: list[list[TableItem]] = []
     for role, look, corner in zip(("swept_obj", "distractor"), looks[2:], corners, strict=True):
-        made: list[TableItem] = []
+        blocks: list[TableItem] = []
         for number in range(1, count + 1):
             item = TableItem(
                 f"{role}_{number}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi)), size=size
             )
-            made.append(_near(draw, item, corner))
-        groups.append(made)
+            blocks.append(_near(draw, item, corner))
+        groups.append(blocks)
     targets, others = groups
     pushes = sorted(_pushes(item, zone, barrier) for item in targets)
     wording = ["any", *_COUNT_WORDS[:count], "all"]
@@ -350,5 +359,5 @@ def _near(draw: Draw, item: TableItem, corner: tuple[float, float]) -> TableItem
         if x + item.radius > 0.75:
             continue
         if all(np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008 for other in solid):
-            return draw.put(item.at(x, y))
+            return draw.add(item.at(x, y))
     raise PlacementError(f"there is no room for another {item.words}")

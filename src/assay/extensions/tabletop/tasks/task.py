@@ -48,8 +48,8 @@ class Draw:
         """The shape of a container; of a piece that serves as one where things are extreme."""
         return self.one(self.pools.pieces if self.extreme else self.pools.containers, but=but)
 
-    def put(self, item: TableItem) -> TableItem:
-        """Add an item where it says it is."""
+    def add(self, item: TableItem) -> TableItem:
+        """Add an item at its own pose."""
         self.items.append(item)
         return item
 
@@ -60,10 +60,10 @@ class Draw:
         """Add an item at a random free pose, at least ``clear`` metres from the origin of any other."""
         turn = float(self.rng.uniform(0, 2 * np.pi)) if yaw is None else yaw
         item = TableItem(name, shape, texture, 0.5, 0.0, turn, size=size, fixed=fixed)
-        return self.put(self.spot(item, [*self.items, *keep_off], clear=clear))
+        return self.add(self.spot(item, [*self.items, *keep_off], clear=clear))
 
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
-        """The item at a random place away from others. Raises PlacementError if there is none."""
+        """The item at a random place away from others. Raises PlacementError if no free place is found."""
         radius = solid(item.shape, item.size).radius
         places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
         gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])
@@ -79,15 +79,15 @@ class Draw:
         clear: float = 0.12, keep_off: Sequence[TableItem] = (), name: str = "distractor",
     ) -> list[TableItem]:  # fmt: skip
         """Add distractors whose words differ from those of some items."""
-        made: list[TableItem] = []
+        distractors: list[TableItem] = []
         taken = {item.words for item in but}
-        while len(made) < count:
+        while len(distractors) < count:
             shape, look = self.one(shapes), self.one(looks)
             if f"{look} {shape}" in taken:
                 continue
-            made.append(self.place(f"{name}_{len(made) + 1}", shape, look, clear=clear, keep_off=keep_off,
+            distractors.append(self.place(f"{name}_{len(distractors) + 1}", shape, look, clear=clear, keep_off=keep_off,
                                    fixed=solid(shape).container))  # fmt: skip
-        return made
+        return distractors
 
 
 MAX_ACTIONS = 10
@@ -136,7 +136,7 @@ class TableTask:
 
     @property
     def instruction(self) -> Prompt:
-        """What the policy is told."""
+        """The prompt, under the name that all worlds share."""
         return self.prompt
 
     @property
@@ -150,11 +150,41 @@ class TableTask:
         return max(MAX_ACTIONS, 2 * self.best)
 
 
+Drawn = tuple[TableScene, Prompt, Goal]
+"""What a kind of task draws: the scene, its prompt and its goal."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskKind:
-    """One of the seventeen."""
+    """One of the seventeen kinds of task."""
 
     id: str
+    """``T1`` to ``T17``."""
     name: str
-    make: Callable[[Draw], tuple[TableScene, Prompt, Goal]]
+    """VIMA-Bench's name."""
+    make: Callable[[Draw], Drawn]
     levels: tuple[Level, ...]
+
+
+TRAINED = (Level.L1, Level.L2, Level.L3)
+"""Levels of the tasks that training contains."""
+HELD_OUT = (Level.L4,)
+"""The level of the tasks that training does not contain."""
+_kinds: dict[str, TaskKind] = {}
+
+
+def table_task(
+    task_id: str, name: str, levels: tuple[Level, ...] = TRAINED
+) -> Callable[[Callable[[Draw], Drawn]], Callable[[Draw], Drawn]]:
+    """Register a function that draws tasks of one kind."""
+
+    def register(make: Callable[[Draw], Drawn]) -> Callable[[Draw], Drawn]:
+        _kinds[task_id] = TaskKind(task_id, name, make, levels)
+        return make
+
+    return register
+
+
+def registered_kinds() -> dict[str, TaskKind]:
+    """All kinds of task by id, in the order of their numbers."""
+    return dict(sorted(_kinds.items(), key=lambda entry: int(entry[0][1:])))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import ClassVar
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from assay.episodes import (
+    Env,
     Episode,
     EpisodeSpec,
     Outcome,
@@ -20,10 +19,10 @@ from assay.episodes import (
     Record,
     Traits,
     Trajectory,
+    World,
     apply_perturbations,
     rollout,
 )
-from assay.errors import AssetError
 from assay.extensions.tabletop.tasks import KINDS, TableEntry, make, resolve_tables, table_entry
 from assay.extensions.tabletop.tasks.levels import Difficulty
 from assay.extensions.tabletop.tasks.task import Setting, TableTask
@@ -46,8 +45,8 @@ FRAME_WIDTH = 512
 FRAME_MARGIN = 12
 
 
-class TabletopWorld:
-    """Seventeen kinds of task told in words and images."""
+class TabletopWorld(World):
+    """Seventeen kinds of task with multimodal prompts."""
 
     traits = Traits(
         PACK,
@@ -58,23 +57,7 @@ class TabletopWorld:
     action_size = ACTION_SIZE
     cameras = VIEWS
     frame_seconds = 1.0
-    policies: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "oracle": "assay.extensions.tabletop.world.oracle:TableOracle",
-            "promptblind": "assay.extensions.tabletop.policies.planted:PromptBlind",
-            "order-follower": "assay.extensions.tabletop.policies.planted:OrderFollower",
-            "first-object": "assay.extensions.tabletop.policies.planted:FirstObject",
-            "reader": "assay.extensions.tabletop.policies.reader:PromptReader",
-            "random": "assay.extensions.tabletop.policies.planted:RandomPlaces",
-            "vima": "assay.extensions.tabletop.policies.vima:VimaPolicy",
-            "learned": "assay.extensions.tabletop.networks.policy:LearnedPolicy",
-        }
-    )
-    servers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    disturbance = None
     packs = (PACK,)
-    stored_states = None
-    sheet = "assay.extensions.tabletop.world.env:experiment_sheet"
 
     def select(self, selection: str) -> tuple[TableEntry, ...]:
         """The tasks that a selection names. Raises TaskError that says what is valid."""
@@ -89,15 +72,6 @@ class TabletopWorld:
         """The most actions of an episode."""
         return self.task(spec).most if spec.steps is None else spec.steps
 
-    def pack_source(self, pack: str) -> None:
-        """Nothing: there are no assets. Raises AssetError for the name of some."""
-        if pack != PACK:
-            raise AssetError(f"--assets {pack}: the tabletop has no asset packs")
-
-    def digest(self, pack: str) -> str:
-        """Nothing: there are no assets."""
-        return ""
-
     def open(self, states: Path | None = None) -> TableEnv:
         """An environment."""
         return TableEnv()
@@ -106,10 +80,12 @@ class TabletopWorld:
 TABLETOP_WORLD = TabletopWorld()
 
 
-class TableEnv:
-    """Plays episodes on the table; of one ``task``, if that is given. A table takes milliseconds to make."""
+class TableEnv(Env):
+    """Runs episodes on the table, all of one ``task`` if given. Building a table takes milliseconds."""
 
     world = TABLETOP_WORLD
+    simulation: TableSimulation
+    task: TableTask
 
     def __init__(self, task: TableTask | None = None) -> None:
         self._given = task
@@ -183,9 +159,6 @@ class TableEnv:
             top += part.height + FRAME_MARGIN
         return np.asarray(frame)
 
-    def close(self) -> None:
-        """Nothing is held."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedTable:
@@ -218,7 +191,7 @@ def play(
     seed: int | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> PlayedTable:
-    """Let a policy do a task, in at most so many actions; senses among ``perturbations`` are applied."""
+    """Run a policy on a task with at most ``most`` actions; senses among ``perturbations`` are applied."""
     env = TableEnv(task)
     spec = EpisodeSpec(
         task.id,
@@ -253,12 +226,12 @@ def experiment_sheet(
 ) -> list[str]:
     """Draw what some episodes look like; returns why some cannot be drawn: none."""
 
-    def titled() -> Iterator[tuple[str, TableTask]]:
+    def rows() -> Iterator[tuple[str, TableTask]]:
         for spec in specs:
             on_condition(f"{spec.task} {spec.condition}")
             yield f"{spec.task}  {spec.condition}", TABLETOP_WORLD.task(spec)
 
-    save_table_sheet(path, titled())
+    save_table_sheet(path, rows())
     return []
 
 
@@ -271,12 +244,14 @@ def _row(title: str, task: TableTask) -> Image.Image:
     row = Image.new("RGB", (_PROMPT_WIDTH + 2 * WIDTH + 4 * _MARGIN, height), PAPER)
     pen = ImageDraw.Draw(row)
     pen.text((_MARGIN, 4), title, INK, ImageFont.load_default(16))
-    said = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
+    caption = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
     if set(played.env.effects) == {ActionEffect.NOTHING}:
-        said = "nothing was done"
+        caption = "nothing was done"
     left = _PROMPT_WIDTH + 2 * _MARGIN
     pen.text((left, 4), "start: front, top", INK, ImageFont.load_default(13))
-    pen.text((left + WIDTH + _MARGIN, 4), said, _GOOD if played.success else _BAD, ImageFont.load_default(13))
+    pen.text(
+        (left + WIDTH + _MARGIN, 4), caption, _GOOD if played.success else _BAD, ImageFont.load_default(13)
+    )
     row.paste(prompt, (_MARGIN, 2 * LINE))
     row.paste(Image.fromarray(start), (left, LINE + 4))
     row.paste(Image.fromarray(end), (left + WIDTH + _MARGIN, LINE + 4))

@@ -29,7 +29,7 @@ class Put:
     turned: bool = False
     """Whether the yaw counts too."""
 
-    def met(self, pose: np.ndarray) -> bool:
+    def holds_at(self, pose: np.ndarray) -> bool:
         """Whether an item at a pose (x, y, yaw) is where it should be."""
         if np.hypot(pose[0] - self.x, pose[1] - self.y) > self.within:
             return False
@@ -57,7 +57,7 @@ class PutGoal:
 
 @dataclass(frozen=True, slots=True)
 class SweepGoal:
-    """So many of some blocks in a zone, without going over a line."""
+    """``fewest`` to ``most`` of the target blocks inside a zone, without crossing a line."""
 
     targets: tuple[str, ...]
     bystanders: tuple[str, ...]
@@ -75,7 +75,7 @@ Goal = PutGoal | SweepGoal
 
 @dataclass(frozen=True, slots=True)
 class GoalStatus:
-    """How an episode stands."""
+    """Result so far."""
 
     success: bool
     mistake: str = ""
@@ -120,17 +120,17 @@ class GoalProgress:
         pending = self.pending()
         later = [put for stage in goal.stages[self._stage + 1 :] for put in stage]
         early = goal.in_order and any(
-            put.met(pose[put.item]) and put.item not in _names(pending) for put in later
+            put.holds_at(pose[put.item]) and put.item not in _names(pending) for put in later
         )
         was, self._was = self._was, pose
         stage = self.stage
-        holds = {put for put in stage if put.met(pose[put.item])}
+        holds = {put for put in stage if put.holds_at(pose[put.item])}
         if goal.in_order:
             # In order means done in order: what was there before its turn has to be done again.
-            holds = {put for put in holds if put in self._met or not put.met(was[put.item])}
+            holds = {put for put in holds if put in self._met or not put.holds_at(was[put.item])}
         progress, self._met = bool(holds - self._met), holds
         if len(holds) == len(stage):
-            if _crowded(goal, stage, pose):
+            if _has_intruder(goal, stage, pose):
                 return GoalStatus(False, "wrong_item")
             self._stage += 1
             self._met = set()
@@ -202,7 +202,7 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
     return np.asarray(~parted.any(axis=-1))
 
 
-def _crowded(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndarray]) -> bool:
+def _has_intruder(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndarray]) -> bool:
     """Whether a bystander is where only the items of a stage should be."""
     for put in stage:
         for name in goal.bystanders:

@@ -149,7 +149,7 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
 
 
 def _add_blade(spec: Any) -> None:
-    """A body of its own that follows the tool, so that what it pushes feels its speed."""
+    """Add a separate body that follows the tool, so that pushed objects feel its velocity."""
     blade = spec.worldbody.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
     blade.add_freejoint()
     blade.add_geom(
@@ -164,7 +164,7 @@ def _add_blade(spec: Any) -> None:
 
 def _material(spec: Any, name: str) -> str:
     """The material of a texture, made once."""
-    if all(each.name != name for each in spec.materials):
+    if all(material.name != name for material in spec.materials):
         picture = spec.add_texture(
             name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=SIDE, height=SIDE, nchannel=3
         )

@@ -31,10 +31,10 @@ class ObjectTokens:
     visible: np.ndarray
     """bool, (objects,)."""
     items: np.ndarray
-    """int, (objects,): the scene's item behind each; for whoever scores, not for policies."""
+    """int, (objects,): index of the scene's item; for scoring, not for policies."""
 
-    def permuted(self, order: np.ndarray) -> ObjectTokens:
-        """The same objects in another order."""
+    def permute(self, order: np.ndarray) -> ObjectTokens:
+        """Return the objects in another order."""
         return ObjectTokens(self.crops[order], self.boxes[order], self.visible[order], self.items[order])
 
 
@@ -80,7 +80,7 @@ def cut_patches(picture: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableObservation:
-    """One moment. Pictures are drawn when somebody reads them."""
+    """Observation at one moment; images are rendered on first access."""
 
     step: int
     """Actions since the start."""
@@ -119,8 +119,8 @@ class TableObservation:
         """One crop and box for each object, in the observation's order."""
         return object_tokens(*self._view(camera), self.count, self.order)
 
-    def ordered(self, order: Sequence[int] | np.ndarray) -> TableObservation:
-        """The same moment with its objects in another order."""
+    def reorder(self, order: Sequence[int] | np.ndarray) -> TableObservation:
+        """Return the observation with its objects in another order."""
         return replace(self, order=tuple(int(index) for index in order))
 
     def patches(self, camera: str = "top") -> np.ndarray:

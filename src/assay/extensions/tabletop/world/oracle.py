@@ -1,4 +1,4 @@
-"""The demonstrator: sees where everything is and knows what is asked."""
+"""The demonstrator: a privileged policy that knows all poses and the goal."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ class Sweeper:
             for name in wrong:
                 item = self._scene.index(name)
                 yield from self._actions(self._best(item, self._outside(item), self._poses))
-        known = [
+        candidates = [
             push
             for inset in _INSETS
             for push in (self._best(item, self._ends(item, inset), self._poses) for item in waiting)
             if push
         ]
-        known.sort(key=lambda push: -push.room)
-        yield from self._actions(*(push for push in known if push.room >= 0))
-        tight = [push for push in known if push.room < 0]
+        candidates.sort(key=lambda push: -push.room)
+        yield from self._actions(*(push for push in candidates if push.room >= 0))
+        tight = [push for push in candidates if push.room < 0]
         first = self._first_of_two(waiting)
         if first is not None and (not tight or first.room > tight[0].room):
             yield from self._actions(first)
-        yield from self._actions(*tight, self._loosened(waiting))
+        yield from self._actions(*tight, self._separate(waiting))
         for _ in range(_BOLD if waiting else 0):
             yield from self._actions(self._bold(waiting))
 
@@ -161,7 +161,7 @@ class Sweeper:
                     return best
         return best
 
-    def _loosened(self, waiting: list[int]) -> _Push | None:
+    def _separate(self, waiting: list[int]) -> _Push | None:
         """A push that takes a block to where nothing else is, when none gets it nearer to the zone."""
         best, most = None, -np.inf
         for item in waiting:
@@ -176,7 +176,7 @@ class Sweeper:
         return best
 
     def _bold(self, waiting: list[int]) -> _Push | None:
-        """Any push of a block into the zone or beside it that minds the line, whatever else is in its way."""
+        """Return a random push of a block into or beside the zone that respects the line but not other blocks."""
         item = int(self._rng.choice(waiting))
         places = self._ends(item) if self._rng.random() < _STRAIGHT_IN else self._outside(item)
         possible = places[np.isfinite(self._rooms(item, places, self._poses)[0])]
@@ -245,7 +245,7 @@ class TableState(Protocol):
 
 
 class TableOracle:
-    """Does what the prompt of any of the tasks asks for. Told nothing, it does nothing."""
+    """Scripted policy that does what the prompt asks for, and nothing without a prompt (privileged)."""
 
     def attach(self, env: TableEnv) -> None:
         """Take what policies may not see."""
@@ -269,15 +269,15 @@ class TableOracle:
         if self._own is not None and self._own.update(self._world.poses()[None]).success:
             return idle()[None]
         if not isinstance(goal, PutGoal):
-            return self._swept(goal)[None]
+            return self._sweep(goal)[None]
         pending = self._progress.pending()
         if not pending:
             return self._away(goal, self._intruder(goal, self._progress.stage))[None]
         blocker = self._intruder(goal, pending[:1])
-        chosen = self._away(goal, blocker) if blocker >= 0 else self._carried(pending[0])
+        chosen = self._away(goal, blocker) if blocker >= 0 else self._carry(pending[0])
         return chosen[None]
 
-    def _swept(self, goal: SweepGoal) -> np.ndarray:
+    def _sweep(self, goal: SweepGoal) -> np.ndarray:
         """The next push: what looks best or, where that is foreseen to gain nothing, what gains most."""
         poses = self._world.poses()
         pushes = Sweeper(goal, self._task.scene, poses, self._rng).pushes(self._progress.inside(poses))
@@ -302,7 +302,7 @@ class TableOracle:
         wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())
         return min(len(inside), goal.most) - wrong + 0.01 * sweeper.ways(inside)
 
-    def _carried(self, put: Put) -> np.ndarray:
+    def _carry(self, put: Put) -> np.ndarray:
         """Carry an item to its place and yaw."""
         item = self._task.scene.index(put.item)
         return self._move(item, np.array([put.x, put.y]), put.yaw - self._world.poses()[item, 2])
@@ -328,12 +328,12 @@ class TableOracle:
             spot = np.array([x + c * own[0] - s * own[1], y + s * own[0] + c * own[1]])
             inset = _INSET if attempt < _GRIPS // 2 else 0.0
             around = [spot + inset * np.array(side) for side in ((1, 0), (-1, 0), (0, 1), (0, -1), (0, 0))]
-            if all(self._world.below(*each)[0] == item for each in around):
+            if all(self._world.below(*point)[0] == item for point in around):
                 break
         return spot
 
     def _intruder(self, goal: PutGoal, puts: tuple[Put, ...]) -> int:
-        """A bystander that lies where something is to be put; -1 if there is none."""
+        """Index of a bystander that occupies a goal position; -1 for none."""
         scene, poses = self._task.scene, self._world.poses()
         for name in goal.bystanders:
             index = scene.index(name)

@@ -66,7 +66,7 @@ class TableRenderer:
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
         """A built scene with its joints at given positions."""
-        context, scene, data = self._opened(built)
+        context, scene, data = self._open_scene(built)
         data.qpos[:] = qpos
         mujoco.mj_kinematics(built.model, data)
         mujoco.mj_camlight(built.model, data)
@@ -89,7 +89,7 @@ class TableRenderer:
             views[name] = (colour[::-1].copy(), _labels(built, scene, index[::-1]))
         return views
 
-    def _opened(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
+    def _open_scene(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
         if self._process != os.getpid():
             raise RenderingError(
                 "this process was forked from one that had drawn pictures, and GL does not survive that: "
@@ -187,10 +187,10 @@ def _draw_picture(picture: Picture) -> Image.Image:
         half = max(20, int(np.ptp(columns)) // 2 + 4) if len(columns) else 20
         low, high = (max(0, rows.min() - 4), min(HEIGHT, rows.max() + 5)) if len(rows) else (0, 40)
         cut.append(Image.fromarray(colour[low:high, max(0, middle - half) : middle + half]))
-    height = max(each.height for each in cut)
+    height = max(image.height for image in cut)
     pair = Image.new("RGB", (cut[0].width + cut[1].width + 2, height), PAPER)
-    for x, each in ((0, cut[0]), (cut[0].width + 2, cut[1])):
-        pair.paste(each, (x, (height - each.height) // 2))
+    for x, image in ((0, cut[0]), (cut[0].width + 2, cut[1])):
+        pair.paste(image, (x, (height - image.height) // 2))
     return pair
 
 

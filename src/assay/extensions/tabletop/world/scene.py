@@ -38,7 +38,7 @@ class Solid:
 
     pieces: tuple[ConvexPiece, ...]
     flat: bool = False
-    """A marking on the table: seen, but in nobody's way."""
+    """Whether it is a marking on the table: visible, without collisions."""
     container: bool = False
     profile: Profile = ""
 
@@ -181,7 +181,7 @@ def _extrude(outlines: list[np.ndarray], size: tuple[float, float, float]) -> tu
     points = np.vstack(outlines)
     low, high = points.min(axis=0), points.max(axis=0)
     fitted = [(outline - (low + high) / 2) / (high - low) * size[:2] for outline in outlines]
-    return tuple(_prism(each, size[2]) for each in fitted)
+    return tuple(_prism(outline, size[2]) for outline in fitted)
 
 
 def _bowl() -> tuple[ConvexPiece, ...]:
@@ -191,7 +191,7 @@ def _bowl() -> tuple[ConvexPiece, ...]:
 
 
 def _pan() -> tuple[ConvexPiece, ...]:
-    wall = [_prism(each, 0.03) for each in _annulus(0.076, 0.085, 12)]
+    wall = [_prism(outline, 0.03) for outline in _annulus(0.076, 0.085, 12)]
     return (_prism(_regular(12, 0.085), 0.005), *wall, _prism(_box(0.12, 0, 0.075, 0.026), 0.03, 0.015))
 
 
@@ -217,7 +217,7 @@ def _container(pieces: tuple[ConvexPiece, ...], profile: Profile, *, flat: bool 
 
 
 SOLIDS: Mapping[str, Solid] = MappingProxyType(
-    {name: Solid(_extrude(*made), profile=_PROFILES.get(name, "")) for name, made in _OUTLINES.items()}
+    {name: Solid(_extrude(*outline), profile=_PROFILES.get(name, "")) for name, outline in _OUTLINES.items()}
     | {
         "bowl": _container(_bowl(), "circle"),
         "pan": _container(_pan(), "circle"),
@@ -309,7 +309,7 @@ class TableScene:
     items: tuple[TableItem, ...]
     tool: Tool = Tool.SUCTION
     table: bool = True
-    """Whether the table is drawn; without it things stand in a white nowhere."""
+    """Whether the table is drawn; without it objects are shown on white."""
 
     def __post_init__(self) -> None:
         names = [item.name for item in self.items]
@@ -322,7 +322,7 @@ class TableScene:
         return self.items[self.index(name)]
 
     def index(self, name: str) -> int:
-        """Where in the order the item of that name is. Raises TaskError if there is none."""
+        """Index of the item with that name. Raises TaskError for an unknown name."""
         for index, item in enumerate(self.items):
             if item.name == name:
                 return index

@@ -82,7 +82,7 @@ def parse_action(given: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool
         )
     low, high = np.array([X_LOW, Y_LOW]), np.array([X_HIGH, Y_HIGH])
     first, second = values[0:2], values[6:8]
-    inside = [np.clip(each, low, high) for each in (first, second)]
+    inside = [np.clip(position, low, high) for position in (first, second)]
     clipped = bool((inside[0] != first).any() or (inside[1] != second).any())
     turn = 2 * (np.arctan2(values[11], values[8]) - np.arctan2(values[5], values[2]))
     return inside[0], inside[1], float(turn), clipped

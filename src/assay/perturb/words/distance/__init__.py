@@ -9,7 +9,7 @@ distance("turn on the stove", "turn on the range")  # Distance(s_k=0.66, s_t=0.6
 With the two models that ``models`` accepts, these are the published scores of LIBERO-Para's pairs.
 """
 
-from assay.perturb.words.distance.errors import DistanceError, ModelError
-from assay.perturb.words.distance.pride import Distance, attempts, distance, distances
+from assay.perturb.words.distance.models import ModelError
+from assay.perturb.words.distance.pride import Distance, DistanceError, attempts, distance, distances
 
 __all__ = ["Distance", "DistanceError", "ModelError", "attempts", "distance", "distances"]

@@ -1,17 +1,159 @@
-"""General-purpose similarities, to compare with: the rivals of PD in LIBERO-Para's Table 10."""
+"""Models for BERTScore that the user has: folders, or names in the cache of Hugging Face. Nothing is fetched."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
-from sacrebleu.metrics.bleu import BLEU
-
-from assay.perturb.words.distance.bert_models import bert_model
-from assay.perturb.words.distance.embedding import Array
-from assay.perturb.words.distance.meteor import VARIANT, meteor
-from assay.perturb.words.distance.models import MINILM
+from assay.perturb.words.distance.encoder import Array, Encoder, Shape
+from assay.perturb.words.distance.models import MINILM, TOKENIZER, WEIGHTS, ModelError
+from assay.perturb.words.distance.pride import scorer
 from assay.perturb.words.distance.scorer import DIGITS
+from assay.perturb.words.stems import stem
+from assay.support.extras import optional_import
+
+with optional_import("words", "BLEU needs sacrebleu", ModelError):
+    from sacrebleu.metrics.bleu import BLEU
+
+CONFIG = "config.json"
+KINDS = {"bert": (0, ""), "roberta": (2, " ")}
+"""Kinds of models that can be computed -> ``first_place`` and ``before`` of their shapes."""
+LAYERS = {
+    **{"bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18},
+    **{"roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19},
+}
+"""Model -> the layer whose vectors BERTScore compares: that which its authors found to suit people's judgement best."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BertModel:
+    """A model whose sub-word vectors are compared."""
+
+    name: str
+    """With its layer, where that is not the last: ``roberta-large/17``."""
+    encoder: Encoder
+
+
+@lru_cache(maxsize=2)
+def bert_model(name: str = MINILM) -> BertModel:
+    """A model by its name or folder: ``roberta-large``, or ``roberta-large/17`` for another layer.
+
+    Raises ModelError that says what is missing.
+    """
+    if name == MINILM:
+        return BertModel(MINILM, scorer().embedding)
+    wanted, layer = _layer(name)
+    folder = _folder(wanted)
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        files = {each: (folder / each).read_bytes() for each in (WEIGHTS, TOKENIZER)}
+        kind, heads, layers = (
+            config["model_type"],
+            int(config["num_attention_heads"]),
+            int(config["num_hidden_layers"]),
+        )
+    except OSError as error:
+        raise ModelError(f"{error.filename} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError) as error:
+        raise ModelError(f"{folder / CONFIG} is no configuration of a BERT model: {error}") from None
+    if kind not in KINDS or config.get("hidden_act", "gelu") != "gelu":
+        raise ModelError(f"{folder} is a model of the kind '{kind}': valid: {', '.join(KINDS)}, with gelu")
+    layer = layer or LAYERS.get(wanted, layers)
+    if not 1 <= layer <= layers:
+        raise ModelError(f"{wanted} has no layer {layer}: valid: 1 to {layers}")
+    shape = Shape(heads, float(config.get("layer_norm_eps", 1e-12)), *KINDS[kind])
+    shown = wanted if layer == layers else f"{wanted}/{layer}"
+    return BertModel(shown, Encoder(files, shape, layer))
+
+
+def _layer(name: str) -> tuple[str, int | None]:
+    """A name, and the layer behind its last slash if it ends so."""
+    before, _, last = name.rpartition("/")
+    return (before, int(last)) if before and last.isdigit() else (name, None)
+
+
+def _folder(name: str) -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    owners = (name,) if "/" in name else (name, f"google-bert/{name}", f"FacebookAI/{name}")
+    for owner in owners:
+        repository = Path(HF_HUB_CACHE) / f"models--{owner.replace('/', '--')}"
+        found = sorted(repository.glob(f"snapshots/*/{WEIGHTS}"))
+        if found:
+            return found[-1].parent
+    raise ModelError(
+        f"the model '{name}' is not here: name a folder with {CONFIG}, {WEIGHTS} and {TOKENIZER}, or fetch it into the "
+        f"cache of Hugging Face ({HF_HUB_CACHE}); {MINILM} is what 'assay words setup' installs"
+    )
+
+
+VARIANT = "exact+stem"
+"""Which matches count."""
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_MOST_STATES = 256
+"""Alignments that are followed at once; more would need dozens of repeated words."""
+_NONE = -2
+"""The place of a word that is aligned with nothing: no word stands beside it."""
+_Alignment = tuple[int, int]
+"""Words of the reference that are taken, as bits; the one that the last word is aligned with."""
+_Value = tuple[int, int, int]
+"""Exact matches, all matches, minus the chunks: the larger the better."""
+
+
+def meteor(original: str, paraphrase: str) -> float:
+    """The similarity of a paraphrase to its original, 0 to 1, whatever the case."""
+    reference, words = (_WORD.findall(text.lower()) for text in (original, paraphrase))
+    if not reference or not words:
+        return 0.0
+    matches, chunks = _align(reference, words)
+    if not matches:
+        return 0.0
+    precision, recall = matches / len(words), matches / len(reference)
+    mean = 10 * precision * recall / (recall + 9 * precision)
+    return mean * (1 - 0.5 * (chunks / matches) ** 3)
+
+
+def _align(reference: list[str], words: list[str]) -> tuple[int, int]:
+    """Matches and chunks of the best alignment: the most exact matches, then matches, then the fewest chunks."""
+    stems = [stem(word) for word in reference]
+    spare = Counter(words) - Counter(reference)  # the others must all be matched for the most exact matches
+    # An alignment so far: which words of the reference are taken, and which the word before was aligned with.
+    states: dict[_Alignment, _Value] = {(0, _NONE): (0, 0, 0)}
+    for word in words:
+        same = [place for place, other in enumerate(reference) if other == word]
+        alike = [place for place, other in enumerate(stems) if other == stem(word) and place not in same]
+        after: dict[_Alignment, _Value] = {}
+        for (taken, last), (exact, count, chunks) in states.items():
+            free = [place for place in same if not taken >> place & 1]
+            for place in free:
+                new = (exact + 1, count + 1, chunks - (place != last + 1))
+                _keep(after, (taken | 1 << place, place), new)
+            if not free or spare[word]:
+                _keep(after, (taken, _NONE), (exact, count, chunks))
+                for place in alike:
+                    if not taken >> place & 1:
+                        _keep(
+                            after,
+                            (taken | 1 << place, place),
+                            (exact, count + 1, chunks - (place != last + 1)),
+                        )
+        best = sorted(after, key=lambda state: after[state], reverse=True)[:_MOST_STATES]
+        states = {state: after[state] for state in best}
+    _, count, chunks = max(states.values())
+    return count, -chunks
+
+
+def _keep(states: dict[_Alignment, _Value], state: _Alignment, value: _Value) -> None:
+    if state not in states or value > states[state]:
+        states[state] = value
+
 
 BLEU_COLUMN = "bleu"
 METEOR_COLUMN = f"meteor[{VARIANT}]"

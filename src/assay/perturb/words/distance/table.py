@@ -10,9 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from assay.perturb.words.distance.errors import DistanceError
 from assay.perturb.words.distance.models import MINILM
-from assay.perturb.words.distance.pride import ALPHA, Distance, attempts, scorer
+from assay.perturb.words.distance.pride import ALPHA, Distance, DistanceError, attempts, scorer
 from assay.perturb.words.grid.table import ORIGINAL, TEXT
 from assay.support.extras import require
 
@@ -81,7 +80,7 @@ def score_table(
     rows it had.
     """
     if baselines:
-        require("bleu", "BLEU needs sacrebleu", DistanceError)
+        require("words", "BLEU needs sacrebleu", DistanceError)
     before, after = _columns(frame.columns)
     pairs = list(zip(frame[before].fill_null(""), frame[after].fill_null(""), strict=True))
     found: list[Distance | DistanceError] = []

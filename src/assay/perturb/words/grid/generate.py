@@ -1,10 +1,11 @@
-"""The grid: paraphrases of tasks, cell by cell."""
+"""The object axis: what the things of an instruction may be called in its scene."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,12 +14,59 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.actions import templates
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.wordings import wordings
+from assay.perturb.words.grid.sentences import templates
 from assay.support.streams import stream
 from assay.tasks import Task
-from assay.tasks.language import Lexicon, lexicon, read_task
+from assay.tasks.language import Lexicon, Meaning, Noun, lexicon, read_task
+
+Wording = Mapping[str, str]
+"""Field of a noun -> what it is called: ``{"n0": "basin", "n1": "stove"}``."""
+
+
+def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
+    """Every way to name the things of an instruction with at least one new name, equal nouns alike."""
+    fields = meaning.fields
+    same = {field: mention.original for field, mention in fields.items()}
+    if type is ObjectType.NONE:
+        return (same,)
+    kept: dict[str, list[Wording]] = {}
+    for field, mention in fields.items():
+        names = fitting_names(mention.noun, type, mention.form, meaning.nouns)
+        renamed: list[Wording] = [{field: same[field]}, *({field: mention.in_number(name)} for name in names)]
+        before = kept.get(mention.noun.name)
+        # Two forms of one noun ("pot" and "pots") are renamed together.
+        kept[mention.noun.name] = (
+            [{**one, **two} for one, two in zip(before, renamed, strict=False)] if before else renamed
+        )
+    together = itertools.product(*kept.values())
+    next(together)
+    return tuple({name: word for part in parts for name, word in part.items()} for parts in together)
+
+
+def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
+    """The names of a type that may stand for a form of a noun, whatever else is in the scene."""
+    if type is ObjectType.ADDITION:
+        words = set(form.split())
+        return tuple(f"{each} {form}" for each in noun.functional if words.isdisjoint(each.split()))
+    names = {ObjectType.CONTEXTUAL: noun.contextual, ObjectType.HABITUAL: noun.habitual}.get(type, ())
+    return tuple(name for name in names if name != form)
+
+
+def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]) -> list[str]:
+    """The names of a type that nothing else in the scene could have."""
+    others = [other for other in scene if not noun.names_same_thing(other)]
+    return [
+        name for name in new_names(noun, type, form) if not any(is_confused(name, other) for other in others)
+    ]
+
+
+def is_confused(name: str, other: Noun) -> bool:
+    """Whether a name could be taken for another thing: it has that name, or one that ends in its name."""
+    low = name.lower()
+    head = low.partition(" of ")[0].split()[-1]
+    return low in other.all_names or head in other.original_forms
+
 
 _T = TypeVar("_T")
 DOUBLED = re.compile(r"\b(\w+) \1\b")
@@ -139,3 +187,14 @@ def _in_turn(tasks: Sequence[Task], waiting: dict[str, Iterator[str]]) -> Iterat
                 going.remove(task)
             else:
                 yield task, text
+
+
+def markdown(paraphrases: Sequence[Paraphrase]) -> str:
+    """A table with one paraphrase of each cell, the tasks in turn."""
+    cells = dict.fromkeys(paraphrase.cell for paraphrase in paraphrases)
+    lines = ["| object | action | original | paraphrase |", "| --- | --- | --- | --- |"]
+    for number, cell in enumerate(cells):
+        found = [paraphrase for paraphrase in paraphrases if paraphrase.cell == cell]
+        one = found[number * 7 % len(found)]
+        lines.append(f"| {cell.object_type} | {cell.action_type} | {one.task.instruction} | {one.text} |")
+    return "\n".join(lines)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from assay.perturb.words.grid.cells import ObjectType
-from assay.perturb.words.grid.wordings import new_names
+from assay.perturb.words.grid.generate import new_names
 from assay.tasks.language import Meaning, Mention, Noun
 
 _ARTICLE = re.compile("a|an|both|each|its|my|our|that|the|their|these|this|those|two|your")

@@ -6,9 +6,8 @@ answers    what an answer says
 pipeline   generate, verify, merge, verify again
 """
 
-from assay.perturb.words.llm.pipeline import paraphrases
+from assay.perturb.words.llm.pipeline import RuleUse, paraphrases
 from assay.perturb.words.llm.prompts import Prompts, read_prompts
-from assay.perturb.words.llm.screen import RuleUse
 from assay.support.llm import KEY_VARIABLE, Cache, Endpoint, Ledger, LLMError, Price, key_from_environment
 
 __all__ = [

@@ -1,34 +1,119 @@
-"""Paraphrases from a language model, in four steps.
-
-    1 generate        for every task and each of 13 types on one axis
-    2 verify          which of them keep to the rules
-    3 merge           for every task and each of 30 combinations, from examples that passed
-    4 verify again    which of those do
-
-The model verifies only what has passed the rules that ``assay words verify`` knows, unless they are not to filter.
-What a step asks does not depend on when it is asked. So a run that was killed is finished by the same call,
-with the answers it already has.
-"""
+"""What becomes of a line that breaks a rule, and the least that any line must be."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 
+from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
-from assay.perturb.words.grid.verify import Rules
-from assay.perturb.words.llm.answers import accepted_candidates, scene_names, usable_rewordings
+from assay.perturb.words.grid.rules import MAX_CHARACTERS, Flaw, Rules, plain_flaws
 from assay.perturb.words.llm.prompts import Prompts, read_prompts
-from assay.perturb.words.llm.screen import RuleUse, Sentences
-from assay.support.llm.cache import Cache
+from assay.support.llm.cache import Cache, Reply
 from assay.support.llm.client import Client
 from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.ledger import Ledger
 from assay.support.llm.prompt import Prompt
 from assay.tasks import Task
-from assay.tasks.names import words as words_of
+from assay.tasks.language.lexicon import names_of, words
+from assay.tasks.language.lexicon import words as words_of
+
+
+class RuleUse(StrEnum):
+    """What the rules of ``assay words verify`` are used for."""
+
+    FILTER = "filter"
+    """A line that breaks one is dropped before the model verifies it."""
+    WARN = "warn"
+    """It is kept, and its row says which."""
+    OFF = "off"
+    """They are not applied."""
+
+
+class Sentences:
+    """In the rules' place where they do not filter: a line must be a sentence, and not the original."""
+
+    def __init__(self, task: Task) -> None:
+        self._original = task.instruction.text
+        if (
+            not (self._original.strip() and self._original.isprintable())
+            or len(self._original) > MAX_CHARACTERS
+        ):
+            raise PerturbationError(
+                f"{task.id}: the instruction is no sentence of up to {MAX_CHARACTERS} characters"
+            )
+
+    def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
+        """Why a line is no sentence that can be used in any cell."""
+        return (flaw for flaw in plain_flaws(text, self._original) if flaw[0] == "text")
+
+
+_MARK = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])\s+")
+_QUOTES = ("\"'`\u201c\u2018", "\"'`\u201d\u2019")
+_NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
+
+
+def usable_rewordings(
+    reply: Reply | None, screen: Rules | Sentences, cell: Cell, known: Sequence[str], ledger: Ledger
+) -> list[str]:
+    """The rewordings in an answer that could be used: whole, new, and with nothing against them."""
+    if reply is None:
+        return []
+    lines = [line for line in reply.text.splitlines() if line.strip()]
+    if reply.cut_off and lines:
+        lines.pop()
+        ledger.drop("line: cut off")
+    taken = {_plain(each) for each in known}
+    found: list[str] = []
+    for line in lines:
+        text = _strip_marks(line)
+        flaw = next(screen.flaws(text, cell), None)
+        if flaw is not None:
+            ledger.drop(f"line: against the rule '{flaw[0]}'")
+        elif _plain(text) in taken:
+            ledger.drop("line: said already")
+        else:
+            taken.add(_plain(text))
+            found.append(text)
+    return found
+
+
+def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
+    """The candidates whose numbers an answer gives; none of them if it gives anything else."""
+    if reply is None:
+        return []
+    said = reply.text.strip().strip(".").lower()
+    if said != "none" and (reply.cut_off or not _NUMBERS.fullmatch(said)):
+        ledger.drop("answer: not a list of numbers")
+        return []
+    numbers = {int(number) for number in re.findall(r"\d+", said)}
+    if not numbers <= set(range(1, len(candidates) + 1)):
+        ledger.drop("answer: numbers of nothing")
+        return []
+    ledger.drop("line: refused by the verifier", len(candidates) - len(numbers))
+    return [each for number, each in enumerate(candidates, start=1) if number in numbers]
+
+
+def scene_names(task: Task) -> list[str]:
+    """What the things in a task's scene are called, each once."""
+    return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
+
+
+def _strip_marks(line: str) -> str:
+    """A line without a bullet, a number or quotation marks around it."""
+    text = _MARK.sub("", " ".join(line.split()))
+    while len(text) > 1 and text[0] in _QUOTES[0] and text[-1] in _QUOTES[1]:
+        text = text[1:-1].strip()
+    return text
+
+
+def _plain(text: str) -> str:
+    return " ".join(words(text))
+
 
 ROUNDS = 3
 """How often a cell that is short is asked for."""

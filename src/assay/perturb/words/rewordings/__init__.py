@@ -11,26 +11,37 @@
 Importing this package makes the perturbations known by their kinds.
 """
 
-from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
+from assay.perturb.words.rewordings.corrupted import (
+    GobbledygookTokens,
+    GobbledygookWords,
+    Shuffle,
+    Substitute,
+    Surface,
+    Typos,
+)
 from assay.perturb.words.rewordings.designs import (
     LADDER,
     LEVEL5,
     SEMANTIC,
     STYLES,
+    Counterfactual,
+    OtherTask,
     Rewording,
+    compositions,
     counterfactuals,
     new_tasks,
     other_tasks,
 )
 from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
-from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, GobbledygookWords
-from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
-from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask
-from assay.perturb.words.rewordings.semantic import Semantic
-from assay.perturb.words.rewordings.surface import Surface
-from assay.perturb.words.rewordings.synonyms import Synonyms
-from assay.perturb.words.rewordings.telegraphic import Telegraphic
-from assay.perturb.words.rewordings.typos import Typos
+from assay.perturb.words.rewordings.sentences import (
+    Concise,
+    Passive,
+    Reorder,
+    Semantic,
+    Synonyms,
+    Telegraphic,
+    Verbose,
+)
 
 __all__ = [
     "LADDER",
@@ -55,6 +66,7 @@ __all__ = [
     "Typos",
     "Verbose",
     "alternatives",
+    "compositions",
     "counterfactuals",
     "new_goals",
     "new_tasks",

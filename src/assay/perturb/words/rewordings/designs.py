@@ -1,27 +1,111 @@
-"""Rewordings for experiments: each with a name, what it does, whether it is plausible, and labels.
+"""Asking for something else in the same scene.
 
-A *plausible* one is a request like another: a good policy still succeeds. An *implausible* one says no
-longer what is wanted, or something else: a policy that reaches the task's goal all the same was not
-listening. (The distinction is CoGeLoT's.)
+`OtherTask` changes the goal and the instruction, as LIBERO-PRO's *task* perturbation does: success means that
+the policy did what it was asked for.
+
+`Counterfactual` changes the instruction alone. The episode is still judged by the task's own goal, so that a
+policy that obeys does *not* succeed, and one that replays what it has learnt for this scene does: the success
+rate is the share of episodes in which the words were not listened to. What was asked is in the perturbation,
+and in the label ``asked_goal``. Both give a policy the same scene, seed and text; so an episode of the one
+and its twin of the other say of one behaviour whether it was obedience and whether it was memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from assay.episodes.perturbation import Perturbation
-from assay.perturb.words.mask import Mask
-from assay.perturb.words.rewordings.corrupt import Shuffle, Substitute
-from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
-from assay.perturb.words.rewordings.gobbledygook import GobbledygookTokens, GobbledygookWords
-from assay.perturb.words.rewordings.level5 import Concise, Passive, Reorder, Verbose
-from assay.perturb.words.rewordings.other_task import Counterfactual, OtherTask, fields_of
-from assay.perturb.words.rewordings.semantic import Semantic
-from assay.perturb.words.rewordings.synonyms import Synonyms
-from assay.perturb.words.rewordings.telegraphic import Telegraphic
-from assay.perturb.words.rewordings.typos import Typos
-from assay.perturb.words.say import Say
-from assay.tasks import Task
+import numpy as np
+
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.errors import PerturbationError, TaskError
+from assay.perturb.words.rewordings.corrupted import (
+    GobbledygookTokens,
+    GobbledygookWords,
+    Shuffle,
+    Substitute,
+    Typos,
+)
+from assay.perturb.words.rewordings.goals import Alternative, _owner, alternatives, new_goals
+from assay.perturb.words.rewordings.sentences import (
+    Concise,
+    Passive,
+    Reorder,
+    Semantic,
+    Synonyms,
+    Telegraphic,
+    Verbose,
+)
+from assay.perturb.words.text import Mask, Say
+from assay.tasks import Atom, Goal, Instruction, Predicate, Scene, Task
+from assay.tasks.checks import flaws, parse_atom
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class OtherTask(Perturbation):
+    """Another goal in the same scene, with its instruction."""
+
+    kind = "words/other_task"
+    effects = frozenset({Effect.WORDS, Effect.GOAL})
+    change = Change.TASK
+    sets_vocabulary = True
+
+    text: str
+    """The instruction."""
+    goal: tuple[str, ...]
+    """The goal's atoms: ``("On plate_1 flat_stove_1_cook_region",)``."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """The other task. Raises PerturbationError where its goal does not fit the scene."""
+        goal = _goal(self.goal, task, self.kind)
+        names = dict.fromkeys(name for each in goal.atoms for name in each.arguments)
+        return replace(task, goal=goal, instruction=Instruction(self.text), of_interest=tuple(names))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Counterfactual(Perturbation):
+    """The instruction of another goal in the same scene; the task's own goal still counts."""
+
+    kind = "words/counterfactual"
+    effects = frozenset({Effect.WORDS})
+    change = Change.WORDING
+    plausible = False
+    """A policy that understands should not reach the goal that is measured."""
+
+    text: str
+    """The instruction."""
+    goal: tuple[str, ...]
+    """The atoms of the goal that the instruction asks for."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """The task with the other instruction. Raises PerturbationError where its goal does not fit."""
+        self.asked_goal(task)
+        return replace(task, instruction=Instruction(self.text))
+
+    def certified_as(self) -> Perturbation:
+        """What is asked for is what must be possible."""
+        return OtherTask(self.text, self.goal)
+
+    def asked_goal(self, task: Task) -> Goal:
+        """What the instruction asks for. Raises PerturbationError where that does not fit the scene."""
+        return _goal(self.goal, task, self.kind)
+
+
+def fields_of(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
+    """An alternative as the fields of a perturbation."""
+    return alternative.text, tuple(str(each) for each in alternative.goal.atoms)
+
+
+def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
+    try:
+        goal = Goal(tuple(parse_atom(each.split() or [""]) for each in atoms))
+    except TaskError as error:
+        raise PerturbationError(f"{kind}: {task.id}: {error}") from None
+    for flaw in flaws(task.scene, goal, ()):
+        raise PerturbationError(f"{kind}: {task.id}: {flaw.place}: {flaw.reason}")
+    return goal
+
 
 Label = str | int | bool | None
 
@@ -111,3 +195,59 @@ def counterfactuals(task: Task) -> tuple[Rewording, ...]:
 
 def _asked_labels(alternative: Alternative) -> dict[str, Label]:
     return {"asked_goal": str(alternative.goal), "asked_from": alternative.known_from}
+
+
+_OPPOSITES = (
+    {Predicate.OPEN, Predicate.CLOSE},
+    {Predicate.TURN_ON, Predicate.TURN_OFF},
+)
+_PLACING = frozenset(
+    {Predicate.ON, Predicate.IN, Predicate.EXACT_IN, Predicate.STACK, Predicate.UPRIGHT_ON, Predicate.SIDE_ON}
+)
+
+
+def compositions(task: Task) -> tuple[OtherTask, ...]:
+    """A task and each known one that its scene allows together with it, as one: do this and that."""
+    return tuple(
+        OtherTask(
+            f"{task.instruction.text} and {other.text}",
+            tuple(str(atom) for atom in dict.fromkeys((*task.goal.atoms, *other.goal.atoms))),
+        )
+        for other in companions(task)
+    )
+
+
+def companions(task: Task) -> tuple[Alternative, ...]:
+    """The known goals that can hold together with a task's own, as far as their atoms tell."""
+    return tuple(
+        alternative
+        for alternative in alternatives(task)
+        if alternative.known_from is not None
+        and not any(
+            _collide(atom, other, task.scene) for atom in task.goal.atoms for other in alternative.goal.atoms
+        )
+    )
+
+
+def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
+    """Whether two atoms cannot hold together, or one is in the way of the other."""
+    if one == other:
+        return False
+    placing = one.predicate in _PLACING and other.predicate in _PLACING
+    if placing and one.arguments[0] == other.arguments[0]:
+        return True
+    # Two things in one place, and what is carried while something stands on it, are left to those who know.
+    if placing and _owner(scene, one.arguments[1]) == _owner(scene, other.arguments[1]):
+        return one.arguments[1] == other.arguments[1] and _owner(scene, one.arguments[1]) not in _wide(scene)
+    if placing and {one.arguments[0], other.arguments[0]} & {
+        _owner(scene, one.arguments[1]),
+        _owner(scene, other.arguments[1]),
+    }:
+        return True
+    same = one.arguments == other.arguments
+    return same and {one.predicate, other.predicate} in _OPPOSITES
+
+
+def _wide(scene: Scene) -> set[str]:
+    """What holds several things."""
+    return {entity.name for entity in scene.entities if entity.category in ("basket", "wooden_tray")}

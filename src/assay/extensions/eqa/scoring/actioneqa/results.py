@@ -1,4 +1,4 @@
-"""What the tables of ActionEQA are made from, and the shares and means that several of them show."""
+"""Data behind the tables and figures of ActionEQA, and the means that several of them show."""
 
 from __future__ import annotations
 
@@ -11,48 +11,64 @@ import numpy as np
 import yaml
 
 from assay.extensions.eqa.baselines import BASELINES
-from assay.extensions.eqa.errors import QuestionError
-from assay.extensions.eqa.question import Kind, Question
+from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import Standing
-from assay.extensions.eqa.scoring.errors import Component
-from assay.extensions.eqa.scoring.score import ModelScore, Score
-from assay.extensions.eqa.scoring.sheet import HUMAN
+from assay.extensions.eqa.scoring.answer_sheet import HUMAN
+from assay.extensions.eqa.scoring.score import ComponentErrors, ModelScore, Score
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Value
 
-SHARE = "Percent of right answers."
+STATIC_VIEWS = ("exo", "exo2", "exo3", "exo4")
+NEEDS_MARKS = "needs categorised mistakes: assay eqa judge, or assay eqa annotate --answers"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known about a model besides its answers."""
+class ModelFacts:
+    """Public facts about a model."""
 
     open: bool | None = None
-    """Whether its weights are public; None where nobody says."""
+    """Whether its weights are public; None if unknown."""
     size: float | None = None
     """Billions of parameters."""
     family: str = ""
 
+    @property
+    def type(self) -> str:
+        """Open weights, proprietary, or just model if unknown."""
+        return "model" if self.open is None else "open weights" if self.open else "proprietary"
+
+
+def read_facts(path: Path) -> dict[str, ModelFacts]:
+    """Read facts about models from a YAML file: name -> open, size (billions of parameters), family."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {str(name): ModelFacts(**facts) for name, facts in content.items()}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:150]
+        raise QuestionError(
+            f"{path}: not facts about models (NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
+        ) from None
+
 
 @dataclass(frozen=True)
-class Results:
-    """Everything the tables are made from."""
+class PaperResults:
+    """Scores, questions and facts about the models."""
 
     score: Score
     questions: Sequence[Question]
-    facts: Mapping[str, Facts]
+    facts: Mapping[str, ModelFacts]
 
     @property
     def models(self) -> dict[str, ModelScore]:
-        """Models alone, the best first: no people, no baselines."""
-        found = {
+        """Models without people and baselines, the best first. Raises MeasureError if there are none."""
+        models = {
             name: model
             for name, model in self.score.models.items()
             if not name.startswith(HUMAN) and name not in BASELINES
         }
-        if not found:
+        if not models:
             raise MeasureError("needs answers of a model")
-        return found
+        return models
 
     @property
     def people(self) -> dict[str, ModelScore]:
@@ -61,99 +77,81 @@ class Results:
 
     @property
     def main_view(self) -> str:
-        """One camera outside where there is one, or else the only view, or the first."""
+        """A single static camera if there is one, otherwise the first view."""
         return "exo" if "exo" in self.score.views else self.score.views[0]
 
-    def standing(self, each: ModelScore, view: str = "") -> Standing | None:
-        """How a model stands in one view, the main one if none is named; None where it has no answers in it."""
+    @property
+    def datasets(self) -> list[str]:
+        """Names of the data sets."""
+        return sorted({question.dataset for question in self.questions})
+
+    def standing(self, model: ModelScore, view: str = "") -> Standing | None:
+        """Accuracies of a model in one view, by default the main one; None without answers."""
         if len(self.score.views) == 1:
-            return each.standing if (view or self.main_view) in self.score.views else None
-        return each.views.get(view or self.main_view)
+            return model.standing if (view or self.main_view) in self.score.views else None
+        return model.views.get(view or self.main_view)
 
-    def fact(self, name: str) -> Facts:
-        """What is known about a model, by its name with or without the style of its prompt."""
-        return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or Facts()
+    def fact(self, name: str) -> ModelFacts:
+        """Facts about a model, by its name with or without the prompt."""
+        return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or ModelFacts()
 
+    def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
+        """Accuracy of a model on each kind, mean over data sets."""
+        standing = self.standing(model, view)
+        shares: defaultdict[QuestionKind, list[float]] = defaultdict(list)
+        for accuracy in () if standing is None else standing.accuracies:
+            shares[QuestionKind(accuracy.kind)].append(accuracy.share)
+        return {kind: float(np.mean(shares[kind])) for kind in QuestionKind if kind in shares}
 
-def read_facts(path: Path) -> dict[str, Facts]:
-    """Facts about models from a YAML file: name -> open, size (billions of parameters), family."""
-    try:
-        told = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return {str(name): Facts(**each) for name, each in told.items()}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
-        why = " ".join(str(error).split())[:150]
-        raise QuestionError(
-            f"{path}: not facts about models (NAME: {{open: true, size: 7, family: Qwen}}): {why}"
-        ) from None
+    def overall(self, model: ModelScore, view: str = "") -> float:
+        """Overall mean of a model in a view, by default the main one; NaN without answers."""
+        standing = self.standing(model, view)
+        return float("nan") if standing is None else standing.overall.share
 
+    def best_models(self) -> list[tuple[str, ModelScore]]:
+        """Models with answers in the main view, the best first. Raises MeasureError if there are none."""
+        answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
+        if not answered:
+            raise MeasureError(f"needs answers of a model in the view {self.main_view}")
+        return sorted(answered, key=lambda model: -self.overall(model[1]))
 
-def cells_of(found: Standing) -> dict[tuple[str, Kind], float]:
-    """Shares by data set and kind."""
-    return {(accuracy.dataset, Kind(accuracy.kind)): accuracy.share for accuracy in found.accuracies}
+    def mid_level_errors(self, model: ModelScore, view: str) -> tuple[ComponentErrors, ...]:
+        """Errors by component at the mid level in a view; empty without answers or without errors."""
+        single = len(self.score.views) == 1
+        components = model.components["mid"] if single else model.view_components.get(view, ())
+        return components if components and components[0].proportion is not None else ()
 
+    def mean_proportions(self, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
+        """Mean error proportions over models, by view with errors. Raises MeasureError if there are none."""
+        means = {}
+        for view in views:
+            errors = [self.mid_level_errors(model, view) for model in self.models.values()]
+            shares = [[part.proportion for part in components] for components in errors if components]
+            if shares:
+                means[view] = tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
+        if not means:
+            raise MeasureError(f"needs wrong answers at the mid level in the views {', '.join(views)}")
+        return means
 
-def shares_by_kind(results: Results, each: ModelScore, view: str = "") -> dict[Kind, float]:
-    """Shares of each kind, mean over data sets."""
-    found = results.standing(each, view)
-    shares: defaultdict[Kind, list[float]] = defaultdict(list)
-    for (_, kind), share in ({} if found is None else cells_of(found)).items():
-        shares[kind].append(share)
-    return {kind: float(np.mean(shares[kind])) for kind in Kind if kind in shares}
-
-
-def overall_share(results: Results, each: ModelScore, view: str = "") -> float:
-    """A model's overall mean in a view, the main one if none is named; NaN where it has no answers in it."""
-    found = results.standing(each, view)
-    return float("nan") if found is None else found.overall.share
-
-
-def best_models(results: Results) -> list[tuple[str, ModelScore]]:
-    """Models with answers in the main view, the best first. Raises MeasureError where there is none."""
-    there = [(name, model) for name, model in results.models.items() if results.standing(model) is not None]
-    if not there:
-        raise MeasureError(f"needs answers of a model in the view {results.main_view}")
-    return sorted(there, key=lambda each: -overall_share(results, each[1]))
-
-
-def components_of(results: Results, each: ModelScore, view: str) -> tuple[Component, ...]:
-    """What mid-level errors in a view are about; nothing where there are no answers."""
-    return each.components["mid"] if len(results.score.views) == 1 else each.view_components.get(view, ())
-
-
-def mean_proportions(results: Results, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """Mean over models, of the views in which any has errors. Raises MeasureError where there is none."""
-    found = {}
-    for view in views:
-        models = [components_of(results, model, view) for model in results.models.values()]
-        shares = [
-            [part.proportion for part in parts]
-            for parts in models
-            if parts and parts[0].proportion is not None
-        ]
-        if shares:
-            found[view] = tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
-    if not found:
-        raise MeasureError(f"needs wrong answers at the mid level in the views {', '.join(views)}")
-    return found
+    def several_views(self, wanted: Sequence[str]) -> list[str]:
+        """Those of the wanted views that exist. Raises MeasureError if there are fewer than two."""
+        views = [view for view in wanted if view in self.score.views]
+        if len(views) < 2:
+            raise MeasureError(f"needs questions in several views (--views {','.join(wanted)})")
+        return views
 
 
-def several_views(results: Results, wanted: Sequence[str], needs: str) -> list[str]:
-    """Those of the wanted views that there are. Raises MeasureError, with what is needed, below two."""
-    found = [view for view in wanted if view in results.score.views]
-    if len(found) < 2:
-        raise MeasureError(f"needs questions with {needs}")
-    return found
+def camera_count(view: str) -> int:
+    """Number of cameras of a static view: exo, exo2, ..."""
+    return int(view.removeprefix("exo") or 1)
 
 
-def mean_of(values: Sequence[float | None]) -> float | None:
-    """Of what is known; None where nothing is."""
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there else None
+def mean_of(values: Sequence[Value]) -> float | None:
+    """Mean of the numbers among values; None if there are none."""
+    numbers = [value for value in values if isinstance(value, float | int)]
+    return float(np.mean(numbers)) if numbers else None
 
 
 def means_of(rows: Sequence[Sequence[Value]]) -> list[float | None]:
-    """Of numbers, column by column."""
-    return [
-        mean_of([value if isinstance(value, float | int) else None for value in column])
-        for column in zip(*rows, strict=True)
-    ]
+    """Means of the numbers in each column."""
+    return [mean_of(column) for column in zip(*rows, strict=True)]

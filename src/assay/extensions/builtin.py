@@ -1,0 +1,11 @@
+"""LIBERO's world and its parts, registered like those of every extension.
+
+The world is in a lower layer than its perturbations and its sheet, so it cannot name them itself.
+"""
+
+from assay.support.plugins import provide
+
+provide("world", {"libero": "assay.sim.world:LIBERO_WORLD"})
+provide("perturbations", {"libero": "assay.perturb"})
+provide("disturbance", {"libero": "assay.perturb.senses.robot:DISTURBANCE"})
+provide("sheet", {"libero": "assay.report.experiment_sheet:experiment_sheet"})

@@ -1,0 +1,341 @@
+"""Commands about answers: ask, score, annotate, judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.execution import JsonFile, write_json
+from assay.extensions.eqa.commands import shared
+from assay.support.console import output, progress_bar, say, table_of, working
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.extensions.eqa.asking.answers import Answer
+
+
+def ask(
+    folder: shared.Folder,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="random, longest, text-only, geometry; openai:NAME, anthropic:NAME, gemini:NAME, local:NAME."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The file of answers to write (JSON lines).")],
+    endpoint: shared.Url = "",
+    prompt: Annotated[
+        str, typer.Option(help="direct: a letter; steps: reasons first; or a YAML file.")
+    ] = "direct",
+    examples: Annotated[
+        int, typer.Option(min=0, max=8, help="Questions of each kind to show first; these are not asked.")
+    ] = 0,
+    kinds: shared.Kinds = "all",
+    per_kind: Annotated[int | None, typer.Option(min=1, help="Ask only this many of each kind.")] = None,
+    seed: shared.Seed = 0,
+    per_minute: shared.PerMinute = 60.0,
+    at_once: shared.AtOnce = 4,
+    timeout: shared.Timeout = 120.0,
+    attempts: shared.Attempts = 6,
+    most_tokens: shared.MostTokens = 2048,
+    temperature: shared.Temperature = True,
+    effort: shared.Effort = "",
+    thinking: shared.Thinking = None,
+    extra: shared.Extra = "",
+    device_map: Annotated[str, typer.Option(help="Devices of a local model's weights, such as auto.")] = "",
+    remote_code: Annotated[
+        bool, typer.Option("--remote-code", help="Let a local model run code from its repository.")
+    ] = False,
+    price_in: shared.PriceIn = 0.0,
+    price_out: shared.PriceOut = 0.0,
+    cache: Annotated[
+        Path | None, typer.Option(help="File of cached replies; beside the answers by default.")
+    ] = None,
+    estimate: shared.EstimateOnly = False,
+) -> None:
+    """Ask a model, or a baseline, the questions of a folder.
+
+    The API key is read from ASSAY_LLM_KEY. All replies are cached: run the same command to resume after an
+    interruption. Exit status 1 if a question is unanswered.
+    """
+    from assay.extensions.eqa.asking import answers as files
+    from assay.extensions.eqa.asking.models import ModelSettings, find_endpoint, is_baseline, open_model
+    from assay.extensions.eqa.asking.prompts import Prompting, estimate_tokens, sample_examples
+    from assay.extensions.eqa.asking.session import ask as ask_model
+    from assay.extensions.eqa.asking.session import ask_baseline
+    from assay.extensions.eqa.question import QuestionError, load, sample_questions
+    from assay.support.llm import Cache, Price, key_from_environment
+
+    prompting, wanted = Prompting.parse(prompt), shared.parse_kinds(kinds)
+    questions = [question for question in load(folder) if question.kind in wanted]
+    if per_kind is not None or not questions:
+        questions = sample_questions(questions, wanted, per_kind or 1, seed)
+    without_model = is_baseline(model)
+    shown = sample_examples(questions, examples, seed) if examples and not without_model else {}
+    example_ids = {question.id for group in shown.values() for question in group}
+    questions = [question for question in questions if question.id not in example_ids]
+    if not questions:
+        raise QuestionError(f"{folder}: all its questions are examples; --examples needs more questions")
+    if not estimate:
+        files.check_target(out, folder, model, "" if without_model else prompting.name)
+    if without_model:
+        result = ask_baseline(questions, model)
+        files.write(result.answers, out)
+        _show_counts(result.answers, out)
+        return
+    settings = ModelSettings(
+        url=endpoint,
+        key=key_from_environment(),
+        per_minute=per_minute,
+        at_once=at_once,
+        timeout=timeout,
+        attempts=attempts,
+        most_tokens=most_tokens,
+        temperature=0.0 if temperature else None,
+        effort=effort,
+        thinking=thinking,
+        extra=shared.parse_extra(extra),
+        device_map=device_map,
+        remote_code=remote_code,
+    )
+    find_endpoint(model, settings)  # reports invalid settings before anything else
+    price = Price(price_in, price_out)
+    prompts = (
+        prompting.prompt(question, folder, shown.get((question.kind, question.view), ()))
+        for question in questions
+    )
+    tokens = estimate_tokens(prompts, prompting.style)
+    shared.show_estimate(tokens, price, "questions", aside=not estimate)
+    if estimate:
+        return
+    store = Cache(cache or out.with_name(f"{out.name}.said"))
+    try:
+        answering = open_model(model, settings, store, shared.show_wait)
+        with progress_bar() as bar:
+            task = bar.add_task("questions", total=len(questions))
+
+            def show(answer: Answer) -> None:
+                cost = shared.format_cost(answering.ledger.cost(price), price)
+                bar.update(task, advance=1, description=f"questions{cost}")
+
+            result = ask_model(questions, folder, answering, prompting, show, shown)
+    finally:
+        store.close()
+    files.write(result.answers, out)
+    shared.show_bill(answering.ledger, price)
+    _show_counts(result.answers, out)
+    if result.stopped:
+        say(f"stopped: {result.stopped}", aside=True)
+    if result.stopped or any(answer.state == "unanswered" for answer in result.answers):
+        raise typer.Exit(1)
+
+
+def _show_counts(answers: Sequence[Answer], out: Path) -> None:
+    states = Counter(str(answer.state) for answer in answers)
+    say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'nothing'}")
+    reasons = Counter((answer.state, answer.reason) for answer in answers)
+    for (state, reason), count in reasons.most_common(20):
+        if reason:
+            say(f"{count:,} x {state}: {reason}", aside=True)
+
+
+def score(
+    folder: shared.Folder,
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[ANSWERS...]", help="Files written by assay eqa ask.")
+    ] = None,
+    annotations: shared.AnnotationFile = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the page, figures and tables.")] = None,
+    paper: Annotated[
+        str,
+        typer.Option(help="actioneqa: write the tables and figures of that paper instead of the page."),
+    ] = "",
+    facts: Annotated[
+        Path | None, typer.Option(help="With --paper: YAML, NAME: {open: true, size: 7, family: Qwen}.")
+    ] = None,
+    target: JsonFile = None,
+) -> None:
+    """Score the answers of models and people to a folder's questions: a table, a page or JSON."""
+    from assay.extensions.eqa.annotations import FILE, Annotations
+    from assay.extensions.eqa.question import QuestionError, load
+    from assay.extensions.eqa.scoring.accuracy import PARTS
+    from assay.extensions.eqa.scoring.actioneqa import PAPER, report
+    from assay.extensions.eqa.scoring.actioneqa.results import read_facts
+    from assay.extensions.eqa.scoring.answer_sheet import read_sheet
+    from assay.extensions.eqa.scoring.page import ScorePage, warnings
+    from assay.extensions.eqa.scoring.score import score_sheet
+    from assay.measures.views.wording import between, percent
+
+    path = annotations or folder / FILE
+    people = Annotations(path) if annotations is not None or path.is_file() else None
+    if paper not in ("", PAPER):
+        raise QuestionError(f"there is no paper '{paper}' about questions; valid: {PAPER}")
+    if paper and out is None:
+        raise QuestionError("--paper needs --out DIR")
+    if facts is not None and not paper:
+        raise QuestionError("--facts is for --paper")
+    model_facts = {} if facts is None else read_facts(facts)
+    questions = load(folder)
+    result = score_sheet(
+        read_sheet(questions, files or [], people), people.mistakes() if people is not None else ()
+    )
+    if target is not None:
+        write_json(result.as_json(), target)
+    if out is not None:
+        with working("drawing"):
+            title = f"Action questions: {folder.name}"
+            page = (report(result, questions, model_facts) if paper else ScorePage(result, title)).write(out)
+        if target != "-":
+            say(f"written to {page}")
+    if target != "-":
+        has_lenient = any(model.lenient != model.standing.overall for model in result.models.values())
+        headings = ["model", "n", "%", "95 % interval", "high", "mid", "low", "SP", "AI"]
+        headings += ["lenient"] if has_lenient else []
+        table = table_of(*headings)
+        for name, model in result.models.items():
+            means = model.standing.means
+            shares = [means[part].share if part in means else None for part in PARTS]
+            shares += [model.lenient.share] if has_lenient else []
+            overall, *others = (percent(share).removesuffix(" %") for share in shares)
+            interval = between(model.standing.overall.interval, 100)
+            table.add_row(name, f"{model.standing.questions:,}", overall, interval, *others)
+        for name in result.silent:
+            table.add_row(name, "0", *["-"] * (len(headings) - 2))
+        output.print(table)
+        for agreement in result.agreement:
+            say(
+                f"{', '.join(agreement.annotators)}: agree on {agreement.observed:.1%} of {agreement.items} "
+                f"questions, kappa {agreement.even_kappa:.3f} (chance 1/4)"
+            )
+    for line in warnings(result):
+        say(line, aside=True)
+
+
+def annotate(
+    folder: shared.Folder,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option(help="Answers of a model, whose mistakes can be categorised. Repeatable."),
+    ] = None,
+    kinds: shared.Kinds = "all",
+    per_kind: Annotated[int | None, typer.Option(min=1, help="Show only this many of each kind.")] = None,
+    errors: Annotated[
+        int | None, typer.Option(min=1, help="Show only this many mistakes of each model and kind.")
+    ] = None,
+    seed: shared.Seed = 0,
+    annotations: shared.AnnotationFile = None,
+    review: Annotated[
+        bool, typer.Option("--review", help="Show correct answers; keep or drop each question.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8771,
+) -> None:
+    """Answer a folder's questions in a browser, under one's name, until Ctrl-C.
+
+    Answers are stored immediately, and work can be resumed at any time. assay eqa score treats people as models and
+    reports their agreement. With --review, questions are shown with their correct answers, to be kept or dropped; assay
+    eqa review writes the reviewed set.
+    """
+    from assay.extensions.eqa.annotate_page import AnnotationDesk, serve
+    from assay.extensions.eqa.annotations import FILE, Annotations
+    from assay.extensions.eqa.asking.answers import read
+    from assay.extensions.eqa.asking.session import sample_wrong_answers, wrong_answers
+    from assay.extensions.eqa.question import load, sample_questions
+
+    wanted = shared.parse_kinds(kinds)
+    questions = [question for question in load(folder) if question.kind in wanted]
+    if per_kind is not None or not questions:
+        questions = sample_questions(questions, wanted, per_kind or 1, seed)
+    wrong = [answer for file in answers or () for answer in wrong_answers(questions, read(file))]
+    if errors is not None:
+        wrong = sample_wrong_answers(wrong, errors, seed)
+    database = Annotations(annotations or folder / FILE)
+    desk = AnnotationDesk(folder.resolve(), questions, database, wrong, review)
+    serve(desk, port, lambda address: say(f"{folder} is at {address} (Ctrl-C stops it)"))
+
+
+def judge(
+    folder: shared.Folder,
+    answers: Annotated[
+        list[Path], typer.Argument(metavar="ANSWERS...", help="Files written by assay eqa ask.")
+    ],
+    model: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, gemini:NAME, local:NAME.")],
+    endpoint: shared.Url = "",
+    per_kind: Annotated[int, typer.Option(min=1, help="Wrong answers of each model and kind.")] = 50,
+    seed: shared.Seed = 0,
+    per_minute: shared.PerMinute = 60.0,
+    at_once: shared.AtOnce = 4,
+    timeout: shared.Timeout = 120.0,
+    attempts: shared.Attempts = 6,
+    most_tokens: shared.MostTokens = 2048,
+    temperature: shared.Temperature = True,
+    effort: shared.Effort = "",
+    thinking: shared.Thinking = None,
+    extra: shared.Extra = "",
+    price_in: shared.PriceIn = 0.0,
+    price_out: shared.PriceOut = 0.0,
+    estimate: shared.EstimateOnly = False,
+    annotations: shared.AnnotationFile = None,
+) -> None:
+    """Let a model categorise wrong answers; its categories are stored under the name of the judge.
+
+    Works best for answers with --prompt steps. The API key is read from ASSAY_LLM_KEY. Exit status 1 if some answers
+    could not be categorised.
+    """
+    from assay.extensions.eqa.annotations import FILE, Annotations
+    from assay.extensions.eqa.asking.answers import read
+    from assay.extensions.eqa.asking.models import ModelSettings, find_endpoint, is_baseline, open_model
+    from assay.extensions.eqa.asking.prompts import Style, estimate_tokens
+    from assay.extensions.eqa.asking.session import (
+        judge_answers,
+        judge_prompt,
+        sample_wrong_answers,
+        wrong_answers,
+    )
+    from assay.extensions.eqa.question import QuestionError, load
+    from assay.support.llm import Cache, Price, key_from_environment
+
+    if is_baseline(model):
+        raise QuestionError(f"a judge is a model, not the baseline '{model}'")
+    questions = load(folder)
+    wrong = [
+        answer
+        for file in answers
+        for answer in sample_wrong_answers(wrong_answers(questions, read(file)), per_kind, seed)
+    ]
+    settings = ModelSettings(
+        url=endpoint,
+        key=key_from_environment(),
+        per_minute=per_minute,
+        at_once=at_once,
+        timeout=timeout,
+        attempts=attempts,
+        most_tokens=most_tokens,
+        temperature=0.0 if temperature else None,
+        effort=effort,
+        thinking=thinking,
+        extra=shared.parse_extra(extra),
+    )
+    find_endpoint(model, settings)  # reports invalid settings before anything else
+    price = Price(price_in, price_out)
+    tokens = estimate_tokens((judge_prompt(answer, folder) for answer in wrong), Style.STEPS)
+    shared.show_estimate(tokens, price, "wrong answers", aside=not estimate)
+    if estimate:
+        return
+    database = Annotations(annotations or folder / FILE)
+    cache = Cache(database.path.with_name(f"{database.path.name}.said"))
+    try:
+        judging = open_model(model, settings, cache, shared.show_wait)
+        with progress_bar() as bar:
+            task = bar.add_task("mistakes", total=len(wrong))
+            dropped = judge_answers(wrong, folder, judging, database, lambda: bar.advance(task))
+    finally:
+        cache.close()
+    shared.show_bill(judging.ledger, price)
+    say(f"{database.path}: {len(wrong) - dropped.total()} of {len(wrong)} wrong answers categorised")
+    shared.show_reasons(dropped, "not categorised")
+    if dropped:
+        raise typer.Exit(1)

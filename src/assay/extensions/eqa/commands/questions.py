@@ -1,0 +1,353 @@
+"""Commands that make and check questions: build, import, sheet, leak, review."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.execution import JsonFile, write_json
+from assay.cli.pictures import check_picture
+from assay.extensions.eqa.commands import shared
+from assay.support.console import output, progress_bar, say, styled, table_of
+from assay.support.extras import require
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from assay.extensions.eqa.build import InstructionCase
+    from assay.extensions.eqa.leak import ProbeResult
+
+MAX_UNDETECTED = 0.5
+"""A probe that detects only larger leaks than this is inconclusive."""
+HEARD, EDITED = "heard", "edited"
+
+
+def build(
+    source: Annotated[
+        list[str],
+        typer.Option(help="demo, a run's .assay file, a LeRobotDataset, or a folder of TFRecord files."),
+    ],
+    out: Annotated[Path, typer.Option(help="New folder for the questions.")],
+    per_kind: Annotated[int, typer.Option(min=1, help="Questions of each kind and source.")] = 100,
+    kinds: shared.Kinds = "all",
+    views: Annotated[str, typer.Option(help="Comma-separated: exo, exo2 to exo4, ego, both.")] = "exo",
+    seed: shared.Seed = 0,
+    size: Annotated[int, typer.Option(min=32, max=2048, help="Height of rendered images, pixels.")] = 384,
+    episodes: Annotated[int | None, typer.Option(min=1, help="Maximum episodes of each source.")] = None,
+    options: Annotated[
+        str, typer.Option(help="matched: four actions that occurred; paper: derived from the correct one.")
+    ] = "matched",
+    turning: Annotated[
+        str,
+        typer.Option(
+            help="Rotations: exact (rotation vectors), or wrapped (angle differences; the default of "
+            "--options paper)."
+        ),
+    ] = "",
+    schema: Annotated[str, typer.Option(help="Layout of a data set, if it is not recognised.")] = "",
+    gripper: Annotated[str, typer.Option(help="CLOSED,OPEN: gripper values of a data set.")] = "",
+    distractors: Annotated[
+        str, typer.Option(help="Wrong instructions for data sets: heard, edited, or by a model: openai:NAME.")
+    ] = HEARD,
+    endpoint: shared.Url = "",
+) -> None:
+    """Build multiple-choice questions about actions from episodes, with images.
+
+    Each question appears once for every view. Skipped frames and episodes are counted by reason. Exit status 1 if there
+    are fewer questions of a kind than requested, unless --episodes limits the episodes.
+    """
+    from assay.extensions.eqa.actions import TURNINGS
+    from assay.extensions.eqa.asking.models import ModelSettings, find_endpoint, is_baseline, open_model
+    from assay.extensions.eqa.asking.session import write_distractors
+    from assay.extensions.eqa.build import build as build_questions
+    from assay.extensions.eqa.drafts import METHODS, NEEDS
+    from assay.extensions.eqa.question import QuestionError, QuestionKind
+    from assay.extensions.eqa.sources import SOURCES, open_source
+    from assay.extensions.eqa.views import CameraView
+    from assay.support.llm import Cache, Price, key_from_environment
+
+    plan = dict.fromkeys(shared.parse_kinds(kinds), per_kind)
+    cameras = list(dict.fromkeys(CameraView.parse(name.strip()) for name in views.split(",")))
+    method = next((name for name in METHODS if name == options), None)
+    if method is None:
+        raise QuestionError(f"there are no options '{options}'; valid: {', '.join(METHODS)}")
+    turning = turning or ("wrapped" if method == "paper" else "exact")
+    rotations = next((name for name in TURNINGS if name == turning), None)
+    if rotations is None:
+        raise QuestionError(f"there is no turning '{turning}'; valid: {', '.join(TURNINGS)}")
+    scale = _parse_scale(gripper)
+    if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
+        raise QuestionError("--schema and --gripper are for data sets; no source is one")
+    settings = ModelSettings(endpoint, key_from_environment())
+    by_model = distractors not in (HEARD, EDITED)
+    if by_model:
+        if is_baseline(distractors):
+            raise QuestionError(f"distractors need a model, not the baseline '{distractors}'")
+        find_endpoint(distractors, settings)
+    sources = [open_source(name, size=size, schema=schema, gripper=scale) for name in source]
+    for opened in sources:
+        if layout := getattr(opened, "schema", None):
+            say(f"{opened.name}: read as '{layout.name}'", aside=True)
+    totals = [
+        opened.total if episodes is None else min(opened.total or episodes, episodes) for opened in sources
+    ]
+
+    def ask_model(cases: Sequence[InstructionCase]) -> dict[str, tuple[str, ...]]:
+        if not by_model or not cases:
+            return {}
+        cache = Cache(out.with_name(f"{out.name}.said"))
+        try:
+            model = open_model(distractors, settings, cache, shared.show_wait)
+            with TemporaryDirectory() as images:
+                wrong, dropped = write_distractors(cases, model, Path(images))
+        finally:
+            cache.close()
+        shared.show_bill(model.ledger, Price(0.0, 0.0))
+        shared.show_reasons(dropped, f"no wrong instructions from {distractors}")
+        return wrong
+
+    with progress_bar() as bar:
+        task = bar.add_task("episodes", total=None if None in totals else sum(filter(None, totals)))
+        result = build_questions(
+            out,
+            sources,
+            plan,
+            cameras,
+            seed=seed,
+            turning=rotations,
+            most_episodes=episodes,
+            on_episode=lambda: bar.advance(task),
+            settings={
+                "sources": source,
+                "schema": schema,
+                "gripper": scale,
+                "size": size,
+                "distractors": distractors,
+            },
+            distractors=None if distractors == HEARD else ask_model,
+            options=method,
+        )
+    for name, tally in result.tallies.items():
+        for reason, count in tally.counts.most_common():
+            places = tally.places.get(reason, [])
+            examples = f" ({'; '.join(places[:2])}{'; ...' if count > 2 else ''})" if places else ""
+            say(f"{name}: {count} x {reason}{examples}", aside=True)
+    items = result.questions // len(cameras)
+    product = f"{items:,} items x {len(cameras)} views = " if len(cameras) > 1 else ""
+    say(f"{out}: {product}{result.questions:,} questions; {_format_counts(result.counts)}")
+    for name, counts in result.short.items():
+        for kind, count in counts.items():
+            needs = NEEDS[QuestionKind(kind)]
+            say(f"short: {name}: {kind} {count} of {per_kind}: each needs {needs}", aside=True)
+    if any(result.short.values()) and episodes is None:
+        raise typer.Exit(1)
+
+
+def _parse_scale(text: str) -> tuple[float, float] | None:
+    """Two different comma-separated numbers, or None."""
+    from assay.extensions.eqa.question import QuestionError
+
+    if not text:
+        return None
+    try:
+        closed, opened = (float(part) for part in text.split(","))
+    except ValueError:
+        raise QuestionError(f"a gripper's scale is CLOSED,OPEN, two numbers, not '{text}'") from None
+    if not abs(opened - closed) > 0:
+        raise QuestionError(f"a gripper's scale needs two different numbers, not '{text}'")
+    return closed, opened
+
+
+def _format_counts(counts: Mapping[str, Mapping[str, int]]) -> str:
+    return "; ".join(
+        f"{name}: {', '.join(f'{kind} {count}' for kind, count in by_kind.items())}"
+        for name, by_kind in counts.items()
+    )
+
+
+def import_set(
+    path: Annotated[Path, typer.Argument(metavar="SET", help="A JSON-lines file, or a folder of them.")],
+    out: Annotated[Path, typer.Option(help="New folder for the questions.")],
+    dataset: Annotated[str, typer.Option(help="Data set of questions that name none.")] = "",
+    view: Annotated[str, typer.Option(help="View of questions that name none: exo, ego, both, ...")] = "exo",
+) -> None:
+    """Import a question set with ActionEQA's fields: kind, images, action, options, answer.
+
+    Invalid lines are counted by reason. Exit status 1 if there are any.
+    """
+    from assay.extensions.eqa.importing import import_set as import_questions
+
+    result = import_questions(path, out, dataset=dataset, view=view)
+    tally = result.tallies["import"]
+    for reason, count in tally.counts.most_common():
+        if reason.startswith("line: "):
+            places = "; ".join(tally.places.get(reason, [])[:2])
+            say(f"{count} x {reason.removeprefix('line: ')} ({places})", aside=True)
+    lines = tally.counts["lines read"]
+    say(f"{out}: {result.questions:,} of {lines:,} questions; {_format_counts(result.counts)}")
+    if result.questions < lines:
+        raise typer.Exit(1)
+
+
+def sheet(
+    folder: shared.Folder,
+    out: Annotated[Path, typer.Option(help="The PNG file to write.")],
+    kinds: shared.Kinds = "all",
+    count: Annotated[int, typer.Option(min=1, max=40, help="Questions of each kind.")] = 1,
+    seed: shared.Seed = 0,
+    answers: Annotated[bool, typer.Option(help="Print the correct answers.")] = True,
+) -> None:
+    """Draw a few questions of each kind into an image, with or without their answers."""
+    from assay.extensions.eqa.contact_sheet import save_sheet
+    from assay.extensions.eqa.question import load, sample_questions
+
+    check_picture(out, "--out")
+    sample = sample_questions(load(folder), shared.parse_kinds(kinds), count, seed)
+    say(f"{save_sheet(out, folder, sample, answers=answers)}: {len(sample)} questions")
+
+
+def leak(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of questions, compared side by side.")
+    ],
+    out: JsonFile = None,
+) -> None:
+    """Let probes guess answers from the options and the text alone, and compare with chance (25 %).
+
+    Exit status 1 if the accuracy of a probe is outside of chance.
+    """
+    from assay.extensions.eqa.baselines import BASELINES
+    from assay.extensions.eqa.leak import CONFIDENCE, group_questions, is_learnable, probe
+    from assay.extensions.eqa.question import QuestionError, load
+
+    require("eqa", "probes for leaks need scikit-learn", QuestionError)
+    probes: dict[str, list[ProbeResult]] = {}
+    shares: dict[str, dict[str, float | None]] = {}
+    unique = len({folder.name for folder in folders}) == len(folders)
+    for folder in folders:
+        name = folder.name if unique else str(folder)
+        questions = load(folder)
+        probes[name] = probe(questions, folder)
+        shares[name] = {}
+        for baseline, answer in BASELINES.items():
+            right = [letter == question.answer for question in questions if (letter := answer(question))]
+            shares[name][baseline] = sum(right) / len(right) if right else None
+        for (kind, view), group in group_questions(questions).items():
+            if not is_learnable(group):
+                say(f"{name}: {f'{kind} {view}'.strip()}: one scene only, nothing to learn from", aside=True)
+    if out is not None:
+        content = {
+            name: {"probes": [_probe_json(result) for result in results], "baselines": shares[name]}
+            for name, results in probes.items()
+        }
+        write_json(next(iter(content.values())) if len(content) == 1 else {"sets": content}, out)
+    prefixes = {name: f"{name}: " if len(probes) > 1 else "" for name in probes}
+    if out != "-":
+        table = table_of("kind", "view", "probe", *(probes if len(probes) > 1 else ("right",)))
+        cells = [
+            {(result.kind, result.view, result.probe): result for result in results}
+            for results in probes.values()
+        ]
+        for key in dict.fromkeys(key for column in cells for key in column):
+            kind, view, name = key
+            table.add_row(kind, view or "-", name, *(_format_probe(column.get(key)) for column in cells))
+        output.print(table)
+        sizes = {result.questions: result for results in probes.values() for result in results}
+        for size, result in sorted(sizes.items()):
+            low, high = result.interval
+            say(
+                f"{size} questions: chance is {low:.0%} to {high:.0%} ({CONFIDENCE:.0%}, all together); "
+                f"an accuracy of {result.missed:.0%} is detected with 80 % power"
+            )
+        for name, share in shares.items():
+            parts = (f"{key} {'-' if value is None else f'{value:.1%}'}" for key, value in share.items())
+            say(f"{prefixes[name]}{', '.join(parts)}")
+    leaking = [
+        f"{prefixes[name]}{f'{result.kind} {result.view}'.strip()} ({result.probe})"
+        for name, results in probes.items()
+        for result in results
+        if result.leaks
+    ]
+    if leaking:
+        say(f"the options reveal the answer: {', '.join(leaking)}", aside=True)
+        raise typer.Exit(1)
+
+
+def _format_probe(result: ProbeResult | None) -> Text | str:
+    if result is None:
+        return ""
+    if result.leaks:
+        verdict, colour = "below chance" if result.accuracy < result.interval[0] else "leaks", "red"
+    elif result.missed > MAX_UNDETECTED:
+        verdict, colour = "too few to tell", "yellow"
+    else:
+        verdict, colour = "chance", "green"
+    return styled(f"{result.accuracy:.1%} of {result.questions}, {verdict}", colour)
+
+
+def _probe_json(result: ProbeResult) -> dict[str, object]:
+    return {
+        "kind": str(result.kind),
+        "view": result.view,
+        "probe": result.probe,
+        "questions": result.questions,
+        "accuracy": result.accuracy,
+        "chance": result.interval,
+        "leaks": result.leaks,
+        "missed": result.missed,
+    }
+
+
+def review(
+    folder: shared.Folder,
+    out: Annotated[Path | None, typer.Option(help="New folder for the kept questions.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write verdicts, and rows to fill in, to this file.")
+    ] = None,
+    read: Annotated[Path | None, typer.Option(help="Read verdicts and comments from a CSV file.")] = None,
+    by: Annotated[
+        str, typer.Option(help="Reviewer: of all rows with --csv, of rows that name none with --read.")
+    ] = "",
+    drop: Annotated[
+        str, typer.Option(help="Drop questions that any reviewer, or most reviewers, would drop.")
+    ] = "any",
+    annotations: shared.AnnotationFile = None,
+) -> None:
+    """Summarise the verdicts of reviewers and their agreement, and write the reviewed question set.
+
+    Verdicts come from assay eqa annotate --review, or from --read. Questions without a verdict are kept.
+    """
+    from assay.extensions.eqa.annotations import FILE, Annotations, normalise_name
+    from assay.extensions.eqa.question import QuestionError, load
+    from assay.extensions.eqa.reviews import DROP_RULES, as_csv, read_csv, summarise_reviews, write_reviewed
+    from assay.support.files import replacing
+
+    rule = next((name for name in DROP_RULES if name == drop), None)
+    if rule is None:
+        raise QuestionError(f"--drop is one of {', '.join(DROP_RULES)}, not '{drop}'")
+    questions, database = load(folder), Annotations(annotations or folder / FILE)
+    reviewer = normalise_name(by) if by else ""
+    if read is not None:
+        say(f"{read}: {read_csv(read, questions, database, reviewer):,} verdicts and comments read")
+    if csv is not None:
+        with replacing(csv) as unfinished:
+            unfinished.write_text(as_csv(questions, database.reviews(), reviewer), encoding="utf-8")
+        say(f"{csv}: {len(questions):,} questions")
+    summary = summarise_reviews(questions, database.reviews(), rule)
+    for name, counts in summary.verdicts.items():
+        say(f"{name}: keeps {counts['keep']:,}, drops {counts['drop']:,}")
+    for agreement in summary.agreement:
+        say(
+            f"{', '.join(agreement.annotators)}: agree on {agreement.observed:.1%} of {agreement.items} questions, "
+            f"kappa {agreement.even_kappa:.3f} (chance 1/2)"
+        )
+    say(
+        f"{folder}: {summary.questions - len(summary.dropped):,} of {summary.questions:,} questions kept, "
+        f"{len(summary.dropped):,} dropped, {summary.unreviewed:,} without a verdict"
+    )
+    if out is not None:
+        say(f"written to {write_reviewed(folder, out, questions, summary)}")

@@ -1,0 +1,335 @@
+"""Drafts about instructions: which one was carried out, and which outcome it had.
+
+If several instructions were carried out from the same initial state, the options are four of them, or their four
+outcomes. If a data set does not say which episodes started alike, their first images decide. For the remaining episodes
+the options are the most similar instructions of the data set, or edits of the instruction if requested; and the last
+moment of an episode among other moments of it.
+
+Edits of one text cluster around it, and the centre of the cluster is the answer. So two parts are exchanged
+independently: "put the carrot on the plate" appears with "put the pot on the plate" (another object), "put the carrot
+on the stove" (another outcome) and "put the pot on the stove", and none of them is the centre. Replacements are drawn
+from the data set with the frequency they have there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice, product
+from types import MappingProxyType
+
+import numpy as np
+
+from assay.errors import PerturbationError
+from assay.extensions.eqa.actions import difference
+from assay.extensions.eqa.drafts.draft import OPTIONS, Draft, Shot
+from assay.extensions.eqa.drafts.motions import MIN_GAP
+from assay.extensions.eqa.episode import QualityRules
+from assay.extensions.eqa.pairs import PreparedEpisode, changed_share
+from assay.extensions.eqa.question import QuestionKind
+from assay.tasks.language import Action, Step, read_steps, verb_named, write_steps
+
+WrongInstructions = Mapping[str, tuple[str, ...]]
+"""Three wrong instructions by episode id."""
+SAME_START = 0.02
+"""Episodes start alike if the share of blocks in which their first images differ is below this."""
+OPPOSITE: Mapping[Action, str] = MappingProxyType(
+    {Action.OPEN: "close", Action.CLOSE: "open", Action.TURN_ON: "turn off", Action.TURN_OFF: "turn on"}
+)
+_STOP_WORDS = "a an the to of and it its into onto in on from with up down put place pick move take set"
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that do not distinguish one task from another."""
+MAX_TRIES = 50
+"""Consecutive draws of options that were already used before a scene is given up."""
+_PLACING = (Action.PUT, Action.PUSH)
+
+
+def draft_instructions(
+    kind: QuestionKind,
+    prepared: Sequence[PreparedEpisode],
+    rules: QualityRules,
+    rng: np.random.Generator,
+    wrong: WrongInstructions | None = None,
+) -> Iterator[Draft]:
+    """Draft high-level questions, the scenes in rotation, without repetition.
+
+    ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; episodes it lacks get
+    edited ones. Without it, only instructions of the data set are options.
+    """
+    whole = {
+        owner: episode
+        for owner, episode in enumerate(prepared)
+        if episode.whole and episode.episode.instruction
+    }
+    scenes: defaultdict[str, list[int]] = defaultdict(list)
+    for owner, episode in whole.items():
+        scenes[episode.episode.scene].append(owner)
+    sources: list[Iterator[Draft]] = []
+    small: list[list[int]] = []
+    for owners in (*_group_by_start(whole, scenes.pop("", [])), *scenes.values()):
+        if len(_choose_exclusive(whole, owners, rules)) >= OPTIONS:
+            sources.append(_draft_scene(kind, whole, owners, rules, rng))
+        else:
+            small.append(owners)
+    rest = sorted(chain(*small))
+    if rest and kind.predicts:
+        sources.append(_draft_moments(whole, rest, rules, rng))
+    elif rest and wrong is None:
+        sources.append(_draft_similar(whole, rest, rest, rng))
+    elif rest and wrong is not None:
+        sources.append(_draft_edited(whole, small, wrong, rng))
+    while sources:
+        for source in list(sources):
+            draft = next(source, None)
+            if draft is None:
+                sources.remove(source)
+            else:
+                yield draft
+
+
+def _group_by_start(whole: dict[int, PreparedEpisode], owners: list[int]) -> list[list[int]]:
+    """Group episodes by their first images."""
+    groups: list[list[int]] = []
+    for owner in owners:
+        first = whole[owner].first
+        for group in groups:
+            leader = whole[group[0]].first
+            if leader.size and leader.shape == first.shape and changed_share(leader, first) < SAME_START:
+                group.append(owner)
+                break
+        else:
+            groups.append([owner])
+    return groups
+
+
+def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
+    """Up to four episodes, in order, whose instructions and outcomes exclude each other."""
+    chosen: list[int] = []
+    for owner in owners:
+        if len(chosen) < OPTIONS and all(_exclusive(whole[owner], whole[other], rules) for other in chosen):
+            chosen.append(owner)
+    return chosen
+
+
+def _exclusive(one: PreparedEpisode, other: PreparedEpisode, rules: QualityRules) -> bool:
+    """Whether achieving one does not achieve the other: by goals and last images, or else by the words."""
+    first, second = one.episode, other.episode
+    if one.last.shape == other.last.shape and changed_share(one.last, other.last) < rules.change:
+        return False
+    if first.achieved and second.achieved:
+        return (
+            first.instruction != second.instruction
+            and first.instruction not in second.achieved
+            and second.instruction not in first.achieved
+        )
+    return is_different(first.instruction, second.instruction)
+
+
+def _draft_scene(
+    kind: QuestionKind,
+    whole: dict[int, PreparedEpisode],
+    owners: list[int],
+    rules: QualityRules,
+    rng: np.random.Generator,
+) -> Iterator[Draft]:
+    used = set()
+    tries = 0
+    while tries < MAX_TRIES:
+        tries += 1
+        chosen = _choose_exclusive(whole, rng.permutation(owners).tolist(), rules)
+        if len(chosen) < OPTIONS:
+            return
+        right = int(rng.integers(OPTIONS))
+        key = (frozenset(chosen), chosen[right])
+        if key not in used:
+            used.add(key)
+            tries = 0
+            yield _draft(kind, whole[chosen[0]].group, whole, chosen, right)
+
+
+def _draft(
+    kind: QuestionKind, group: str, whole: dict[int, PreparedEpisode], chosen: list[int], right: int
+) -> Draft:
+    episodes = [whole[owner].episode for owner in chosen]
+    texts = [episode.instruction for episode in episodes]
+    ends = [Shot(owner, int(whole[owner].frames[-1])) for owner in chosen]
+    start = Shot(chosen[right], int(whole[chosen[right]].frames[0]))
+    if kind.predicts:
+        has_goals = all(episode.achieved for episode in episodes)
+        return Draft(
+            kind,
+            group,
+            (start,),
+            right,
+            option_shots=tuple(ends),
+            action=texts[right],
+            achieved=tuple(texts[right] in episode.achieved for episode in episodes) if has_goals else (),
+        )
+    achieved = episodes[right].achieved
+    return Draft(
+        kind,
+        group,
+        (start, ends[right]),
+        right,
+        options=tuple(texts),
+        achieved=tuple(text in achieved for text in texts) if achieved else (),
+    )
+
+
+def _draft_edited(
+    whole: dict[int, PreparedEpisode],
+    groups: list[list[int]],
+    wrong: WrongInstructions,
+    rng: np.random.Generator,
+) -> Iterator[Draft]:
+    """Each episode once, with its wrong instructions or edits; the others by similarity.
+
+    Replacements come from episodes that started alike if these suffice, otherwise from the data set.
+    """
+    owners, rest = sorted(chain(*groups)), []
+    group_of = {owner: group for group in groups for owner in group}
+    for owner in rng.permutation(owners).tolist():
+        episode = whole[owner]
+        text = episode.episode.instruction
+        if episode.episode.id in wrong:
+            options = (text, *wrong[episode.episode.id])
+        else:
+            pools = (
+                [whole[other].episode.instruction for other in pool] for pool in (group_of[owner], owners)
+            )
+            options = next(filter(None, (edit_instruction(text, pool, rng) for pool in pools)), ())
+        if options:
+            shots = Shot(owner, int(episode.frames[0])), Shot(owner, int(episode.frames[-1]))
+            yield Draft(QuestionKind.H_AI, " | ".join(sorted(options)), shots, 0, options=options)
+        else:
+            rest.append(owner)
+    yield from _draft_similar(whole, rest, owners, rng)
+
+
+def _draft_similar(
+    whole: dict[int, PreparedEpisode], anchors: list[int], owners: list[int], rng: np.random.Generator
+) -> Iterator[Draft]:
+    """Every instruction with the three that share the most words with it; any of the four may be correct.
+
+    Draws are independent of earlier questions: otherwise the answer to one would be a hint for another.
+    """
+    by_text: defaultdict[str, list[int]] = defaultdict(list)
+    for owner in owners:
+        by_text[whole[owner].episode.instruction].append(owner)
+    content = {text: _content_words(text) for text in by_text}
+    achieved = {
+        text: frozenset().union(*(whole[owner].episode.achieved for owner in members))
+        for text, members in by_text.items()
+    }
+
+    def similarity(text: str, anchor: str) -> float:
+        return len(content[text] & content[anchor]) / max(len(content[text] | content[anchor]), 1)
+
+    for anchor in rng.permutation(sorted({whole[owner].episode.instruction for owner in anchors})).tolist():
+        chosen = [anchor]
+        for text in sorted(by_text, key=lambda text: (-similarity(text, anchor), rng.random())):
+            if len(chosen) < OPTIONS and all(
+                is_different(text, other) and text not in achieved[other] and other not in achieved[text]
+                for other in chosen
+            ):
+                chosen.append(text)
+        if len(chosen) == OPTIONS:
+            right = int(rng.integers(OPTIONS))
+            members = [int(rng.choice(by_text[text])) for text in chosen]
+            yield _draft(QuestionKind.H_AI, anchor, whole, members, right)
+
+
+def _draft_moments(
+    whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules, rng: np.random.Generator
+) -> Iterator[Draft]:
+    """The end of an episode among three other moments of it. Choosing the latest moment is always correct."""
+    for owner in rng.permutation(owners).tolist():
+        episode = whole[owner]
+        states = episode.episode.states
+        chosen = [int(episode.frames[-1])]
+        for frame in rng.permutation(episode.frames[1:-1]).tolist():
+            units = difference(states[frame], states[chosen]) / np.asarray(rules.thresholds)
+            apart = (np.abs(units).max(axis=1) >= MIN_GAP).all()
+            distinct = not any((min(frame, other), max(frame, other)) in episode.alike for other in chosen)
+            if len(chosen) < OPTIONS and apart and distinct:
+                chosen.append(frame)
+        if len(chosen) == OPTIONS:
+            yield Draft(
+                QuestionKind.H_SP,
+                episode.episode.id,
+                (Shot(owner, int(episode.frames[0])),),
+                0,
+                option_shots=tuple(Shot(owner, frame) for frame in chosen),
+                action=episode.episode.instruction,
+            )
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.lower())) - STOP_WORDS
+
+
+def is_different(one: str, two: str) -> bool:
+    """Whether each instruction names something that the other does not, so that neither paraphrases the other."""
+    first, second = _content_words(one), _content_words(two)
+    return bool(first - second) and bool(second - first)
+
+
+def edit_instruction(text: str, pool: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
+    """Normalise an instruction and make three edits of it; empty if the pool does not suffice.
+
+    Objects and places are drawn from the instructions of ``pool``, each as often as it occurs there.
+    """
+    step = parse_step(text)
+    if step is None:
+        return ()
+    others = [other for candidate in pool if (other := parse_step(candidate)) is not None]
+    alike = [other for other in others if (other.action in _PLACING) == (step.action in _PLACING)]
+    objects = [other.thing for other in alike if (other.action in OPPOSITE) == (step.action in OPPOSITE)]
+    if step.action in _PLACING:
+        places = [(other.preposition, other.target) for other in alike if other.target]
+        other_object = next(_draw_different(objects, [step.thing, step.target], rng), None)
+        taken = [step.thing, step.target, *([other_object] if other_object else [])]
+        target = next(_draw_different([name for _, name in places], taken, rng), None)
+        if other_object is None or target is None:
+            return ()
+        preposition = next(preposition for preposition, name in places if name == target)
+        destinations = ((step.preposition, step.target), (preposition, target))
+        edits = [
+            replace(step, thing=thing, preposition=preposition, target=target)
+            for thing, (preposition, target) in product((step.thing, other_object), destinations)
+        ]
+    elif step.action in OPPOSITE:
+        other_object = next(_draw_different(objects, [step.thing], rng), None)
+        if other_object is None:
+            return ()
+        verbs = (step.verb, verb_named(OPPOSITE[step.action]))
+        edits = [
+            replace(step, verb=verb, thing=thing)
+            for verb, thing in product(verbs, (step.thing, other_object))
+        ]
+    else:
+        names = [step.thing, *islice(_draw_different(objects, [step.thing], rng), OPTIONS - 1)]
+        edits = [replace(step, thing=name) for name in names]
+    texts = tuple(dict.fromkeys(write_steps([edit]) for edit in edits))
+    return texts if len(texts) == OPTIONS else ()
+
+
+def parse_step(text: str) -> Step | None:
+    """Parse an instruction of a single step; None if the grammar does not cover it exactly."""
+    try:
+        steps = read_steps(text)
+    except PerturbationError:
+        return None
+    plain = text.strip(" .!").lower()
+    return steps[0] if len(steps) == 1 and steps[0].thing and write_steps(steps).lower() == plain else None
+
+
+def _draw_different(names: Sequence[str], taken: Sequence[str], rng: np.random.Generator) -> Iterator[str]:
+    """Yield names in random order, each different from ``taken`` and from those before."""
+    used = list(taken)
+    for place in rng.permutation(len(names)).tolist():
+        if all(is_different(names[place], name) for name in used):
+            used.append(names[place])
+            yield names[place]

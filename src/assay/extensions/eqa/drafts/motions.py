@@ -1,0 +1,281 @@
+"""Drafts about motions, at the mid (labels) and the low (numbers) level.
+
+Inference   which action lies between two images: four actions that occurred, or, derived as in the ActionEQA paper:
+            mid  other sign combinations of the same components
+            low  three of: dominant dimension inverted, dominant dimension removed, two permutations of the seven values
+            The correct action is what its derived options have in common; `assay eqa leak` measures how much that
+            gives away.
+Prediction  which image an action leads to: four later moments of the same episode.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+from assay.extensions.eqa.actions import SIZE, ActionLevel, describe, format_action, gaps, is_clear, signs
+from assay.extensions.eqa.drafts.draft import OPTIONS, Draft, Shot, round_values, stratified_order
+from assay.extensions.eqa.episode import QualityRules
+from assay.extensions.eqa.pairs import PreparedEpisode
+from assay.extensions.eqa.question import QuestionKind
+
+MIN_GAP = 1.5
+"""Two actions in numbers differ by at least this many thresholds in some dimension."""
+MAX_PAIRS = 12_000
+"""Larger data sets are sampled down to this many pairs."""
+ORDERS = 12
+"""Random orders in which four distinct moments are searched for."""
+MAX_ANCHORS = 3
+"""Anchors tried for each first frame."""
+CLEAR_CHANGE = 2.0
+"""A dimension named by only one of two texts has changed by at least this many thresholds."""
+
+Pattern = tuple[int, ...]
+
+
+def draft_motions(
+    kind: QuestionKind,
+    prepared: Sequence[PreparedEpisode],
+    rules: QualityRules,
+    rng: np.random.Generator,
+    *,
+    derived: bool,
+) -> Iterator[Draft]:
+    """Draft mid- or low-level questions; ``derived`` chooses the paper's options for inference."""
+    if kind.predicts:
+        return _predictions(kind, prepared, rules, rng)
+    pool = PairPool(prepared, rng)
+    if kind.level is ActionLevel.MID:
+        return (_mid_derived if derived else _mid_inference)(pool, rules, rng)
+    return (_low_derived if derived else _low_inference)(pool, rules, rng)
+
+
+class PairPool:
+    """All pairs of a data set, in random order, at most `MAX_PAIRS`."""
+
+    def __init__(self, prepared: Sequence[PreparedEpisode], rng: np.random.Generator) -> None:
+        self._prepared = prepared
+        owners = np.repeat(np.arange(len(prepared)), [len(episode.pairs) for episode in prepared])
+        keep = rng.permutation(len(owners))[:MAX_PAIRS]
+        self.owners = owners[keep]
+        self.pairs = np.concatenate([np.zeros((0, 2), int), *(episode.pairs for episode in prepared)])[keep]
+        self.actions = np.concatenate([np.zeros((0, SIZE)), *(episode.actions for episode in prepared)])[keep]
+
+    def draft(
+        self,
+        kind: QuestionKind,
+        anchor: int,
+        pair: int,
+        right: int,
+        options: Sequence[str],
+        actions: Sequence[Sequence[float]],
+    ) -> Draft:
+        """Draft a question about a pair whose options were chosen around ``anchor``."""
+        owner, (first, second) = int(self.owners[pair]), self.pairs[pair].tolist()
+        states = self._prepared[owner].episode.states
+        return Draft(
+            kind,
+            group=self._prepared[self.owners[anchor]].group,
+            shots=(Shot(owner, first), Shot(owner, second)),
+            right=right,
+            options=tuple(options),
+            states=tuple(round_values(states[frame]) for frame in (first, second)),
+            actions=tuple(round_values(action) for action in actions),
+        )
+
+
+def _mid_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
+    """Sign combinations of one pair's components that occur in the data set; each pair is used once."""
+    moved = signs(pool.actions, rules.thresholds)
+    patterns = [tuple(pattern) for pattern in moved.tolist()]
+    clear = np.flatnonzero(is_clear(pool.actions, rules.thresholds))
+    unused: defaultdict[Pattern, dict[Pattern, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for pair in clear.tolist():
+        unused[_components(patterns[pair])][patterns[pair]].append(pair)
+    for anchor in clear[stratified_order(moved[clear], pool.owners[clear].tolist(), rng)].tolist():
+        own = patterns[anchor]
+        by_pattern = unused[_components(own)]
+        others = [pattern for pattern, pairs in sorted(by_pattern.items()) if pairs and pattern != own]
+        if not by_pattern[own] or len(others) < OPTIONS - 1:
+            continue
+        places = rng.choice(len(others), OPTIONS - 1, replace=False)
+        chosen = [own, *(others[place] for place in places)]
+        right = int(rng.integers(OPTIONS))
+        pair = by_pattern[chosen[right]].pop()
+        yield pool.draft(
+            QuestionKind.M_AI, anchor, pair, right, [describe(pattern) for pattern in chosen], chosen
+        )
+
+
+def _components(pattern: Pattern) -> Pattern:
+    return tuple(abs(sign) for sign in pattern)
+
+
+def _mid_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
+    """The correct signs among three other combinations, whether or not they occur."""
+    patterns = signs(pool.actions, rules.thresholds)
+    clear = is_clear(pool.actions, rules.thresholds)
+    for pair in stratified_order(patterns, pool.owners.tolist(), rng):
+        if not clear[pair]:
+            continue
+        own = tuple(patterns[pair].tolist())
+        combinations = product(*((-sign, sign) if sign else (0,) for sign in own))
+        others = [pattern for pattern in combinations if pattern != own]
+        if len(others) < OPTIONS - 1:
+            continue
+        places = rng.choice(len(others), OPTIONS - 1, replace=False)
+        chosen = [own, *(others[place] for place in places)]
+        yield pool.draft(QuestionKind.M_AI, pair, pair, 0, [describe(pattern) for pattern in chosen], chosen)
+
+
+def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
+    """An action and the occurring actions nearest to its variants; each pair is an option at most once."""
+    units = pool.actions / np.asarray(rules.thresholds)
+    free = np.ones(len(units), dtype=bool)
+    for anchor in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
+        if not free[anchor]:
+            continue
+        chosen = [anchor]
+        allowed = free.copy()
+        for variant in _variants(units[anchor], rng):
+            apart = gaps(pool.actions, pool.actions[chosen[-1]], rules.thresholds)
+            allowed &= apart.max(axis=1) >= MIN_GAP
+            if not allowed.any():
+                break
+            distance = np.where(allowed, ((units - variant) ** 2).sum(axis=1), np.inf)
+            chosen.append(int(distance.argmin()))
+        if len(chosen) == OPTIONS:
+            free[chosen] = False
+            right = int(rng.integers(OPTIONS))
+            actions = pool.actions[chosen]
+            texts = [format_action(action) for action in actions]
+            yield pool.draft(QuestionKind.L_AI, anchor, chosen[right], right, texts, actions.tolist())
+
+
+def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """An action (7,) in thresholds with its dominant dimension inverted, removed, and swapped."""
+    dominant = int(np.abs(action).argmax())
+    inverted, removed, swapped = action.copy(), action.copy(), action.copy()
+    inverted[dominant] *= -1.0
+    removed[dominant] = 0.0
+    same_unit = range(3) if dominant < 3 else range(3, 6)
+    other = int(rng.choice([axis for axis in same_unit if axis != dominant]))
+    swapped[[dominant, other]] = swapped[[other, dominant]]
+    return [inverted, removed, swapped]
+
+
+def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
+    """The correct numbers among three made from them, printed as in the paper."""
+    units = np.abs(pool.actions) / np.asarray(rules.thresholds)
+    for pair in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
+        action = pool.actions[pair]
+        dominant = int(units[pair].argmax())
+        inverted, removed = action.copy(), action.copy()
+        inverted[dominant] *= -1.0
+        removed[dominant] = 0.0
+        variants = [inverted, removed, *(action[rng.permutation(SIZE)] for _ in range(2))]
+        places = rng.choice(len(variants), OPTIONS - 1, replace=False)
+        chosen = [action, *(variants[place] for place in places)]
+        texts = [str([round(float(value), 3) + 0.0 for value in option]) for option in chosen]
+        if len(set(texts)) == OPTIONS:
+            actions = [option.tolist() for option in chosen]
+            yield pool.draft(QuestionKind.L_AI, pair, pair, 0, texts, actions)
+
+
+def _predictions(
+    kind: QuestionKind, prepared: Sequence[PreparedEpisode], rules: QualityRules, rng: np.random.Generator
+) -> Iterator[Draft]:
+    """Four later moments for each first frame, chosen around one of them; each first frame is used once."""
+    owners = np.repeat(np.arange(len(prepared)), [len(episode.pairs) for episode in prepared]).tolist()
+    if not owners:
+        return
+    places = [place for episode in prepared for place in range(len(episode.pairs))]
+    patterns = signs(np.concatenate([episode.actions for episode in prepared]), rules.thresholds)
+    tried: Counter[tuple[int, int]] = Counter()
+    for anchor in stratified_order(patterns, owners, rng):
+        owner, place = owners[anchor], places[anchor]
+        start = owner, int(prepared[owner].pairs[place, 0])
+        if tried[start] < MAX_ANCHORS:
+            tried[start] += 1
+            draft = _draft_prediction(kind, owner, prepared[owner], place, rules, rng)
+            if draft is not None:
+                tried[start] = MAX_ANCHORS
+                yield draft
+
+
+def _draft_prediction(
+    kind: QuestionKind,
+    owner: int,
+    episode: PreparedEpisode,
+    anchor: int,
+    rules: QualityRules,
+    rng: np.random.Generator,
+) -> Draft | None:
+    start = int(episode.pairs[anchor, 0])
+    later = np.flatnonzero(episode.pairs[:, 0] == start)
+    actions, frames = episode.actions[later], episode.pairs[later, 1].tolist()
+    patterns = signs(actions, rules.thresholds)
+    first = int(np.flatnonzero(later == anchor)[0])
+    others = [place for place in range(len(later)) if place != first]
+    orders = [[first, *rng.permutation(others).tolist()] for _ in range(ORDERS)]
+    apart = gaps(actions[:, None], actions[None], rules.thresholds) >= MIN_GAP  # (n, n, 7)
+    distinct = np.array(
+        [[(min(one, two), max(one, two)) not in episode.alike for two in frames] for one in frames]
+    )
+    with_amounts = False
+    if kind is QuestionKind.L_SP:
+        chosen = _choose_distinct(orders, apart.any(axis=-1) & distinct)
+    else:
+        clear = is_clear(actions, rules.thresholds)
+        differ = _texts_differ(actions, patterns, apart, rules, amounts=False) & clear[:, None] & clear[None]
+        chosen = _choose_distinct(orders, differ & distinct) if clear[first] else []
+        with_amounts = len(chosen) < OPTIONS  # labels alone do not distinguish the images
+        if with_amounts:
+            differ = _texts_differ(actions, patterns, apart, rules, amounts=True)
+            chosen = _choose_distinct(orders, differ & distinct)
+    if len(chosen) < OPTIONS:
+        return None
+    right = int(rng.integers(OPTIONS))
+    action = actions[chosen[right]]
+    if kind is QuestionKind.L_SP:
+        text = format_action(action)
+    else:
+        text = describe(patterns[chosen[right]].tolist(), action if with_amounts else None)
+    moments = [frames[place] for place in chosen]
+    return Draft(
+        kind,
+        group=episode.group,
+        shots=(Shot(owner, start),),
+        right=right,
+        option_shots=tuple(Shot(owner, frame) for frame in moments),
+        action=text,
+        states=tuple(round_values(episode.episode.states[frame]) for frame in (start, *moments)),
+        actions=(round_values(action),),
+    )
+
+
+def _texts_differ(
+    actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: QualityRules, *, amounts: bool
+) -> np.ndarray:
+    """Whether the text of one of two actions does not fit the other, (n, n); ``amounts``: texts name amounts."""
+    units = np.abs(actions) / np.asarray(rules.thresholds)
+    named = patterns != 0
+    one_named = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= CLEAR_CHANGE)
+    opposed = named[:, None] & named[None] & ((patterns[:, None] != patterns[None]) | amounts)
+    return np.asarray(((one_named | opposed) & apart).any(axis=-1))
+
+
+def _choose_distinct(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:
+    """Four pairwise different places, by ``differ`` (n, n), from the first order that has them; else fewer."""
+    chosen: list[int] = []
+    for order in orders:
+        chosen = []
+        for place in order:
+            if len(chosen) < OPTIONS and all(differ[place, other] for other in chosen):
+                chosen.append(place)
+        if len(chosen) == OPTIONS:
+            break
+    return chosen

@@ -1,0 +1,324 @@
+"""The tables of ActionEQA."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.annotations import error_categories
+from assay.extensions.eqa.baselines import BASELINES
+from assay.extensions.eqa.question import QuestionKind
+from assay.extensions.eqa.scoring.actioneqa.results import (
+    NEEDS_MARKS,
+    STATIC_VIEWS,
+    PaperResults,
+    camera_count,
+    mean_of,
+    means_of,
+)
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
+from assay.extensions.eqa.scoring.score import ModelScore
+from assay.extensions.eqa.wording import action_of
+from assay.measures.result import MeasureError
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import plural, signed
+
+PERSPECTIVES = {"ego": "egocentric", "exo": "exocentric", "both": "combined"}
+_PERCENT = "Percent of right answers."
+_PARTS = ("high", "mid", "low", "prediction", "inference")
+
+Rows = list[tuple[Value, ...]]
+
+
+def main_table(results: PaperResults) -> Table:
+    """Accuracy of every model by data set and kind, averages of data sets and the overall mean; people last."""
+    occurring = {(question.dataset, question.kind) for question in results.questions}
+    kinds = {
+        dataset: [kind for kind in QuestionKind if (dataset, kind) in occurring]
+        for dataset in results.datasets
+    }
+    columns = [Column("type"), Column("model")]
+    for dataset, members in kinds.items():
+        columns += [Column(f"{dataset} {kind}", "share", bare=True) for kind in (*members, "avg.")]
+    columns += [Column("overall", "share", bare=True), Column("rank", "count")]
+
+    def row(kind: str, name: str, model: ModelScore, rank: int | None = None) -> tuple[Value, ...]:
+        standing = results.standing(model)
+        accuracies = () if standing is None else standing.accuracies
+        shares = {(accuracy.dataset, accuracy.kind): accuracy.share for accuracy in accuracies}
+        values: list[Value] = [kind, name]
+        for dataset, members in kinds.items():
+            own = [shares.get((dataset, kind)) for kind in members]
+            values += [*own, mean_of(own)]
+        return (*values, None if standing is None else standing.overall.share, rank)
+
+    ranks = {name: place for place, (name, _) in enumerate(results.best_models(), 1)}
+    models = sorted(results.models.items(), key=lambda model: ranks.get(model[0], len(ranks) + 1))
+    rows = [row(results.fact(name).type, name, model, ranks.get(name)) for name, model in models]
+    rows.sort(key=lambda row: str(row[0]))
+    rows.append(("mean", f"of {plural(len(ranks), 'model')}", *means_of([row[2:-1] for row in rows]), None))
+    baselines = {name: model for name, model in results.score.models.items() if name in BASELINES}
+    rows += [row("baseline", name, model) for name, model in baselines.items()]
+    people = [row("people", name.removeprefix(HUMAN), person) for name, person in results.people.items()]
+    rows += people
+    if len(people) > 1:
+        rows.append(("people", "mean", *means_of([person[2:-1] for person in people]), None))
+    note = (
+        f"{_PERCENT} View: {results.main_view}. Overall: mean over data sets of each kind, then over kinds."
+    )
+    return Table("main", "Models, data sets and kinds", tuple(columns), tuple(rows), note)
+
+
+def asymmetry_table(results: PaperResults) -> Table:
+    """Means by level and direction, and inference less prediction with its interval."""
+    rows: Rows = []
+    for name, model in (*results.models.items(), *results.people.items()):
+        standing = results.standing(model)
+        if standing is not None:
+            gap = standing.asymmetry.get("overall")
+            shares = [standing.means[part].share if part in standing.means else None for part in _PARTS]
+            rows.append((name, *shares, gap.share if gap else None, gap.interval if gap else None))
+    columns = (
+        Column("model"),
+        *(Column(part, "share") for part in _PARTS),
+        Column("inference less prediction", "change"),
+        Column("95 % interval", "change"),
+    )
+    note = "Mean over data sets, then over kinds."
+    return Table("asymmetry", "Levels and directions", columns, tuple(rows), note)
+
+
+def consistency_table(results: PaperResults) -> Table:
+    """Averages of each model over data sets, and their range."""
+    datasets = results.datasets
+    if len(datasets) < 2:
+        raise MeasureError("needs questions from two data sets")
+    shared = [
+        kind
+        for kind in QuestionKind
+        if {question.dataset for question in results.questions if question.kind is kind} == set(datasets)
+    ]
+    rows: Rows = []
+    for name, model in results.models.items():
+        standing = results.standing(model)
+        if standing is not None:
+            means = [
+                mean_of(
+                    [
+                        accuracy.share
+                        for accuracy in standing.accuracies
+                        if accuracy.dataset == dataset and accuracy.kind in shared
+                    ]
+                )
+                for dataset in datasets
+            ]
+            known = [mean for mean in means if mean is not None]
+            rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))
+    columns = (
+        Column("model"),
+        *(Column(dataset, "share") for dataset in datasets),
+        Column("largest less smallest", "change"),
+    )
+    note = f"Over the kinds of all data sets: {', '.join(shared)}."
+    return Table("consistency", "By data set", columns, tuple(rows), note)
+
+
+def cameras_table(results: PaperResults) -> Table:
+    """Accuracy by kind and number of static cameras on the same items, for each model and their mean."""
+    views = results.several_views(STATIC_VIEWS)
+
+    def row(name: str, label: str, shares: Sequence[float | None]) -> tuple[Value, ...]:
+        highest = max(share for share in shares if share is not None)
+        best = [
+            f"{camera_count(view)}V"
+            for view, share in zip(views, shares, strict=True)
+            if share is not None and share == highest
+        ]
+        return (name, label, *shares, ", ".join(best))
+
+    rows: Rows = []
+    by_kind: dict[QuestionKind, list[list[float | None]]] = {kind: [] for kind in QuestionKind}
+    for name, model in results.models.items():
+        by_view = {view: results.shares_by_kind(model, view) for view in views}
+        for kind in QuestionKind:
+            shares = [by_view[view].get(kind) for view in views]
+            if any(share is not None for share in shares):
+                rows.append(row(name, str(kind), shares))
+                by_kind[kind].append(shares)
+        if any(by_view.values()):
+            rows.append(row(name, "average", [mean_of(list(by_view[view].values())) for view in views]))
+    rows += [row("mean of models", str(kind), means_of(shares)) for kind, shares in by_kind.items() if shares]
+    columns = (
+        *(Column("model"), Column("kind")),
+        *(Column(f"{camera_count(view)}V", "share") for view in views),
+        Column("best"),
+    )
+    return Table("views", "Static cameras", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
+
+
+def perspectives_table(results: PaperResults) -> Table:
+    """Accuracy by kind and perspective, for each model and their mean."""
+    views = results.several_views(tuple(PERSPECTIVES))
+    rows: Rows = []
+    for name, model in results.models.items():
+        for view in views:
+            shares = results.shares_by_kind(model, view)
+            values = [shares.get(kind) for kind in QuestionKind]
+            rows.append((name, PERSPECTIVES[view], *values, mean_of(list(shares.values()))))
+    for view in views:
+        own = [row[2:] for row in rows if row[1] == PERSPECTIVES[view]]
+        rows.append(("mean of models", PERSPECTIVES[view], *means_of(own)))
+    columns = (
+        *(Column("model"), Column("view")),
+        *(Column(str(kind), "share") for kind in QuestionKind),
+        Column("average", "share"),
+    )
+    return Table("perspectives", "Perspectives", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
+
+
+def view_value_table(results: PaperResults) -> Table:
+    """Means over models: the best single view, and both views against it."""
+    views = results.several_views(tuple(PERSPECTIVES))
+    if set(views) != set(PERSPECTIVES):
+        raise MeasureError("needs all three of ego, exo and both")
+    rows: Rows = []
+    for kind in QuestionKind:
+        means = [
+            mean_of([results.shares_by_kind(model, view).get(kind) for model in results.models.values()])
+            for view in PERSPECTIVES
+        ]
+        if any(mean is None for mean in means):
+            continue
+        ego, exo, both = (float(mean or 0.0) for mean in means)
+        best = f"{'egocentric' if ego >= exo else 'exocentric'} ({signed(100 * abs(ego - exo))})"
+        rows.append((kind.direction, str(kind.level), ego, exo, both, best, both - max(ego, exo)))
+    columns = (
+        *map(Column, ("direction", "level")),
+        *(Column(name, "share") for name in PERSPECTIVES.values()),
+        *(Column("best single view"), Column("combined less best", "change")),
+    )
+    return Table("worth", "Value of the views", columns, tuple(rows), "Means over models.")
+
+
+def proportions_table(results: PaperResults) -> Table:
+    """Normalised error proportions at the mid level, by model and view."""
+    rows: Rows = []
+    for name, model in results.models.items():
+        own = []
+        for view in results.score.views:
+            if errors := results.mid_level_errors(model, view):
+                own.append([part.proportion for part in errors])
+                rates = [value for part in errors for value in (part.questions, part.rate, part.interval)]
+                rows.append((name, view, *own[-1], *rates))
+        if len(own) > 1:
+            rows.append((name, "average", *means_of(own), *[None] * (3 * len(COMPONENTS))))
+    if not rows:
+        raise MeasureError("needs wrong answers at the mid level")
+    columns = [Column("model"), Column("view"), *(Column(name, "share") for name in COMPONENTS)]
+    for name in COMPONENTS:
+        columns += [
+            Column(f"{name}: n", "count"),
+            Column(f"{name}: error rate", "share"),
+            Column("95 % interval", "share"),
+        ]
+    note = "Error rates of questions that involve each component, normalised to their sum; mid level."
+    return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
+
+
+def mean_proportions_table(results: PaperResults) -> Table:
+    """Normalised error proportions at the mid level by view, mean over models."""
+    rows: Rows = [(view, *shares) for view, shares in results.mean_proportions(results.score.views).items()]
+    if len(rows) > 1:
+        rows.append(("average", *means_of([row[1:] for row in rows])))
+    columns = (Column("view"), *(Column(name, "share") for name in COMPONENTS))
+    return Table("proportions", "Mean over models", columns, tuple(rows), "As Table 11.")
+
+
+def mistakes_table(results: PaperResults) -> Table:
+    """Count and share of every error category at each level and direction."""
+    kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
+    counts: Counter[tuple[str, str]] = Counter()
+    for mistake in results.score.mistakes:
+        counts[mistake.category, kinds[mistake.level, mistake.direction]] += mistake.count
+    if not counts:
+        raise MeasureError(NEEDS_MARKS)
+    totals = {str(kind): sum(n for (_, own), n in counts.items() if own == kind) for kind in QuestionKind}
+    rows: Rows = []
+    for group, parts in error_categories().items():
+        for part, members in parts.items():
+            for name in members:
+                shares = [counts[name, kind] / total if total else None for kind, total in totals.items()]
+                rows.append((group, part, name, sum(counts[name, kind] for kind in totals), *shares))
+    rows.append(("all", "", "", sum(totals.values()), *(1.0 if total else None for total in totals.values())))
+    columns = (
+        *map(Column, ("group", "part", "kind of mistake")),
+        Column("marked", "count"),
+        *(Column(kind, "share") for kind in totals),
+    )
+    sizes = ", ".join(f"{kind} {total}" for kind, total in totals.items())
+    note = f"Shares of the categorised mistakes of each kind of question: {sizes}."
+    return Table("mistakes", "Error categories", columns, tuple(rows), note)
+
+
+def verbs_table(results: PaperResults) -> Table:
+    """First words of each data set's instructions."""
+    texts: defaultdict[str, set[str]] = defaultdict(set)
+    for question in results.questions:
+        if question.kind.level is ActionLevel.HIGH:
+            text = action_of(question.text) if question.kind.predicts else question.options[question.right]
+            texts[question.dataset].add(text.lower())
+    if not texts:
+        raise MeasureError("needs questions of the high level")
+    rows = []
+    for dataset, instructions in sorted(texts.items()):
+        verbs = Counter(text.split()[0] for text in instructions if text.split())
+        shown = ", ".join(f"{verb} ({count})" for verb, count in verbs.most_common())
+        rows.append((dataset, shown, len(instructions)))
+    columns = (Column("data set"), Column("verbs (instructions)"), Column("instructions", "count"))
+    note = "First words of the distinct instructions that were carried out."
+    return Table("verbs", "Verbs", columns, tuple(rows), note)
+
+
+def statistics_table(results: PaperResults) -> Table:
+    """Number of questions, items, images and episodes of each data set."""
+    rows: Rows = []
+    for name in (*results.datasets, "all"):
+        own = [question for question in results.questions if name in (question.dataset, "all")]
+        images = {file for question in own for file in (*question.pictures, *question.option_pictures)}
+        items = {question.item for question in own}
+        episodes = {(question.dataset, question.episode) for question in own}
+        rows.append((name, len(own), len(items), len(images), len(episodes)))
+    columns = (
+        Column("data set"),
+        *(Column(name, "count") for name in ("questions", "items", "images", "episodes")),
+    )
+    return Table("statistics", "Statistics", columns, tuple(rows), "An item is a question in any view.")
+
+
+def counts_table(results: PaperResults) -> Table:
+    """Number of questions of each data set by level and direction."""
+    counts = Counter((question.dataset, question.kind) for question in results.questions)
+    rows: Rows = []
+    for name in results.datasets:
+        own = [counts[name, kind] for kind in QuestionKind]
+        rows.append((name, *own, sum(own)))
+    columns = (Column("data set"), *(Column(str(kind), "count") for kind in (*QuestionKind, "all")))
+    return Table("counts", "Questions", columns, tuple(rows))
+
+
+TABLES: Mapping[str, tuple[str, Callable[[PaperResults], Table]]] = {
+    "Table 1": ("Models, data sets and kinds", main_table),
+    "Section 3.2": ("Inference against prediction, and levels", asymmetry_table),
+    "Section C.4": ("Consistency across data sets", consistency_table),
+    "Table 2": ("One to four static cameras", cameras_table),
+    "Table 3": ("Wrist camera, static camera, and both", perspectives_table),
+    "Table 4": ("Value of the wrist camera and of both", view_value_table),
+    "Table 11": ("Normalised error proportions by view", proportions_table),
+    "Table 12": ("Normalised error proportions, mean over models", mean_proportions_table),
+    "Table 13": ("Error categories in full", mistakes_table),
+    "Table 7": ("Verbs of the instructions", verbs_table),
+    "Table 8": ("Questions, images and episodes", statistics_table),
+    "Table 9": ("Questions by level and direction", counts_table),
+}
+"""Title and function of each table by its label in the paper."""

@@ -1,0 +1,197 @@
+"""Questions and the answers of models and people, as arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from assay.extensions.eqa.actions import SIZE, ActionLevel, signs
+from assay.extensions.eqa.annotations import Annotations
+from assay.extensions.eqa.asking import answers
+from assay.extensions.eqa.asking.answers import BLOCKED, AnswerState, parse_leniently
+from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind
+
+NONE = -1
+"""Code of a missing letter or correctness."""
+HUMAN = "human: "
+"""Prefix of annotators among the models."""
+DIMENSIONS = (
+    *(f"translation {axis}" for axis in "XYZ"),
+    *(f"rotation {axis}" for axis in "XYZ"),
+    "gripper",
+)
+COMPONENTS = {"translation": slice(0, 3), "rotation": slice(3, 6), "gripper": slice(6, 7)}
+"""Components of an action (7,)."""
+Cell = tuple[str, QuestionKind]
+"""A data set and a kind."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelAnswers:
+    """Answers of one model, in the order of the questions."""
+
+    letters: np.ndarray
+    """(questions,) int8: 0 to 3, or -1."""
+    right: np.ndarray
+    """(questions,) int8: 1, 0, or -1 if not scored."""
+    lenient: np.ndarray
+    """The same with lenient parsing."""
+    unparsed: Mapping[str, int]
+    """Number of replies without an answer by reason; these are wrong."""
+    unanswered: int
+    """Questions that the endpoint did not answer; not scored."""
+    strangers: int = 0
+    """Answers to questions of other folders."""
+    asked_with: tuple[str, ...] = ()
+    """Endpoints and parameters (JSON); several if they differ between answers."""
+    tokens: tuple[int, int] = (0, 0)
+    """Tokens sent and received, as far as counted."""
+    days: tuple[str, str] = ("", "")
+    """Times of the first and the last answer, ISO 8601."""
+
+
+@dataclass(frozen=True)
+class AnswerSheet:
+    """Questions, and the answers of each model by name."""
+
+    questions: Sequence[Question]
+    models: Mapping[str, ModelAnswers]
+    silent: Mapping[str, int] = field(default_factory=dict)
+    """Models without any scored answer, and the number of questions they were asked."""
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Data sets and kinds that occur."""
+        cells = {(question.dataset, question.kind) for question in self.questions}
+        return sorted(cells, key=lambda cell: (cell[0], list(QuestionKind).index(cell[1])))
+
+    @cached_property
+    def cell(self) -> np.ndarray:
+        """Index of each question's cell, (questions,)."""
+        places = {cell: place for place, cell in enumerate(self.cells)}
+        return np.array([places[question.dataset, question.kind] for question in self.questions])
+
+    @cached_property
+    def cluster(self) -> np.ndarray:
+        """Index of each question's episode, (questions,): questions about one episode are not independent."""
+        names = [f"{question.dataset}\0{question.episode}" for question in self.questions]
+        return np.asarray(np.unique(names, return_inverse=True)[1])
+
+    @cached_property
+    def views(self) -> dict[str, np.ndarray]:
+        """Mask of the questions of each view, (questions,)."""
+        views = np.array([question.view for question in self.questions])
+        return {str(view): views == view for view in sorted(set(views.tolist()))}
+
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """Index of each correct option, (questions,)."""
+        return np.array([question.right for question in self.questions], dtype=np.int8)
+
+    @cached_property
+    def item(self) -> np.ndarray:
+        """Index of each question's item, (questions,): shared by all its views."""
+        return np.asarray(np.unique([question.item for question in self.questions], return_inverse=True)[1])
+
+    @cached_property
+    def level(self) -> np.ndarray:
+        """Level of each question, (questions,)."""
+        return np.array([str(question.kind.level) for question in self.questions])
+
+    @cached_property
+    def moved(self) -> np.ndarray:
+        """Whether each question's action involves each dimension, (questions, 7); none at the high level."""
+        return np.array([_moved_dimensions(question) for question in self.questions])
+
+    @cached_property
+    def has(self) -> np.ndarray:
+        """Whether each question's action involves each component, (questions, 3); none at the high level."""
+        return np.stack([self.moved[:, part].any(axis=1) for part in COMPONENTS.values()], axis=1)
+
+    def per_cluster(self, values: np.ndarray) -> np.ndarray:
+        """Sums of values (questions,) over each episode."""
+        return np.bincount(self.cluster, values, int(self.cluster.max()) + 1)
+
+
+def read_sheet(
+    questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
+) -> AnswerSheet:
+    """Read the answers of files and people to questions. Raises QuestionError if there are none."""
+    index = pl.DataFrame(
+        {
+            "question": [question.id for question in questions],
+            "truth": [question.right for question in questions],
+        }
+    )
+    models: dict[str, ModelAnswers] = {}
+    for file in files:
+        for (model, style), rows in answers.read(file).group_by("model", "style", maintain_order=True):
+            name = f"{model} ({style})" if style else str(model)
+            if name in models:
+                raise QuestionError(f"{file}: answers of {name} are given twice")
+            models[name] = _match_answers(rows, index)
+    people = (
+        {}
+        if annotations is None
+        else {person: annotations.answers(person) for person in annotations.annotators()}
+    )
+    for person, given in people.items():
+        content = [
+            {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
+            for question, answer in given.items()
+            if answer.letter
+        ]
+        rows = pl.DataFrame(content, schema=answers.SCHEMA)
+        rows = rows.with_columns(pl.col("reason", "text", "endpoint", "parameters", "at").fill_null(""))
+        models[f"{HUMAN}{person}"] = _match_answers(rows, index)
+    scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
+    silent = {name: model.unanswered for name, model in models.items() if name not in scored}
+    if not scored:
+        raise QuestionError("none of these questions has an answer")
+    return AnswerSheet(questions, scored, silent)
+
+
+def _moved_dimensions(question: Question) -> np.ndarray:
+    if question.kind.level is ActionLevel.HIGH or not question.actions:
+        return np.zeros(SIZE, dtype=bool)
+    action = np.asarray(question.actions[0 if question.kind.predicts else question.right])
+    if question.kind is not QuestionKind.M_AI:  # whose actions are signs already
+        action = signs(action, question.thresholds)
+    return np.asarray(action != 0)
+
+
+def _match_answers(rows: pl.DataFrame, index: pl.DataFrame) -> ModelAnswers:
+    latest = rows.unique("question", keep="last", maintain_order=True)
+    matched = index.join(latest, on="question", how="left", maintain_order="left")
+    places = {letter: place for place, letter in enumerate(LETTERS)}
+    letters = matched["letter"].replace_strict(places, default=NONE, return_dtype=pl.Int8)
+    chosen = np.asarray(letters.fill_null(NONE).to_numpy())
+    state, truth = matched["state"], matched["truth"].to_numpy()
+    is_scored = state.is_in([AnswerState.ANSWERED, AnswerState.UNPARSED]).fill_null(False).to_numpy()
+    right = np.where(is_scored, (chosen == truth).astype(np.int8), np.int8(NONE))
+    lenient = right.copy()
+    for place in np.flatnonzero((state == AnswerState.UNPARSED).fill_null(False).to_numpy()):
+        if matched["reason"][int(place)] == BLOCKED:  # the text is the endpoint's, not the model's
+            continue
+        letter = parse_leniently(matched["text"][int(place)] or "")
+        lenient[place] = bool(letter) and LETTERS.index(letter) == truth[place]
+    asked_with = latest.select("endpoint", "parameters").unique(maintain_order=True).rows()
+    days = latest.filter(pl.col("at") != "")["at"].sort()
+    reasons = Counter(matched.filter(pl.col("state") == AnswerState.UNPARSED)["reason"].to_list())
+    return ModelAnswers(
+        letters=chosen,
+        right=right,
+        lenient=lenient,
+        unparsed=dict(reasons.most_common()),
+        unanswered=int((state == AnswerState.UNANSWERED).sum()),
+        strangers=len(latest) - int(state.is_not_null().sum()),
+        asked_with=tuple(" ".join(setting).strip() for setting in asked_with if any(setting)),
+        tokens=(int(latest["sent"].sum() or 0), int(latest["received"].sum() or 0)),
+        days=(days[0], days[-1]) if len(days) else ("", ""),
+    )

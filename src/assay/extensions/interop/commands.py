@@ -1,0 +1,164 @@
+"""`assay import` and `assay export`: results of other tools as runs, and runs for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from assay.errors import RunError
+from assay.support.console import emit, number_of, say
+
+RESULTS = "results"
+
+
+class _ResultsByDefault(TyperGroup):
+    """`assay import FILE...` is short for `assay import results FILE...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert the command's name unless the first argument is one."""
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = [RESULTS, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_ResultsByDefault, no_args_is_help=True)
+
+
+@app.callback()
+def root() -> None:
+    """Import results of other tools as runs: assay import FILE... --out NAME.assay"""
+
+
+@app.command(RESULTS)
+def import_files(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE|CONDITION=FILE...",
+            help="vla-eval recording, lerobot's eval_info.json, log of LIBERO's, LIBERO-plus's or LIBERO-PRO's "
+            "evaluation, LIBERO-PRO's episodes.jsonl, or CSV table.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="New run file, NAME.assay; or a folder, with one run per policy.")
+    ],
+    policy: Annotated[str, typer.Option(help="Name of the policy if the files have none.")] = "",
+    control: Annotated[str, typer.Option(help="Name of the unperturbed condition in the files.")] = "control",
+    plus: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="LIBERO-plus checkout, to find the tasks of its rewordings."),
+    ] = None,
+) -> None:
+    """Import results of other tools; the format of each file is recognised from its content.
+
+    CONDITION=FILE assigns a condition to the unperturbed episodes of a file: control=a.json camera=b.json
+    """
+    from assay.extensions.interop.importing.results import ResultFile, import_results
+
+    sources = [ResultFile.parse(file) for file in files]
+    for done in import_results(sources, out, policy=policy, control=control, plus=plus):
+        say(
+            f"{number_of(done.episodes, 'episode')} of {done.policy} ({', '.join(done.tools)}; "
+            f"{number_of(done.tasks, 'task')}; {number_of(done.controls, 'control')}; {done.paths:,} with "
+            f"trajectories) written to {done.out}"
+        )
+        if done.errors:
+            say(f"excluded from rates: {number_of(done.errors, 'error')}", aside=True)
+        for remark in done.remarks:
+            say(f"note: {remark}", aside=True)
+
+
+@app.command("libero-para")
+def import_libero_para(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...", help="A model's logs (seed*/eval*.json), or a folder of such folders."
+        ),
+    ],
+    metadata: Annotated[Path, typer.Option(help="LIBERO-Para's metrics/libero_para_metadata.csv.")],
+    out: Annotated[Path, typer.Option(help="New run file, NAME.assay; or a folder, with one run per model.")],
+    controls: Annotated[
+        Path | None,
+        typer.Option(
+            help="Logs of --mode original (seed*/eval_unknown.json); for several models, in folders of the same names."
+        ),
+    ] = None,
+) -> None:
+    """Import LIBERO-Para's official logs: each episode with its trajectory, cell and published similarities."""
+    from assay.extensions.interop.importing.libero_para import import_models
+
+    for done in import_models(folders, metadata, out, controls):
+        seeds = ", ".join(map(str, done.seeds))
+        say(
+            f"{done.episodes:,} episodes (seeds {seeds}; {done.controls:,} controls; {done.paths:,} with "
+            f"trajectories) written to {done.out}"
+        )
+        missing = done.expected - done.episodes
+        for count, text in (
+            (done.reworded, "controls have another instruction than LIBERO's own for their task"),
+            (done.unscored, "episodes have wordings that are not in the metadata; PRIDE leaves them out"),
+            (done.unknown, "episodes left out: the metadata does not name their task"),
+            (done.unrun, "wordings of the metadata are in no log"),
+            (missing, f"of the {done.expected:,} episodes of the evaluation are missing"),
+        ):
+            if count:
+                say(f"{count:,} {text}", aside=True)
+
+
+def export(
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="Run file, NAME.assay.")],
+    parquet: Annotated[Path | None, typer.Option(help="Write a Parquet file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write a CSV file; - prints it.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write a JSON array; - prints it.")] = None,
+    lerobot: Annotated[
+        Path | None, typer.Option(help="Write a LeRobotDataset, including failures, into a new folder.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="TOOL", help="wandb, trackio, tensorboard, rerun, lerobot or hf.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for --to rerun and lerobot; YAML file for --to hf.")
+    ] = None,
+    episodes: Annotated[
+        str, typer.Option(help="For rerun and lerobot: all, failures, or comma-separated keys.")
+    ] = "all",
+    most: Annotated[
+        int | None, typer.Option(min=1, help="For rerun and lerobot: maximum number of episodes. [50]")
+    ] = None,
+    images: Annotated[bool, typer.Option(help="For rerun: render images by replaying the actions.")] = True,
+    size: Annotated[int, typer.Option(help="For lerobot: height and width of images, pixels.")] = 256,
+    project: Annotated[str, typer.Option(help="For wandb and trackio: project name.")] = "assay",
+    dataset: Annotated[
+        str, typer.Option(help="For hf: id of the benchmark's dataset on the Hub, OWNER/NAME.")
+    ] = "",
+) -> None:
+    """Write the episodes of a run as a table (key, condition, task, seed, outcome, steps, ...), or for other tools."""
+    from assay.runs.display import print_damage
+    from assay.runs.export import Format, written
+    from assay.runs.export import export as write
+    from assay.runs.store import Store
+
+    targets: list[tuple[Format, Path | None]] = [("parquet", parquet), ("csv", csv), ("json", json)]
+    if lerobot is not None:
+        to, out = "lerobot", lerobot
+    if to is None and not any(target for _, target in targets):
+        raise RunError(
+            "no output given; use --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL"
+        )
+    with Store.reading(path) as store:
+        print_damage(store)
+        if to is not None:
+            from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
+
+            options = ExportOptions(out, episodes, most, images, size, project, dataset)
+            say(export_to(to, store, options))
+        for form, target in targets:
+            if target is not None and str(target) == "-":
+                emit(written(store, form)[1])
+            elif target is not None:
+                count = write(store, target, form)
+                say(f"{count} episodes written to {target}")

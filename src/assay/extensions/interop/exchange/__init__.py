@@ -1,1 +1,0 @@
-"""Runs for other people's tools: dashboards while a run goes on, files and folders when it is done."""

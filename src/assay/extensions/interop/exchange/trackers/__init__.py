@@ -1,1 +1,0 @@
-"""Experiment trackers, one module each; imported when one is asked for."""

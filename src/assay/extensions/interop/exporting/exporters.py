@@ -1,0 +1,192 @@
+"""`assay export --to TOOL`: the exporters by name, and the selection of episodes that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+import yaml
+
+from assay import __version__
+from assay.api.tracking import PROJECT, export, load_tracker
+from assay.episodes import EpisodeSpec, Outcome, Trajectory
+from assay.errors import RunError, did_you_mean
+from assay.measures.summary import NOT_EXPECTED, ConditionRate, summarise
+from assay.runs.store import Store
+from assay.support.extras import require
+from assay.support.files import replacing
+from assay.support.plugins import provided
+
+DEFAULT_IMAGE_SIZE = 256
+"""Pixels each way; LIBERO's policies are trained on images of this size."""
+DEFAULT_MAX_EPISODES = 50
+"""Limit of exports with images, which take time and space."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """Options of all exporters; each uses those that concern it."""
+
+    out: Path | None = None
+    episodes: str = "all"
+    """all, failures, or comma-separated keys."""
+    most: int | None = None
+    """Maximum number of episodes."""
+    images: bool = True
+    size: int = DEFAULT_IMAGE_SIZE
+    """Height and width of images, pixels."""
+    project: str = PROJECT
+    dataset: str = ""
+
+    def require_out(self, tool: str, example: str) -> Path:
+        """The output path. Raises RunError if there is none."""
+        if self.out is None:
+            raise RunError(f"--to {tool} needs --out, such as {example}")
+        return self.out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExportedEpisode:
+    """A stored episode with its trajectory."""
+
+    row: dict[str, Any]
+    """The row of `Store.frame`."""
+    spec: EpisodeSpec
+    trajectory: Trajectory
+
+    @property
+    def name(self) -> str:
+        """File name: task, seed and the first digits of the key."""
+        return f"{self.spec.task.replace('/', '-')}_{self.spec.seed:03d}_{self.row['key'][:8]}"
+
+
+def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, Any]], int]:
+    """The rows of the selected episodes, evenly spaced if there are too many, and the number left out.
+
+    Raises RunError if no episode is selected or a key is ambiguous.
+    """
+    frame = store.frame()
+    if options.episodes == "failures":
+        frame = frame.filter(pl.col("outcome") == Outcome.FAILURE)
+    elif options.episodes != "all":
+        keys = [key.strip() for key in options.episodes.split(",") if key.strip()]
+        for key in keys:
+            if sum(stored.startswith(key) for stored in frame["key"]) != 1:
+                raise RunError(
+                    f"{store.path}: not exactly one recorded episode has a key that begins with '{key}'; "
+                    "valid: all, failures, or keys (assay export RUN --csv -)"
+                )
+        frame = frame.filter(pl.any_horizontal([pl.col("key").str.starts_with(key) for key in keys]))
+    if not len(frame):
+        raise RunError(f"{store.path}: no episode to export (--episodes {options.episodes})")
+    rows = frame.to_dicts()
+    count = min(options.most or DEFAULT_MAX_EPISODES, len(rows))
+    return [rows[number * len(rows) // count] for number in range(count)], len(rows) - count
+
+
+def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[ExportedEpisode]:
+    """The episodes of some rows with their trajectories; those without a readable trajectory are left out."""
+    for row in rows:
+        spec = store.specs([row["id"]])[0]
+        for _, trajectory in store.trajectories([row["id"]]):
+            yield ExportedEpisode(row, spec, trajectory)
+
+
+def _tracker_exporter(name: str) -> Callable[[Store, ExportOptions], str]:
+    def send(store: Store, options: ExportOptions) -> str:
+        count = export(store, load_tracker(name)(), options.project)
+        return f"{count} episodes sent to {name}" + (
+            "" if count == store.done else " (the others were sent before)"
+        )
+
+    return send
+
+
+def _export_rerun(store: Store, options: ExportOptions) -> str:
+    require("rerun", "files for Rerun need the package rerun-sdk", RunError)
+    from assay.extensions.interop.exporting.rerun_files import write_recordings
+
+    folder = options.require_out("rerun", "episodes.rerun")
+    return _report(folder, *write_recordings(store, folder, options))
+
+
+def _export_lerobot(store: Store, options: ExportOptions) -> str:
+    from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
+
+    folder = options.require_out("lerobot", "rollouts")
+    return _report(folder, *write_rollouts(store, folder, options))
+
+
+def _report(folder: Path, count: int, left_out: int) -> str:
+    return f"{count} episodes written to {folder}" + (f" ({left_out} left out: --most)" if left_out else "")
+
+
+def _export_hf(store: Store, options: ExportOptions) -> str:
+    """Write results for Hugging Face's model pages: a file in ``.eval_results/`` of a model's repository.
+
+        - dataset: {id: ..., task_id: pro/position}
+          value: 63.3
+          date: '2026-11-17'
+          source: {name: Assay}
+          notes: success in %; 95 % interval 52.1 to 73.2, n = 80; ...
+
+    A benchmark is a dataset on the Hub; its board collects the results under the dataset's id.
+    """
+    file, dataset = options.require_out("hf", ".eval_results/assay.yaml"), options.dataset
+    if not dataset:
+        raise RunError("--to hf needs --dataset OWNER/NAME, the id of the benchmark's dataset on the Hub")
+    if dataset.count("/") != 1 or not all(dataset.split("/")):
+        raise RunError(f"--dataset '{dataset}': valid: the id of a dataset on the Hub, OWNER/NAME")
+    if file.suffix not in (".yaml", ".yml"):
+        raise RunError(f"{file}: valid: a file such as .eval_results/assay.yaml")
+    meta = store.meta
+    results = [
+        {
+            "dataset": {"id": dataset, "task_id": rate.condition},
+            "value": round(100 * rate.rate, 1),
+            "date": str(meta.get("started") or datetime.now(UTC).isoformat())[:10],
+            "source": {"name": f"Assay {__version__}"},
+            "notes": _hf_notes(rate, meta),
+        }
+        for rate in summarise(store).rates.values()
+    ]
+    if not results:
+        raise RunError(f"{store.path}: no condition has a finished episode without an error")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as unfinished:
+        unfinished.write_text(yaml.safe_dump(results, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return f"{len(results)} conditions written to {file}"
+
+
+def _hf_notes(share: ConditionRate, meta: dict[str, object]) -> str:
+    caveat = f"{NOT_EXPECTED} in this condition, so a high value is not a good sign; "
+    errors = f", {share.errors} errors left out" if share.errors else ""
+    return (
+        f"{'' if share.is_expected else caveat}success in %; "
+        f"95 % interval {100 * share.low:.1f} to {100 * share.high:.1f}, n = {share.episodes}{errors}; "
+        f"experiment {meta.get('experiment')}, policy {meta.get('label') or meta.get('policy')}, "
+        f"assets {meta.get('pack')}"
+    )
+
+
+EXPORTERS: Mapping[str, Callable[[Store, ExportOptions], str]] = MappingProxyType(
+    {
+        **{name: _tracker_exporter(name) for name in provided("tracker")},
+        "rerun": _export_rerun,
+        "lerobot": _export_lerobot,
+        "hf": _export_hf,
+    }
+)
+"""Exporters by name: each writes a run and returns a line about it."""
+
+
+def export_to(tool: str, store: Store, options: ExportOptions) -> str:
+    """Export a run with the exporter of a tool; returns a line about it. Raises RunError."""
+    if tool not in EXPORTERS:
+        raise RunError(f"--to '{tool}': {did_you_mean(tool, EXPORTERS, most=9)}")
+    return EXPORTERS[tool](store, options)

@@ -1,0 +1,143 @@
+"""Episodes as Rerun's ``.rrd`` files, one each: ``rerun FOLDER/*.rrd`` shows them side by side.
+
+episode           instruction and outcome
+camera            images of the world, from the replayed actions
+world/path        path of the end effector, coloured by outcome; world/hand its position; world/things at the start
+action, gripper   over the steps
+goal/...          whether each atom of the goal was true
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rerun as rr
+import rerun.blueprint as rrb
+from PIL import Image
+
+from assay.episodes import world_of
+from assay.errors import RunError
+from assay.extensions.interop.exporting.exporters import (
+    ExportedEpisode,
+    ExportOptions,
+    read_episodes,
+    select_rows,
+)
+from assay.runs.replay import replay
+from assay.runs.store import Store
+
+STEP = "step"
+"""The timeline, in control steps."""
+IMAGE_INTERVAL = 5
+"""Steps between two images."""
+COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 120, 20)}
+ACTIONS = ("x", "y", "z", "rx", "ry", "rz", "gripper")
+
+
+def write_recordings(store: Store, folder: Path, options: ExportOptions) -> tuple[int, int]:
+    """Write episodes into a folder; returns the numbers of episodes written and left out.
+
+    Images are rendered by replaying the recorded actions, which takes about as long as the episodes did.
+    """
+    rows, left_out = select_rows(store, options)
+    if options.images and store.meta.get("imported"):
+        raise RunError(f"{store.path}: imported runs cannot be replayed to render images; valid: --no-images")
+    folder.mkdir(parents=True, exist_ok=True)
+    for episode in read_episodes(store, rows):
+        row = episode.row
+        recording = rr.RecordingStream("assay", recording_id=row["key"])
+        recording.save(folder / f"{episode.name}.rrd", default_blueprint=_blueprint(options.images))
+        recording.send_recording_name(f"{episode.spec.task} {row['condition']} {row['outcome']}")
+        recording.log("episode", rr.TextDocument(_describe(row), media_type="text/markdown"), static=True)
+        _log_trajectory(recording, episode)
+        _log_goal(recording, row)
+        if options.images:
+            for step, image in _render(episode, store):
+                recording.set_time(STEP, sequence=step)
+                recording.log("camera", rr.EncodedImage(contents=image, media_type="image/jpeg"))
+        recording.flush()
+        recording.disconnect()
+    return len(rows), left_out
+
+
+def _blueprint(images: bool) -> rrb.Blueprint:
+    """Layout of the viewer."""
+    camera = [rrb.Spatial2DView(origin="camera", name="camera")] if images else []
+    return rrb.Blueprint(
+        rrb.Horizontal(
+            rrb.Vertical(*camera, rrb.Spatial3DView(origin="world", name="end-effector path")),
+            rrb.Vertical(
+                rrb.TextDocumentView(origin="episode", name="episode"),
+                rrb.TimeSeriesView(origin="goal", name="goal"),
+                rrb.TimeSeriesView(origin="action", name="action"),
+                rrb.TimeSeriesView(origin="gripper", name="gripper"),
+            ),
+        ),
+        collapse_panels=True,
+    )
+
+
+def _log_series(recording: rr.RecordingStream, entity: str, names: list[str], values: np.ndarray) -> None:
+    recording.log(entity, rr.SeriesLines(names=names), static=True)
+    recording.send_columns(
+        entity,
+        indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(values)))],
+        columns=rr.Scalars.columns(scalars=values.astype(float)),
+    )
+
+
+def _log_trajectory(recording: rr.RecordingStream, episode: ExportedEpisode) -> None:
+    path, actions = episode.trajectory.end_effector, episode.trajectory.actions
+    if len(path):
+        colour = COLOURS[episode.row["outcome"]]
+        recording.log("world/path", rr.LineStrips3D([path], colors=[colour]), static=True)
+        recording.send_columns(
+            "world/hand",
+            indexes=[rr.TimeColumn(STEP, sequence=np.arange(len(path)))],
+            columns=rr.Points3D.columns(positions=path, radii=np.full(len(path), 0.012)),
+        )
+        _log_series(recording, "gripper", ["opening, m"], episode.trajectory.gripper)
+    if len(actions):
+        width = actions.shape[1]
+        names = list(ACTIONS) if width == len(ACTIONS) else [str(column) for column in range(width)]
+        _log_series(recording, "action", names, actions)
+    positions = json.loads(episode.row.get("initial_positions") or "{}")
+    if positions:
+        points = rr.Points3D(list(positions.values()), labels=list(positions), radii=0.01)
+        recording.log("world/things", points, static=True)
+
+
+def _log_goal(recording: rr.RecordingStream, row: dict[str, Any]) -> None:
+    """Log each atom of the goal as 0 or 1 over the steps."""
+    for atom, intervals in json.loads(row.get("truth") or "{}").items():
+        truth = np.zeros(int(row["steps"]) + 1)
+        for first, last in intervals:
+            truth[first:last] = 1.0
+        _log_series(recording, f"goal/{rr.escape_entity_path_part(atom)}", [atom], truth)
+
+
+def _render(episode: ExportedEpisode, store: Store) -> Iterator[tuple[int, bytes]]:
+    """Steps and JPEG images of the replayed episode."""
+    env = world_of(episode.spec.task).open(store.states)
+    observations: list[Any] = []
+    try:
+        error = str(episode.row["error"]) if episode.row["outcome"] == "error" else ""
+        replay(env, episode.spec, episode.trajectory.actions, error=error, watch=observations.append)
+        for observation in observations:
+            if observation.step % IMAGE_INTERVAL == 0 or observation is observations[-1]:
+                file = io.BytesIO()
+                Image.fromarray(env.frame(observation)).save(file, "JPEG", quality=85)
+                yield observation.step, file.getvalue()
+    finally:
+        env.close()
+
+
+def _describe(row: dict[str, Any]) -> str:
+    lines = [f"## {row['outcome']}", f"*{row['instruction']}*", ""]
+    lines += [f"- {name}: {row[name]}" for name in ("task", "condition", "seed", "steps", "key")]
+    return "\n".join([*lines, *([f"- error: {row['error']}"] if row["error"] else [])])

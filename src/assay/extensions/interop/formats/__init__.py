@@ -1,1 +1,0 @@
-"""Readers for the result files of other evaluation tools."""

@@ -1,0 +1,178 @@
+"""A CSV table of episodes, one row each.
+
+    task,seed,condition,success,steps,instruction
+    libero_goal/3,0,control,true,142,open the top drawer and put the bowl inside
+    libero_goal/3,0,position,false,300,open the top drawer and put the bowl inside
+
+``task`` and ``success`` are required. Unknown columns are stored as labels.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from assay.episodes import CONTROL, Outcome
+from assay.extensions.interop.importing.reported import (
+    Evaluation,
+    ReportedEpisode,
+    ResultFormat,
+    find_task,
+    parse_outcome,
+)
+from assay.tasks.formats import Label, ReleaseError, text_of
+
+COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "task": ("task", "task_name", "task_id"),
+    "success": ("success", "successes", "is_success", "outcome"),
+    "trial": ("seed", "trial", "episode", "episode_idx", "episode_id", "init_state_id"),
+    "suite": ("suite", "task_suite", "task_suite_name", "task_group"),
+    "condition": ("condition", "perturbation", "perturbation_type"),
+    "change": ("change",),
+    "variant": ("variant",),
+    "plausible": ("plausible",),
+    "steps": ("steps", "num_steps", "length"),
+    "seconds": ("seconds", "duration_seconds", "elapsed_sec"),
+    "instruction": ("instruction", "prompt", "language"),
+    "error": ("error",),
+    "policy": ("policy", "model"),
+}
+"""Accepted column names by meaning; the first match counts, and the first name of each is the documented one."""
+REQUIRED = ("task", "success")
+NO_SEED_REMARK = (
+    "no column has the seed: the n-th episodes of a task are assumed to start alike in all conditions"
+)
+
+
+def read_table(file: Path) -> tuple[Evaluation, ...]:
+    """The evaluations in a table, one per policy. Raises ReleaseError that names the invalid row."""
+    text = text_of(file)
+    delimiter = max(",\t;", key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
+    by_policy: dict[str, list[ReportedEpisode]] = {}
+    trials: Counter[tuple[str, str, str]] = Counter()
+    lines: dict[tuple[object, ...], int] = {}
+    try:
+        columns = _match_columns(reader.fieldnames or (), file)
+        for row in reader:
+            place = f"{file}: line {reader.line_num}"
+            if None in row or None in row.values():
+                raise ReleaseError(f"{place}: does not have as many fields as the first line")
+            cells = {name: row[column].strip() for name, column in columns.items()}
+            policy = cells.get("policy", "")
+            labels: dict[str, Label] = {
+                name: _parse_label(value)
+                for name, value in row.items()
+                if name not in columns.values() and value.strip()
+            }
+            episode = _episode(cells, labels, trials, place)
+            key = (policy, episode.condition, episode.task, episode.trial, episode.variant)
+            if key in lines:
+                raise ReleaseError(
+                    f"{place}: is the same episode as line {lines[key]} (task, seed, condition and instruction); "
+                    "valid: a column seed, trial or variant that tells them apart"
+                )
+            lines[key] = reader.line_num
+            by_policy.setdefault(policy, []).append(episode)
+    except csv.Error as error:
+        raise ReleaseError(f"{file}: not a CSV table: {error}") from None
+    if not by_policy:
+        raise ReleaseError(f"{file}: contains no episodes")
+    remarks = () if "trial" in columns else (NO_SEED_REMARK,)
+    return tuple(
+        Evaluation("CSV", policy, tuple(episodes), remarks=remarks) for policy, episodes in by_policy.items()
+    )
+
+
+def _episode(
+    cells: Mapping[str, str],
+    labels: dict[str, Label],
+    trials: Counter[tuple[str, str, str]],
+    place: str,
+) -> ReportedEpisode:
+    """The episode of a row. ``trials`` counts the episodes of each policy, condition and task."""
+    suite, name = cells.get("suite", ""), cells["task"]
+    task = find_task(name, suite) or "/".join(part for part in (suite, name) if part)
+    if not task:
+        raise ReleaseError(f"{place}: has no task")
+    condition = cells.get("condition") or CONTROL
+    group = (cells.get("policy", ""), condition, task)
+    trial = _parse_int(cells["trial"], "seed", place) if "trial" in cells else trials[group]
+    trials[group] += 1
+    if "plausible" in cells:
+        labels["plausible"] = parse_outcome(cells["plausible"] or True, place) is Outcome.SUCCESS
+    outcome = parse_outcome(cells["success"], place)
+    instruction = cells.get("instruction", "")
+    return ReportedEpisode(
+        task=task,
+        trial=trial,
+        outcome=outcome,
+        condition=condition,
+        change=cells.get("change", ""),
+        variant=cells.get("variant") or instruction,
+        steps=_parse_int(cells.get("steps") or "0", "steps", place),
+        seconds=_parse_number(cells.get("seconds") or "0", "seconds", place),
+        instruction=instruction,
+        error=cells.get("error", "") or ("error" if outcome is Outcome.ERROR else ""),
+        labels=labels,
+    )
+
+
+def _match_columns(names: Sequence[str], file: Path) -> dict[str, str]:
+    """The column of the table for each meaning."""
+    lower = {name.strip().lower(): name for name in names}
+    columns = {
+        meaning: next(lower[candidate] for candidate in candidates if candidate in lower)
+        for meaning, candidates in COLUMN_NAMES.items()
+        if any(candidate in lower for candidate in candidates)
+    }
+    for required in REQUIRED:
+        if required not in columns:
+            valid = ", ".join(candidates[0] for candidates in COLUMN_NAMES.values())
+            actual = ", ".join(names) or "no columns"
+            raise ReleaseError(f"{file}: has no column '{required}', but {actual}; valid: {valid}")
+    return columns
+
+
+def _parse_int(text: str, name: str, place: str) -> int:
+    value = _parse_number(text, name, place)
+    if value != int(value):
+        raise ReleaseError(f"{place}: {name} is '{text[:40]}'; valid: an integer")
+    return int(value)
+
+
+def _parse_number(text: str, name: str, place: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise ReleaseError(f"{place}: {name} is '{text[:40]}'; valid: a number of at least 0")
+    return value
+
+
+def _parse_label(text: str) -> Label:
+    """A number if the text is one, or else the text."""
+    with suppress(ValueError):
+        return int(text)
+    with suppress(ValueError):
+        if math.isfinite(value := float(text)):
+            return value
+    return text.strip()
+
+
+def _is_table(path: Path, head: bytes) -> bool:
+    first = head.decode("utf-8-sig", "ignore").partition("\n")[0].lower()
+    if b"\0" in head or first.lstrip().startswith(("{", "[")):
+        return False
+    names = {name.strip().strip('"') for name in first.replace("\t", ",").replace(";", ",").split(",")}
+    has_required = all(names & set(COLUMN_NAMES[required]) for required in REQUIRED)
+    return has_required or path.suffix in (".csv", ".tsv")
+
+
+CSV_FORMAT = ResultFormat("table of episodes (CSV with the columns task and success)", _is_table, read_table)

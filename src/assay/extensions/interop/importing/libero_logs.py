@@ -1,0 +1,134 @@
+"""The log that LIBERO's evaluation scripts print: OpenVLA's and its descendants (OFT, openpi, starVLA, ...).
+
+    Task suite: libero_goal
+    Task: open the top drawer and put the bowl inside
+    Starting episode 1...
+    Success: True
+    # episodes completed so far: 1
+
+LIBERO-plus and LIBERO-PRO are evaluated with the same scripts; the suite's name or the prompt names the change.
+Lines may begin with a time and a level, with progress bars in between. Episode n starts from stored state n - 1.
+The scripts count an exception as a failure; here it is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from assay import tasks
+from assay.episodes import CONTROL, Outcome
+from assay.extensions.interop.importing.reported import (
+    PLUS_CATEGORIES,
+    Evaluation,
+    ReportedEpisode,
+    ResultFormat,
+    parse_names,
+    plus_condition,
+)
+from assay.tasks.formats import ReleaseError, text_of
+
+MAX_BYTES = 1_000_000_000
+_SUITE = re.compile(r"\bTask suite: (\S+)")
+_TASK = re.compile(r"(?:^|[\s\]:])Task: (.+)")
+_NUMBER = re.compile(r"\bStarting episode (\d+)\.\.\.")
+_EXCEPTION = re.compile(r"(?:Caught exception|Episode error):? (.+)")
+_SUCCESS = re.compile(r"(?:^|[\s\]:])Success: (True|False)\b")
+_CHECKPOINT = re.compile(r"(?:pretrained_checkpoint|[Mm]odel(?: name)?)[:=] ?'?([^\s',]+)")
+
+
+def read_log(file: Path) -> tuple[Evaluation, ...]:
+    """The evaluation in a log. Raises ReleaseError if it has no episodes."""
+    text = text_of(file, most=MAX_BYTES)
+    match = _SUITE.search(text)
+    suite = match[1] if match else _suite_in_name(file.stem)
+    episodes = _mark_rewordings(tuple(_episodes(text, suite)))
+    if not episodes:
+        raise ReleaseError(f"{file}: no line 'Success: True' or 'Success: False' after a line 'Task: ...'")
+    checkpoint = _CHECKPOINT.search(text)
+    return (
+        Evaluation(
+            "LIBERO's evaluation log",
+            checkpoint[1] if checkpoint else "",
+            episodes,
+            settings={"suite": suite},
+            stored=True,
+            remarks=tuple(_remarks(episodes)),
+        ),
+    )
+
+
+def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
+    prompt, number, error, counts = "", None, "", Counter[tuple[str, str, str]]()
+    for line in re.split(r"[\r\n]+", text):
+        if match := _TASK.search(line):
+            prompt, number, error = match[1].strip(), None, ""
+        elif match := _NUMBER.search(line):
+            number, error = int(match[1]) - 1, ""
+        elif match := _EXCEPTION.search(line):
+            error = match[1].strip()
+        elif (match := _SUCCESS.search(line)) and prompt:
+            name = parse_names(suite, prompt)
+            group = (name.task, name.condition, name.variant)
+            trial = counts[group] if number is None or number < counts[group] else number
+            counts[group] = trial + 1
+            success = match[1] == "True"
+            yield ReportedEpisode(
+                name.task,
+                trial,
+                Outcome.SUCCESS if success else Outcome.ERROR if error else Outcome.FAILURE,
+                condition=name.condition,
+                change=name.change,
+                variant=name.variant,
+                instruction=prompt,
+                error="" if success else error,
+                labels=name.labels,
+            )
+            error = ""
+
+
+def _is_unknown_control(episode: ReportedEpisode) -> bool:
+    """Whether an episode has no suffix of a change, and its prompt is not the instruction of a built-in task."""
+    return episode.condition == CONTROL and episode.task not in tasks.built_in_ids()
+
+
+def _mark_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpisode, ...]:
+    """In a log of LIBERO-plus, unknown prompts are its rewordings, which have no suffix."""
+    if not any(episode.condition.startswith("libero-plus/") for episode in episodes):
+        return episodes
+    category, change = PLUS_CATEGORIES["language"]
+    return tuple(
+        replace(episode, condition=plus_condition(category), change=change, variant=episode.instruction)
+        if _is_unknown_control(episode)
+        else episode
+        for episode in episodes
+    )
+
+
+def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
+    yield "the log has no steps or trajectories, so only success rates are reported"
+    unknown = sorted({episode.instruction for episode in episodes if _is_unknown_control(episode)})
+    if unknown:
+        examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
+        yield (
+            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a task of its own"
+        )
+
+
+def _suite_in_name(stem: str) -> str:
+    """The suite in a file's name, ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if there is none."""
+    for part in re.split(r"[-. ]", stem):
+        if any(part == suite or part.startswith(f"{suite}_") for suite in tasks.suites()):
+            return part
+    return ""
+
+
+def _is_log(path: Path, head: bytes) -> bool:
+    text = head.decode("utf-8", "ignore")
+    return bool(_TASK.search(text) and (_SUCCESS.search(text) or _NUMBER.search(text)))
+
+
+LOG_FORMAT = ResultFormat("log of LIBERO's evaluation scripts (Task: ... Success: True)", _is_log, read_log)

@@ -1,0 +1,177 @@
+"""`assay collect` records demonstrations; `assay learn` trains a policy on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.execution import Assets, Tasks
+from assay.errors import PolicyError
+from assay.extensions.learn.visuomotor.settings import Head, Input
+from assay.runs.seeds import parse_seeds
+from assay.support.console import number_of, progress_bar, say
+
+SUFFIX = ".safetensors"
+
+
+def collect(
+    out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
+    selection: Tasks = "all",
+    episodes: Annotated[int, typer.Option(min=1, help="Successful episodes of each task.")] = 10,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99; default: 0, 1, 2, ..."),
+    ] = None,
+    size: Annotated[int, typer.Option(help="Height and width of the images; even.")] = 256,
+    assets: Assets = None,
+    orientation: Annotated[
+        str,
+        typer.Option(
+            help="Orientation of the images: rotated, the convention of LIBERO's data sets and of policy servers "
+            "(mirrored); upright, as in Observation.image; or raw, as LIBERO renders."
+        ),
+    ] = "rotated",
+    noise: Annotated[
+        float,
+        typer.Option(help="Disturb the executed, not the recorded actions; standard deviation, e.g. 0.3."),
+    ] = 0.0,
+    starts: Annotated[
+        int, typer.Option(help="Number of different initial states; default: one per seed.")
+    ] = 0,
+    relocate: Annotated[
+        float, typer.Option(help="Move objects by this share of the distance to their neighbours; e.g. 0.5.")
+    ] = 0.0,
+) -> None:
+    """Record successful episodes of the oracle as a LeRobotDataset v3.0.
+
+    Episodes in the folder are not recorded again: run the same command to resume an interrupted collection, or with
+    more episodes to extend it.
+    """
+    from assay import tasks
+    from assay.extensions.learn.demonstrations import Recipe, max_attempts
+    from assay.extensions.learn.demonstrations import collect as record
+    from assay.support.images import parse_orientation
+
+    chosen, recipe = tasks.resolve(selection), Recipe(noise, starts, relocate)
+    attempts = max_attempts(episodes) if seeds is None else len(parse_seeds(seeds))
+    with progress_bar() as bar:
+        progress = bar.add_task("episodes", total=len(chosen) * episodes)
+        collected = record(
+            out,
+            chosen,
+            episodes,
+            seeds=None if seeds is None else parse_seeds(seeds),
+            size=size,
+            pack=assets or "primitives",
+            recipe=recipe,
+            orientation=parse_orientation(orientation),
+            on_episode=lambda task: bar.update(progress, advance=1, description=task),
+        )
+    say(
+        f"{out}: episodes {collected.episodes}, frames {collected.frames}, "
+        f"failed attempts left out {collected.left_out}"
+    )
+    for task, count in collected.short.items():
+        say(f"short: {task}: {count} of {episodes} episodes from {attempts} seeds", aside=True)
+    if collected.short:
+        raise typer.Exit(1)
+
+
+def learn(
+    folder: Annotated[
+        Path, typer.Argument(help="A LeRobotDataset of assay collect, or another of LIBERO's robot.")
+    ],
+    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
+    head: Annotated[
+        Head, typer.Option(help="Action head: regression of chunks, binned actions, or flow matching.")
+    ] = Head.REGRESSION,
+    without: Annotated[
+        list[Input] | None, typer.Option(help="Withhold an input from the network; repeatable.")
+    ] = None,
+    paraphrases: Annotated[
+        int, typer.Option(min=0, help="Paraphrases of each of 43 kinds to train on; 0: one wording.")
+    ] = 0,
+    demonstrations: Annotated[
+        int, typer.Option(min=0, help="Use only the first N demonstrations of each instruction; 0: all.")
+    ] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 4000,
+    batch: Annotated[int, typer.Option(min=1, help="Frames in a batch.")] = 64,
+    pixels: Annotated[
+        int, typer.Option(help="Height and width of the network's input images: 32 to 128.")
+    ] = 64,
+    chunk: Annotated[int, typer.Option(help="Actions predicted at once: 1 to 64.")] = 16,
+    seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
+    orientation: Annotated[
+        str | None,
+        typer.Option(
+            help="Orientation of the images in the data: rotated, upright or raw; recorded in Assay's own data."
+        ),
+    ] = None,
+    checkpoints: Annotated[
+        int, typer.Option(min=0, help="Also write FILE-STEPS.safetensors every N steps; 0: never.")
+    ] = 0,
+    threads: Annotated[
+        int, typer.Option(min=1, help="CPU threads; another number may change the last bits of the result.")
+    ] = 1,
+) -> None:
+    """Train a policy to act as in demonstrations: from two cameras, proprioception and the instruction.
+
+    Run the same command to resume an interrupted training; the resulting network is the same. Evaluate it with
+    `assay run para --policy "learned?checkpoint=FILE"`. Needs torch, the extra learn.
+    """
+    from pydantic import ValidationError
+
+    from assay.extensions.learn.visuomotor.frames import read
+    from assay.extensions.learn.visuomotor.settings import NetworkSettings
+    from assay.support.images import parse_orientation
+    from assay.support.training import Schedule, TrainingProgress, require_torch
+
+    if out.suffix != SUFFIX:
+        raise PolicyError(f"--out {out}: a checkpoint is a {SUFFIX} file")
+    try:
+        settings = NetworkSettings(
+            head=head, without=tuple(dict.fromkeys(without or ())), pixels=pixels, chunk=chunk
+        )
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise PolicyError(f"--{wrong['loc'][0]} {wrong['input']}: {wrong['msg']}") from None
+    stored = None if orientation is None else parse_orientation(orientation)
+    require_torch()
+    import torch
+
+    from assay.extensions.learn.visuomotor.training import train_to_file
+
+    torch.set_num_threads(threads)
+    frames = read(folder, pixels, stored)
+    frames = frames.first(demonstrations) if demonstrations else frames
+    with progress_bar() as bar:
+        task = bar.add_task("steps", total=steps)
+
+        def watch(progress: TrainingProgress) -> None:
+            bar.update(task, completed=progress.step, description=f"loss {progress.loss:.3f}, step")
+
+        record = train_to_file(
+            frames,
+            out,
+            settings,
+            Schedule(steps=steps, batch=batch, rate=1e-3),
+            data=folder.name,
+            paraphrases=paraphrases,
+            seed=seed,
+            every=checkpoints,
+            watch=watch,
+        )
+    say(
+        f"{out}: {record.parameters:,} parameters, {number_of(record.steps, 'step')} of {batch}, "
+        f"{record.processor_minutes:g} minutes of processor time, "
+        f"{number_of(sum(record.episodes.values()), 'demonstration')}"
+    )
+    if not (errors := record.held_out):
+        say("no episode was held out: there are fewer than 20")
+        return
+    say(
+        f"mean absolute error on held-out episodes: translation {errors['translation']:.3f}, rotation "
+        f"{errors['rotation']:.3f} (actions are in [-1, 1]); gripper correct in {errors['gripper']:.1%}"
+    )

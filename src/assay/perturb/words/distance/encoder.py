@@ -1,0 +1,196 @@
+"""BERT and RoBERTa in numpy: all-MiniLM-L6-v2, and other models of these kinds.
+
+Computed in double precision: in single precision a word's vector also hangs on the machine, and on who else
+is in the batch.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS, ModelError
+from assay.support.extras import optional_import
+from assay.support.jit import compiled
+
+with optional_import("words", "word embeddings need tokenizers and safetensors", ModelError):
+    from safetensors.numpy import load
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+    from tokenizers import Tokenizer
+
+Array = NDArray[np.float64]
+_PREFIX = re.compile(r"^(?:bert|roberta)\.")
+"""Before the names of weights, in models that have more than an encoder."""
+
+WIDTH = 384
+"""Of the vectors of all-MiniLM-L6-v2."""
+MOST_TOKENS = 256
+"""Of one text; the rest is cut off, as the model's authors do."""
+BATCH_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What of a model its weights do not say."""
+
+    heads: int = 12
+    """Of each layer's attention."""
+    epsilon: float = 1e-12
+    """Added to variances."""
+    first_place: int = 0
+    """Which position embedding the first token has; RoBERTa's is 2."""
+    before: str = ""
+    """What is put before each text; for RoBERTa a space, so that the first word is one like the others."""
+
+
+MINILM_SHAPE = Shape()
+
+
+class Encoder:
+    """Turns texts into vectors. Its files are the weights and the tokenizer.
+
+    Of its layers only the first ``layers`` are used, or all.
+    """
+
+    def __init__(
+        self, files: Mapping[str, bytes], shape: Shape = MINILM_SHAPE, layers: int | None = None
+    ) -> None:
+        self._tokenizer = Tokenizer.from_str(files[TOKENIZER].decode())
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(MOST_TOKENS)
+        weights = {_PREFIX.sub("", name): each for name, each in load(files[WEIGHTS]).items()}
+        self._shape = shape
+        self._words = weights["embeddings.word_embeddings.weight"]
+        self.width = self._words.shape[1]
+        """Of the vectors."""
+        places = weights["embeddings.position_embeddings.weight"].astype(np.float64)[shape.first_place :]
+        self._places = places + weights["embeddings.token_type_embeddings.weight"][0]
+        self._norm = _norm(weights, "embeddings.LayerNorm")
+        there = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
+        self._layers = [_Layer(weights, f"encoder.layer.{each}", shape) for each in range(layers or there)]
+
+    def sentences(self, texts: Sequence[str]) -> Array:
+        """One vector of length one for each text, (len(texts), width)."""
+        vectors = np.empty((len(texts), self.width))
+        for chosen, hidden in self._encode(texts):
+            vectors[chosen] = hidden.mean(axis=1)
+        return _unit(vectors)
+
+    def tokens(self, texts: Sequence[str]) -> list[Array]:
+        """For each text one vector of length one for each sub-word, (tokens, width)."""
+        found: list[Array] = [np.empty((0, self.width))] * len(texts)
+        for chosen, hidden in self._encode(texts):
+            for index, vectors in zip(chosen, _unit(hidden), strict=True):
+                found[index] = vectors[1:-1]  # without the marks of beginning and end
+        return found
+
+    def _encode(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
+        """Texts of one length at a time, which therefore need no padding: which, (k, tokens, width)."""
+        ids = [self._tokenizer.encode(self._shape.before + text).ids for text in texts]
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for index, each in enumerate(ids):
+            by_length[len(each)].append(index)
+        for length, members in by_length.items():
+            step = max(1, BATCH_TOKENS // length)
+            for start in range(0, len(members), step):
+                chosen = members[start : start + step]
+                with one_thread():
+                    hidden = self._forward(np.array([ids[index] for index in chosen]))
+                yield chosen, hidden
+
+    def _forward(self, ids: NDArray[np.int64]) -> Array:
+        hidden = self._words[ids].astype(np.float64) + self._places[: ids.shape[1]]
+        # Tokens of all texts in one list, since numpy multiplies stacks of small matrices slowly.
+        hidden = _normalise(hidden.reshape(-1, self.width), *self._norm, self._shape.epsilon)
+        for layer in self._layers:
+            hidden = layer(hidden, len(ids))
+        return hidden.reshape(*ids.shape, self.width)
+
+
+class _Layer:
+    """Self-attention and a feed-forward network, each added to its input and normalised.
+
+    In and out: the tokens of all texts, which are equally long, (texts * tokens, width).
+    """
+
+    def __init__(self, weights: dict[str, NDArray[np.float32]], name: str, shape: Shape) -> None:
+        self._shape = shape
+        parts = [_linear(weights, f"{name}.attention.self.{part}") for part in ("query", "key", "value")]
+        self._attend = tuple(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        self._project = _linear(weights, f"{name}.attention.output.dense")
+        self._attention_norm = _norm(weights, f"{name}.attention.output.LayerNorm")
+        self._widen = _linear(weights, f"{name}.intermediate.dense")
+        self._narrow = _linear(weights, f"{name}.output.dense")
+        self._norm = _norm(weights, f"{name}.output.LayerNorm")
+
+    def __call__(self, hidden: Array, texts: int) -> Array:
+        weight, bias = self._project
+        hidden = _normalise(
+            hidden + self._attention(hidden, texts) @ weight + bias,
+            *self._attention_norm,
+            self._shape.epsilon,
+        )
+        weight, bias = self._widen
+        wide = hidden @ weight + bias
+        _gelu(wide.reshape(-1))
+        weight, bias = self._narrow
+        return _normalise(hidden + wide @ weight + bias, *self._norm, self._shape.epsilon)
+
+    def _attention(self, hidden: Array, texts: int) -> Array:
+        weight, bias = self._attend
+        width, heads = hidden.shape[-1], self._shape.heads
+        split = (hidden @ weight + bias).reshape(texts, -1, 3, heads, width // heads)
+        query, key, value = split.transpose(2, 0, 3, 1, 4)  # each (texts, heads, tokens, width / heads)
+        scores = query @ key.swapaxes(-1, -2) / math.sqrt(width // heads)
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        mixed = scores / scores.sum(axis=-1, keepdims=True) @ value
+        joined: Array = mixed.swapaxes(1, 2).reshape(-1, width)
+        return joined
+
+
+def _linear(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Array]:
+    """Weight (in, out) and bias (out,)."""
+    weight = np.ascontiguousarray(weights[f"{name}.weight"].T, dtype=np.float64)
+    return weight, weights[f"{name}.bias"].astype(np.float64)
+
+
+def _norm(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Array]:
+    return weights[f"{name}.weight"].astype(np.float64), weights[f"{name}.bias"].astype(np.float64)
+
+
+def _normalise(hidden: Array, scale: Array, shift: Array, epsilon: float) -> Array:
+    centred = hidden - hidden.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    normalised: Array = centred / np.sqrt(variance + epsilon) * scale + shift
+    return normalised
+
+
+def _unit(vectors: Array) -> Array:
+    unit: Array = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return unit
+
+
+@compiled
+def _gelu(values):  # type: ignore[no-untyped-def]
+    """Gaussian error linear unit, in place; numpy has no error function."""
+    for index in range(len(values)):
+        values[index] *= 0.5 * (1.0 + math.erf(values[index] / math.sqrt(2.0)))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """One, while this is entered: the matrices are small, and threads wait for each other on busy cores."""
+    return cast(AbstractContextManager[object], _controller().limit(limits=1, user_api="blas"))
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -1,0 +1,106 @@
+"""Porter's stemmer (1980): words that differ in their endings get one stem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+_VOWELS = frozenset("aeiou")
+_SECOND = {
+    **{"ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able"},
+    **{
+        "alli": "al",
+        "entli": "ent",
+        "eli": "e",
+        "ousli": "ous",
+        "ization": "ize",
+        "ation": "ate",
+        "ator": "ate",
+    },
+    **{"alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive"},
+    "biliti": "ble",
+}
+_THIRD = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_ENDS = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
+_FOURTH = dict.fromkeys(_ENDS.split(), "")
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of a word in lower case."""
+    if len(word) < 3:
+        return word
+    word = _without_plural(word)
+    word = _without_past(word)
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = f"{word[:-1]}i"
+    word = _replaced(word, _SECOND, lambda rest, _: _measure(rest) > 0)
+    word = _replaced(word, _THIRD, lambda rest, _: _measure(rest) > 0)
+    word = _replaced(
+        word, _FOURTH, lambda rest, end: _measure(rest) > 1 and (end != "ion" or rest.endswith(("s", "t")))
+    )
+    if word.endswith("e"):
+        rest = word[:-1]
+        if _measure(rest) > 1 or (_measure(rest) == 1 and not _ends_short(rest)):
+            word = rest
+    if word.endswith("ll") and _measure(word[:-1]) > 1:
+        word = word[:-1]
+    return word
+
+
+def _without_plural(word: str) -> str:
+    for end, new in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
+        if word.endswith(end):
+            return word.removesuffix(end) + new
+    return word
+
+
+def _without_past(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for end in ("ed", "ing"):
+        rest = word.removesuffix(end)
+        if rest != word and _has_vowel(rest):
+            if rest.endswith(("at", "bl", "iz")):
+                return f"{rest}e"
+            if _ends_double(rest) and rest[-1] not in "lsz":
+                return rest[:-1]
+            return f"{rest}e" if _measure(rest) == 1 and _ends_short(rest) else rest
+    return word
+
+
+def _replaced(word: str, ends: Mapping[str, str], holds: Callable[[str, str], bool]) -> str:
+    """The word with its longest listed end replaced, where the rest allows it."""
+    for end in sorted(ends, key=len, reverse=True):
+        if word.endswith(end):
+            rest = word.removesuffix(end)
+            return rest + ends[end] if holds(rest, end) else word
+    return word
+
+
+def _kinds(word: str) -> str:
+    """v for each vowel, c for each consonant; y is a vowel after a consonant."""
+    kinds = ""
+    for place, letter in enumerate(word):
+        vowel = letter in _VOWELS or (letter == "y" and place > 0 and kinds[-1] == "c")
+        kinds += "v" if vowel else "c"
+    return kinds
+
+
+def _measure(word: str) -> int:
+    """How often consonants follow vowels."""
+    return len(re.findall("v+c+", _kinds(word)))
+
+
+def _has_vowel(word: str) -> bool:
+    return "v" in _kinds(word)
+
+
+def _ends_double(word: str) -> bool:
+    return len(word) > 1 and word[-1] == word[-2] and _kinds(word)[-1] == "c"
+
+
+def _ends_short(word: str) -> bool:
+    """Whether it ends consonant, vowel, consonant, the last not w, x or y."""
+    return _kinds(word)[-3:] == "cvc" and word[-1] not in "wxy"

@@ -1,0 +1,293 @@
+"""Another room, other surfaces, other light, another start of the robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import hypot
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes.fields import between, check_change, within
+from assay.errors import PerturbationError, did_you_mean
+from assay.perturb.world.ground import Ground
+from assay.perturb.world.objects import HUES
+from assay.sim.layout import LAYOUTS, layout_of
+from assay.sim.render import CAMERAS
+from assay.tasks import Arena, Atom, Region, Scene, Task
+from assay.tasks.scene import (
+    CameraChange,
+    Colour,
+    Finish,
+    Lighting,
+    Pattern,
+    RobotStart,
+    Surface,
+    Vector3,
+)
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
+
+
+LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
+"""How much higher fixtures must stand in rooms where LIBERO never puts one, metres."""
+PEDESTAL = 0.12
+"""How far from the middle of the robot's base its pedestal reaches, metres."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Room(Perturbation):
+    """The same things in another arena."""
+
+    kind = "world/room"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.ROOM
+    sets_vocabulary = True
+
+    arena: Arena | None = None
+    """Where they are then; if there is none, drawn from all others in which no fixture stands in the robot."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Renames what belongs to the old workspace."""
+        if task.scene.arena is self.arena:
+            raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
+        others = [each for each in Arena if each is not task.scene.arena and _clears_robot(task.scene, each)]
+        if self.arena is None and not others:
+            raise PerturbationError(f"{self.kind}: in no other room are the fixtures clear of the robot")
+        arena = self.arena or others[int(rng.integers(len(others)))]
+        old, new = task.scene.arena.workspace, arena.workspace
+
+        def renamed(name: str) -> str:
+            region = task.scene.region(name)
+            on_workspace = name == old or (region is not None and region.target == old)
+            return new + name.removeprefix(old) if on_workspace else name
+
+        def atom(each: Atom) -> Atom:
+            return Atom(each.predicate, tuple(renamed(name) for name in each.arguments))
+
+        def region(each: Region) -> Region:
+            return replace(each, target=new) if each.target == old else each
+
+        scene = replace(
+            task.scene,
+            arena=arena,
+            staging=replace(task.scene.staging, lift=LIFTS.get(arena, 0.0)),
+            style="",
+            regions=tuple(map(region, task.scene.regions)),
+            initial=tuple(map(atom, task.scene.initial)),
+        )
+        goal = replace(task.goal, atoms=tuple(map(atom, task.goal.atoms)))
+        return replace(task, scene=scene, goal=goal, of_interest=tuple(map(renamed, task.of_interest)))
+
+
+def _clears_robot(scene: Scene, arena: Arena) -> bool:
+    """Whether all fixtures would be clear of the robot's pedestal in another room, if it has one there."""
+    layout, spots = LAYOUTS[arena], Ground(scene).spots
+    x, y = np.subtract(layout.robot[:2], layout.offset[:2])
+    standing = (spots[fixture.name] for fixture in scene.fixtures if fixture.name in spots)
+    gaps = (hypot(max(abs(s.x - x) - s.half_x, 0.0), max(abs(s.y - y) - s.half_y, 0.0)) for s in standing)
+    return not layout.mounted or all(gap >= PEDESTAL for gap in gaps)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Repaint(Perturbation):
+    """A surface of the room looks different."""
+
+    kind = "world/repaint"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.ROOM
+
+    surface: Surface
+    colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
+    """Red, green, blue; drawn if there is none."""
+    pattern: Pattern | None = None
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Adds a finish to the staging."""
+        colour = self.colour or HUES[int(rng.integers(len(HUES)))]
+        others = tuple(surface for surface in task.scene.staging.surfaces if surface[0] is not self.surface)
+        surfaces = (*others, (self.surface, Finish(colour, self.pattern)))
+        return staged(task, surfaces=surfaces)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Relight(Perturbation):
+    """Other light: brighter or darker, coloured, from another side, with or without shadows."""
+
+    kind = "world/light"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.ROOM
+
+    intensity: float = within(0.0, 3.0, default=1.0)
+    """Factor on how bright the lamps are."""
+    colour: Colour = field(default=(1.0, 1.0, 1.0), metadata=between(0.0, 2.0))
+    """Factors on red, green and blue."""
+    tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-1.2, 1.2))
+    """How far the light is turned about the world's x and y axes, radians."""
+    shadows: bool | None = None
+    """Whether lamps cast shadows; as the room has it if None."""
+
+    def __post_init__(self) -> None:
+        Perturbation.__post_init__(self)
+        check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Changes the staging, on top of what is changed there."""
+        usual = task.scene.staging.lighting
+        both = Relight(
+            usual.intensity * self.intensity,
+            (
+                usual.colour[0] * self.colour[0],
+                usual.colour[1] * self.colour[1],
+                usual.colour[2] * self.colour[2],
+            ),
+            (usual.tilt[0] + self.tilt[0], usual.tilt[1] + self.tilt[1]),
+            usual.shadows if self.shadows is None else self.shadows,
+        )
+        return staged(task, lighting=Lighting(both.intensity, both.colour, both.tilt, both.shadows))
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class StartPose(Perturbation):
+    """The arm starts with other joint angles, or stands elsewhere."""
+
+    kind = "world/robot"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.ROBOT
+
+    joints: float = within(0.0, 0.5, default=0.0)
+    """How far each joint is off at most, radians; drawn."""
+    base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
+    """How far the base is off, metres."""
+
+    def __post_init__(self) -> None:
+        Perturbation.__post_init__(self)
+        check_change(self, joints=0.0, base=(0.0, 0.0))
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Changes the staging, on top of what is changed there."""
+        usual = task.scene.staging.robot
+        angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
+        a, b, c, d, e, f, g = map(float, usual.joints + angles)
+        base = (usual.base[0] + self.base[0], usual.base[1] + self.base[1])
+        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # both together may be too much
+        return staged(task, robot=RobotStart((a, b, c, d, e, f, g), base))
+
+
+def staged(task: Task, **changes: object) -> Task:
+    """A task whose staging has other lights, cameras, surfaces or another start of the robot."""
+    scene: Scene = replace(task.scene, staging=replace(task.scene.staging, **changes))  # type: ignore[arg-type]
+    return replace(task, scene=scene)
+
+
+_CAMERA = "agentview"
+LARGEST_TURN = 0.6
+"""Radians."""
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class MoveCamera(Perturbation):
+    """A camera stands, looks or zooms differently."""
+
+    kind = "world/camera"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.CAMERA
+
+    camera: str = _CAMERA
+    """The scene's, or ``robot0_eye_in_hand``."""
+    shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
+    """Metres."""
+    turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-LARGEST_TURN, LARGEST_TURN))
+    """Radians: up and down, left and right, roll."""
+    zoom: float = within(0.5, 1.8, default=1.0)
+    """Factor on the field of view."""
+
+    def __post_init__(self) -> None:
+        Perturbation.__post_init__(self)
+        check_camera(self.kind, self.camera)
+        check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Changes the staging, on top of what is changed there."""
+        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+
+        before = _change_of(task, self.camera)
+        zoom = before.zoom * self.zoom
+        MoveCamera(self.camera, self.shift, self.turn, zoom)  # both together may be too much
+        turn = Rotation.from_euler("XYZ", before.turn) * Rotation.from_euler("XYZ", self.turn)
+        return _staged(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Orbit(Perturbation):
+    """The scene's camera is led around the point of the workspace that it looks at, and still looks there."""
+
+    kind = "world/orbit"
+    effects = frozenset({Effect.LOOKS})
+    change = Change.CAMERA
+
+    azimuth: float = within(-1.6, 1.6, default=0.0)
+    """How far around, radians; to the right as the camera sees it if positive."""
+    elevation: float = within(-0.6, 0.6, default=0.0)
+    """How far up, radians."""
+    distance: float = within(0.5, 2.0, default=1.0)
+    """Factor on how far off it is."""
+
+    def __post_init__(self) -> None:
+        Perturbation.__post_init__(self)
+        check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Changes the staging, on top of what is changed there.
+
+        Raises PerturbationError where it would look from below or over the top.
+        """
+        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+
+        layout, before = layout_of(task.scene), _change_of(task, _CAMERA)
+        pose = layout.cameras[_CAMERA]
+        turned = Rotation.from_euler("XYZ", before.turn)
+        usual = Rotation.from_quat(pose.quaternion, scalar_first=True) * turned
+        place = np.add(pose.position, before.shift)
+        ahead = usual.apply([0.0, 0.0, -1.0])
+        reach = (layout.offset[2] - place[2]) / ahead[2]
+        off = -reach * ahead
+        height = float(np.arcsin(off[2] / reach)) + self.elevation
+        if not 0.1 <= height <= 1.4:
+            raise PerturbationError(
+                f"{self.kind}: elevation={self.elevation:g} looks at {task.id} from {np.degrees(height):.0f} "
+                "degrees above its workspace; valid: 6 to 80"
+            )
+        # Up about the camera's own right, then around the world's vertical.
+        led = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(
+            -self.elevation * usual.apply([1.0, 0.0, 0.0])
+        )
+        shift = before.shift + self.distance * led.apply(off) - off
+        return _staged(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
+
+
+def check_camera(kind: str, camera: str) -> None:
+    """Raise PerturbationError with the nearest name if no policy sees through such a camera."""
+    if camera not in CAMERAS:
+        raise PerturbationError(f"{kind}: there is no camera '{camera}': {did_you_mean(camera, CAMERAS)}")
+
+
+def _change_of(task: Task, camera: str) -> CameraChange:
+    """How a camera is changed so far."""
+    return next((each for each in task.scene.staging.cameras if each.name == camera), CameraChange(camera))
+
+
+def _staged(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
+    """A task with a camera changed so, in place of what was changed there."""
+    (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
+    change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
+    others = (each for each in task.scene.staging.cameras if each.name != camera)
+    return staged(task, cameras=(*others, change))

@@ -1,0 +1,181 @@
+"""Policies with a flaw in understanding the instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from assay import tasks
+from assay.episodes import EpisodeSpec
+from assay.policies.calibration.flawed import FlawedPolicy, names_in, replace_objects
+from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Task
+from assay.tasks.language.lexicon import mentions, names_of, words
+from assay.tasks.scene import Finish
+
+MISSING_OBJECT = "nothing"
+"""Target where a scene has no other object: no entity has this name, so the goal is impossible."""
+FUNCTION_WORDS = frozenset(
+    words("a an and at both for from i in into is it me my of onto or please so that the then to up you")
+)
+"""Words that do not distinguish tasks."""
+OPPOSITES = {"on": "off", "off": "on", "open": "close", "close": "open"}
+
+
+class BlindPolicy(FlawedPolicy):
+    """Flaw: ignores the instruction. Performs the trained task of the scene, wherever its objects are.
+
+    The goal is that of the unperturbed task. Where an object of it has changed, another object with the original
+    appearance is used, if there is one. Perception is the oracle's.
+    """
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The goal of the unperturbed task, about objects of the original appearance."""
+        trained = tasks.load(spec.task)
+        objects = self._task.scene.objects
+        by_appearance = {_appearance(entity): entity.name for entity in reversed(objects)}
+        changed = (entity for entity in trained.scene.objects if entity not in objects)
+        return replace_objects(
+            trained.goal,
+            {entity.name: by_appearance.get(_appearance(entity), entity.name) for entity in changed},
+        )
+
+
+def _appearance(entity: Entity) -> tuple[str, Finish, float]:
+    return entity.category, entity.finish, entity.size
+
+
+@dataclass
+class KeywordPolicy(FlawedPolicy):
+    """Flaw: knows only the words of the training instructions.
+
+    Performs the trained task of the scene that shares most words with the instruction. An object whose trained name is
+    not in the instruction, word for word, is confused with another one, always the same. Without any trained word it
+    waits.
+    """
+
+    least: float = 0.3
+    """The share of a trained instruction's words that must occur for it to act."""
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The goal of the best match, with confused objects; empty without a match."""
+        text = instruction.text
+        share, match = max(
+            ((word_overlap(text, task.instruction.text), task) for task in self.trained_tasks(spec)),
+            key=lambda scored: scored[0],
+        )
+        if share < self.least:
+            return Goal(())
+        return Goal(tuple(self._confuse(atom, match, text) for atom in match.goal.atoms))
+
+    def _confuse(self, atom: Atom, match: Task, text: str) -> Atom:
+        """The atom, with the wrong object in place of one that the text does not name."""
+        unnamed = [name for name in atom.arguments if not _is_named(match, name, text)]
+        if not unnamed:
+            return atom
+        about = {_owner(task, other) for task in (match, self._task) for other in names_in(task.goal)}
+        others = [entity.name for entity in self.movable_objects() if entity.name not in about]
+        wrong = next(
+            (other for other in others if other > unnamed[0]), others[0] if others else MISSING_OBJECT
+        )
+        if len(atom.arguments) == 1:
+            return Atom(Predicate.UP, (wrong,))
+        first, second = atom.arguments
+        return (
+            Atom(atom.predicate, (wrong, second)) if first in unnamed else Atom(Predicate.ON, (first, wrong))
+        )
+
+
+def word_overlap(text: str, instruction: str) -> float:
+    """The share of an instruction's content words that occur in a text; 0 if the text has an opposite."""
+    content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
+    if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
+        return 0.0
+    return len(content & present) / len(content)
+
+
+def _owner(task: Task, name: str) -> str:
+    """The entity of a name; for a region, the entity that it belongs to."""
+    region = task.scene.region(name)
+    return region.target if region is not None else name
+
+
+def _is_named(task: Task, name: str, text: str) -> bool:
+    """Whether a text has a trained name of the entity; tables need none."""
+    owner = _owner(task, name)
+    entity = next((entity for entity in task.scene.entities if entity.name == owner), None)
+    return entity is None or any(mentions(text, form) for form in names_of(entity.category))
+
+
+@dataclass
+class SemanticPolicy(FlawedPolicy):
+    """Flaw: performs the trained task of the scene whose instruction is most similar, right or wrong.
+
+    Similarity is the cosine of sentence embeddings (all-MiniLM-L6-v2). Synonyms do no harm; without a similar
+    instruction it waits.
+    """
+
+    least: float = 0.3
+    """The similarity from which on it acts."""
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The goal of the most similar trained task; empty below the threshold."""
+        if not instruction.text.strip():
+            return Goal(())
+        trained, query = self.trained_tasks(spec), _embed(instruction.text)
+        similarities = np.array([float(query @ _embed(task.instruction.text)) for task in trained])
+        best = int(similarities.argmax())
+        return trained[best].goal if similarities[best] >= self.least else Goal(())
+
+
+@lru_cache(maxsize=4096)
+def _embed(text: str) -> np.ndarray:
+    """The unit embedding of a sentence, (384,)."""
+    # Loading the model takes a second, which only this policy should cost.
+    from assay.perturb.words.distance.pride import scorer
+
+    return np.asarray(scorer().embedding.sentences([text])[0])
+
+
+@dataclass
+class VerbatimPolicy(FlawedPolicy):
+    """Flaw: looks the instruction up among the training instructions, letter by letter.
+
+    It waits if the instruction differs by a full stop or a capital letter.
+    """
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The goal of the trained task with exactly this instruction; empty if there is none."""
+        matches = (task for task in self.trained_tasks(spec) if task.instruction.text == instruction.text)
+        return next((task.goal for task in matches), Goal(()))
+
+
+class DeafPolicy(FlawedPolicy):
+    """Flaw: ignores new instructions during the episode; it does notice objects that move."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Plan for the first instruction."""
+        self._first: Goal | None = None
+        super().reset(instruction, spec)
+        self._first = self._goal
+
+    def instruct(self, instruction: Instruction) -> bool:
+        """Continue with the present plan."""
+        self._happened = self._env.happened
+        return False
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The goal of the first instruction."""
+        return super().goal(instruction, spec) if self._first is None else self._first
+
+
+class UnstoppablePolicy(FlawedPolicy):
+    """Flaw: does not stop. Follows new instructions, but continues when the request is withdrawn."""
+
+    def instruct(self, instruction: Instruction) -> bool:
+        """Plan again, unless the new goal is empty."""
+        if self._env.task.goal.atoms:
+            return super().instruct(instruction)
+        self._happened = self._env.happened
+        return False

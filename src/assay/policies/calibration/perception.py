@@ -1,0 +1,234 @@
+"""Policies with a flaw in seeing the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from assay import tasks
+from assay.episodes import EpisodeSpec, horizon, rollout
+from assay.errors import PolicyError
+from assay.perturb.senses import ActionDelay
+from assay.policies.calibration.flawed import FlawedPolicy, names_in, replace_objects
+from assay.policies.control import control
+from assay.policies.oracle.plan import ImpossibleError
+from assay.policies.oracle.policy import Oracle
+from assay.policies.simple import STILL
+from assay.sim import Observation, Simulation
+from assay.sim.bare_mujoco import mujoco
+from assay.sim.compile import EntityIndex
+from assay.sim.world import SceneEnv
+from assay.support.streams import stream
+from assay.tasks import Goal, Instruction
+
+
+class ColourPolicy(FlawedPolicy):
+    """Flaw: takes the object with the colour that the target had in the control.
+
+    Among objects of the same colour it prefers the right one, so that it solves the control.
+    """
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The task's goal, about the objects that have the learnt colours."""
+        asked = super().goal(instruction, spec)
+        trained = control(spec, self._states).simulation.compiled
+        targets = {atom.arguments[0] for atom in asked.atoms}
+        colours = {
+            name: mean_colour(trained.model, trained.entities[name])
+            for name in targets
+            if name in trained.entities and trained.entities[name].movable
+        }
+        return replace_objects(
+            asked, {name: self._nearest_in_colour(colour, name) for name, colour in colours.items()}
+        )
+
+    def _nearest_in_colour(self, colour: np.ndarray, name: str) -> str:
+        """The movable object whose colour is nearest to (3,); ``name`` wins ties."""
+        model = self._simulation.model
+        distances = {
+            entity.name: (
+                round(float(np.linalg.norm(mean_colour(model, entity) - colour)), 4),
+                entity.name != name,
+            )
+            for entity in self.movable_objects()
+        }
+        return min(distances, key=lambda other: distances[other])
+
+
+def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:
+    """The mean colour of an entity's visible geoms, weighted by size: red, green, blue in 0..1, (3,)."""
+    geoms = [geom for geom in range(model.ngeom) if model.body_rootid[model.geom_bodyid[geom]] == entity.body]
+    visible = [geom for geom in geoms if geom not in entity.geoms] or geoms
+    sizes = [float(np.sort(model.geom_aabb[geom, 3:])[1:].prod()) for geom in visible]
+    return np.average([_geom_colour(model, geom) for geom in visible], axis=0, weights=sizes)
+
+
+def _geom_colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
+    material = model.geom_matid[geom]
+    if material < 0:
+        return np.asarray(model.geom_rgba[geom, :3])
+    colour = np.asarray(model.mat_rgba[material, :3])
+    texture = model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]
+    if texture < 0:
+        return colour
+    start = model.tex_adr[texture]
+    channels = int(model.tex_nchannel[texture])
+    pixels = model.tex_data[start : start + model.tex_height[texture] * model.tex_width[texture] * channels]
+    return np.asarray(colour * pixels.reshape(-1, channels)[:, :3].mean(axis=0) / 255)
+
+
+class NearestPolicy(FlawedPolicy):
+    """Flaw: takes the object nearest to where the target stood in the control.
+
+    Language and skills are right; only the choice of the object follows the learnt position.
+    """
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The task's goal, about the objects at the learnt positions."""
+        asked = super().goal(instruction, spec)
+        trained = control(spec, self._states)
+        trained.reset(spec)
+        objects = {entity.name for entity in trained.task.scene.objects}
+        positions = {
+            name: trained.simulation.pose(name)[0]
+            for name in {atom.arguments[0] for atom in asked.atoms} & objects
+        }
+        return replace_objects(
+            asked, {name: self._nearest_to(position) for name, position in positions.items()}
+        )
+
+    def _nearest_to(self, position: np.ndarray) -> str:
+        """The movable object nearest to a position (3,)."""
+        distances = {
+            entity.name: float(np.linalg.norm(self._simulation.pose(entity.name)[0] - position))
+            for entity in self.movable_objects()
+        }
+        return min(distances, key=lambda name: distances[name])
+
+
+@dataclass
+class WithinPolicy(FlawedPolicy):
+    """Flaw: performs the task only if its objects are within ``reach`` metres of their positions in the control.
+
+    Otherwise it waits. Delayed actions count as well: ``delay`` steps alone exhaust the tolerance, and so do half of
+    both. The smallest change that breaks it is therefore known.
+    """
+
+    reach: float = 0.2
+    """Metres, along the table."""
+    delay: float = 1_000.0
+    """Tolerated delay of actions, control steps."""
+    lapse: float = 0.0
+    """The share of episodes, including controls, in which it waits in any case."""
+
+    def __post_init__(self) -> None:
+        if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
+            raise PolicyError("within: valid: reach and delay above 0, lapse from 0 to 1")
+
+    def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
+        """The task's goal if the change is tolerable; otherwise empty."""
+        late = sum(
+            perturbation.steps for perturbation in spec.perturbations if isinstance(perturbation, ActionDelay)
+        )
+        chance = stream("within", spec.task, spec.condition, spec.seed).random()
+        if self._max_displacement(spec) / self.reach + late / self.delay > 1 or chance < self.lapse:
+            return Goal(())
+        return super().goal(instruction, spec)
+
+    def _max_displacement(self, spec: EpisodeSpec) -> float:
+        """The largest displacement of the goal's movable objects from the control, metres along the table."""
+        trained = control(spec, self._states)
+        trained.reset(spec)
+        now, then = self._simulation, trained.simulation
+        targets = names_in(self._task.goal)
+        names = [entity.name for entity in self.movable_objects() if entity.name in targets]
+        shifts = [now.pose(name)[0][:2] - then.pose(name)[0][:2] for name in names]
+        return max((float(np.linalg.norm(shift)) for shift in shifts), default=0.0)
+
+
+class GlancePolicy(FlawedPolicy):
+    """Flaw: observes the scene only once per instruction and acts open-loop afterwards.
+
+    It simulates the episode as the oracle would play it and executes the resulting actions. A new instruction makes it
+    look and simulate again.
+    """
+
+    _actions: Iterator[np.ndarray]
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Simulate the episode."""
+        self._spec = spec
+        self._actions = iter(self.simulate(lambda: super(GlancePolicy, self).reset(instruction, spec)))
+
+    def instruct(self, instruction: Instruction) -> bool:
+        """Simulate the rest of the episode from the present state."""
+        self._instruction = instruction
+        self.attach(self._env)
+        self._actions = iter(self.simulate(self._plan_from_here))
+        return True
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next simulated action, (1, 7); after the last, wait."""
+        return next(self._actions, STILL)[None]
+
+    def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
+        """The actions (7,) of a plan, executed in a private simulation from the present state."""
+        real, private = self._simulation, Simulation(self._simulation.compiled)
+        private.reset(real.state())
+        self._simulation = private
+        plan()
+        actions: list[np.ndarray] = []
+        try:
+            while len(actions) < horizon(self._spec) and not (
+                self._goal.atoms and private.satisfied(self._goal)
+            ):
+                actions.append(next(self._motion).astype(np.float32))  # the precision of a rollout
+                private.step(actions[-1])
+        except StopIteration:
+            pass
+        except ImpossibleError as error:
+            self._impossible = str(error)
+        self._simulation = real
+        return actions
+
+
+@dataclass
+class UnseeingPolicy:
+    """Flaw: sees nothing. Follows the instruction as if every object stood where it stood at one memorised start.
+
+    It understands the instruction as the oracle does, and plays back, open-loop, the oracle's actions in the
+    unperturbed scene from that start, which belongs to a seed that no experiment uses. It waits if the instruction is
+    about objects that the unperturbed scene does not have.
+    """
+
+    known: int = 1000
+    """The seed of the memorised start."""
+
+    def attach(self, env: SceneEnv) -> None:
+        """Take the task, which determines the goal of an instruction."""
+        self._oracle = Oracle()
+        self._oracle.attach(env)
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        """Look up the actions."""
+        goal = self._oracle.goal(instruction, spec)
+        memorised = EpisodeSpec(spec.task, self.known, spec.pack, steps=spec.steps)
+        trained = tasks.load(spec.task)
+        if not names_in(goal) <= trained.scene.names:  # another room, or unknown objects
+            goal = trained.goal if instruction.text == trained.instruction.text else Goal(())
+        self._actions = iter(_memorise(memorised, goal))
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """The next action, (1, 7); after the last, wait."""
+        return next(self._actions, STILL)[None]
+
+
+@lru_cache(maxsize=256)
+def _memorise(spec: EpisodeSpec, goal: Goal) -> np.ndarray:
+    """The oracle's actions (steps, 7) towards a goal in a control, whether it reaches it or not."""
+    trained = control(spec)
+    trained.task = replace(trained.task, goal=goal)
+    return rollout(trained, Oracle(), spec).trajectory.actions

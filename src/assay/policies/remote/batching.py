@@ -1,0 +1,300 @@
+"""Batching: requests of several workers to one server that arrive at nearly the same time are sent as one.
+
+Each worker is a process. With ``?batch=8`` the driver opens a `Relay`, and the workers' clients send their messages,
+unchanged, to it over a local socket. A request waits a few milliseconds at most for others. Requests that differ in
+anything but their observations (options, scales, names and shapes of arrays) are sent one by one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.episodes import LIBERO, world_servers
+from assay.errors import one_line
+from assay.policies.remote import codec
+from assay.policies.remote.address import Address
+from assay.policies.remote.transport import (
+    MAX_REPLY_BYTES,
+    Channel,
+    LostError,
+    RemoteError,
+    Transport,
+    UnreachableError,
+)
+from assay.support.files import scratch_folder
+from assay.support.plugins import imported
+
+if TYPE_CHECKING:
+    from assay.policies.remote.client import RemotePolicy
+
+BATCH_WINDOW_S = 0.005
+"""How long a request waits for others."""
+MAX_REQUEST_BYTES = 64 * 2**20
+"""Two images of 1024 x 1024 are 6 MiB."""
+_BYTES, _TEXT, _ERROR = b"b", b"t", b"e"
+"""First byte of the relay's messages."""
+
+
+@dataclass(frozen=True)
+class BatchRequest:
+    """A parsed request."""
+
+    signature: bytes
+    """Everything but the observations: requests with the same signature can be sent as one."""
+    message: Mapping[Any, Any]
+
+
+class BatchCodec(ABC):
+    """How the requests of a protocol are joined, and the reply is split."""
+
+    @abstractmethod
+    def parse(self, message: bytes) -> BatchRequest | None:
+        """Parse a request for actions; None for any other message."""
+
+    @abstractmethod
+    def join(self, requests: Sequence[BatchRequest]) -> bytes:
+        """Requests with the same signature as one."""
+
+    @abstractmethod
+    def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
+        """The reply for each of ``count`` requests; None for an error, or another number of replies."""
+
+
+def decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
+    """The content of a message; None if it is invalid."""
+    if isinstance(message, str):
+        return None
+    try:
+        return codec.decode(message, max_bytes=max_bytes)
+    except codec.CodecError:
+        return None
+
+
+class RelayChannel(Channel):
+    """A worker's connection to the relay of its run."""
+
+    def __init__(self, address: Address, url: str, seconds: float, turn: int = 0) -> None:
+        self._address = address
+        try:
+            self._connection: Connection = Client(url, "AF_UNIX")
+            self._connection.send_bytes(str(turn).encode())
+        except OSError as error:
+            raise UnreachableError(address.text, f"the relay of the run does not answer ({error})") from None
+        self.receive(seconds)  # the relay is connected to the server
+
+    def send(self, message: bytes, seconds: float) -> None:
+        """Send a message to the server."""
+        try:
+            self._connection.send_bytes(message)
+        except OSError as error:
+            raise self._lost(error) from None
+
+    def receive(self, seconds: float) -> bytes | str:
+        """The server's reply. Raises the RemoteError that the relay met."""
+        try:
+            if not self._connection.poll(seconds):
+                raise TimeoutError
+            reply = self._connection.recv_bytes()
+        except TimeoutError:
+            raise
+        except (OSError, EOFError) as error:
+            raise self._lost(error) from None
+        kind, content = reply[:1], reply[1:]
+        if kind == _ERROR:
+            name, _, reason = content.decode().partition(" ")
+            kinds = {kind.__name__: kind for kind in RemoteError.__subclasses__()}
+            raise kinds.get(name, RemoteError)(self._address.text, reason)
+        return content.decode() if kind == _TEXT else content
+
+    def abort(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _lost(self, error: Exception) -> LostError:
+        return LostError(self._address.text, f"the relay of the run is gone ({error!r})")
+
+
+class RelayTransport(Transport):
+    """A transport through the relay of a run, which connects to the server."""
+
+    def __init__(self, address: Address, socket: str) -> None:
+        super().__init__(address, RelayChannel)
+        self._socket = socket
+
+    def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
+        """Connect anew; the relay connects to copy number ``turn`` of the server."""
+        self.close()
+        timeouts = self.address.timeouts
+        self._channel = RelayChannel(self.address, self._socket, timeouts.connect + timeouts.timeout, turn)
+        return b"" if hello is None else self.ask(hello)
+
+    def receive(self) -> bytes | str:
+        """The message that the server sent on connecting."""
+        return self.ask(b"")
+
+    @property
+    def _reply_timeout(self) -> float:
+        return 3 * self.address.timeouts.timeout  # after another request, joined, and then alone
+
+
+@dataclass
+class _Pending:
+    """A message and the queue on which its sender waits."""
+
+    message: bytes
+    request: BatchRequest | None
+    answer: queue.SimpleQueue[bytes | str | RemoteError] = field(default_factory=queue.SimpleQueue)
+
+
+class Relay:
+    """The driver's end; ``with Relay(policy, batch) as socket`` for the duration of a run."""
+
+    def __init__(self, policy: RemotePolicy, batch: int) -> None:
+        self._policy, self._batch = policy, batch
+        self._lines: dict[int, _ServerLine] = {}
+        self._lock = threading.Lock()
+        self.sent: list[int] = []
+        """The size of each batch that was sent."""
+
+    def __enter__(self) -> str:
+        self._closing = contextlib.ExitStack()
+        folder = Path(self._closing.enter_context(scratch_folder(prefix="assay-relay-")))
+        folder.chmod(0o700)
+        self._listener = self._closing.enter_context(Listener(str(folder / "socket"), "AF_UNIX"))
+        threading.Thread(target=self._accept, daemon=True).start()
+        return str(folder / "socket")
+
+    def __exit__(self, *error: object) -> None:
+        for line in self._lines.values():
+            line.end()
+        self._closing.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection = self._listener.accept()
+            except OSError:
+                return  # the listener is closed
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        """Serve one worker until it disconnects."""
+        with contextlib.suppress(OSError, EOFError), connection:
+            turn = int(connection.recv_bytes())
+            with self._lock:
+                if turn not in self._lines:
+                    self._lines[turn] = _ServerLine(self._policy, turn, self._batch, self.sent)
+                line = self._lines[turn]
+            connection.send_bytes(_frame(line.ask(b"")))
+            while True:
+                message = connection.recv_bytes()
+                connection.send_bytes(_frame(line.ask(message) if message else line.greeting))
+
+
+class _ServerLine:
+    """The connection to one copy of the server, and the thread that uses it."""
+
+    def __init__(self, policy: RemotePolicy, turn: int, batch: int, sent: list[int]) -> None:
+        assert policy.batches is not None
+        self._transport = Transport(policy.address, policy.channel)
+        self._codec, self._greets, self._turn = policy.batches, policy.greets, turn
+        self._batch, self._sent = batch, sent
+        self._queue: queue.SimpleQueue[_Pending | None] = queue.SimpleQueue()
+        self.greeting: bytes | str = b""
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def ask(self, message: bytes) -> bytes | str | RemoteError:
+        """The server's reply to a message, sent with others or alone; an empty message only connects."""
+        pending = _Pending(message, self._codec.parse(message) if message else None)
+        self._queue.put(pending)
+        return pending.answer.get()
+
+    def end(self) -> None:
+        """Stop after the messages that wait."""
+        self._queue.put(None)
+
+    def _work(self) -> None:
+        while (first := self._queue.get()) is not None:
+            if first.request is None:
+                first.answer.put(self._exchange(first.message))
+                continue
+            groups: dict[bytes, list[_Pending]] = {}
+            for pending, request in self._gather(first, first.request):
+                groups.setdefault(request.signature, []).append(pending)
+            for group in groups.values():
+                for pending, answer in zip(group, self._answers(group), strict=True):
+                    pending.answer.put(answer)
+        self._transport.close()
+
+    def _gather(self, first: _Pending, request: BatchRequest) -> list[tuple[_Pending, BatchRequest]]:
+        """A request and those within the window after it; other messages are answered meanwhile."""
+        gathered, until = [(first, request)], time.monotonic() + BATCH_WINDOW_S
+        while len(gathered) < self._batch:
+            try:
+                pending = self._queue.get(timeout=max(until - time.monotonic(), 0))
+            except queue.Empty:
+                break
+            if pending is None:
+                self._queue.put(None)
+                break
+            if pending.request is None:
+                pending.answer.put(self._exchange(pending.message))
+            else:
+                gathered.append((pending, pending.request))
+        return gathered
+
+    def _answers(self, group: Sequence[_Pending]) -> Sequence[bytes | str | RemoteError]:
+        """The answer to each; if they cannot be answered together, each is sent alone."""
+        if len(group) > 1:
+            requests = [pending.request for pending in group if pending.request is not None]
+            self._sent.append(len(group))
+            try:
+                reply = self._exchange(self._codec.join(requests))
+                if isinstance(reply, RemoteError):
+                    return [reply] * len(group)
+                if (parts := self._codec.split(reply, len(group))) is not None:
+                    return parts
+            except Exception as error:  # a reply may be anything, and the senders wait for an answer
+                return [RemoteError("the relay", f"joined requests: {one_line(error, 200)}")] * len(group)
+        self._sent.extend([1] * len(group))
+        return [self._exchange(pending.message) for pending in group]
+
+    def _exchange(self, message: bytes) -> bytes | str | RemoteError:
+        try:
+            if not self._transport.is_open:
+                self._transport.open(self._turn)
+                if self._greets:
+                    self.greeting = self._transport.receive()
+            return self._transport.ask(message) if message else b""
+        except RemoteError as error:
+            return error
+
+
+def _frame(answer: bytes | str | RemoteError) -> bytes:
+    if isinstance(answer, RemoteError):
+        return _ERROR + f"{type(answer).__name__} {answer.reason}".encode()
+    return _TEXT + answer.encode() if isinstance(answer, str) else _BYTES + answer
+
+
+@contextlib.contextmanager
+def open_relay(address: str) -> Iterator[str]:
+    """The address for the workers of a run: through a relay if it has ``batch=``. Raises PolicyError."""
+    client = world_servers(LIBERO).get(address.partition("://")[0])
+    if client is None or "batch=" not in address:
+        yield address
+        return
+    policy: RemotePolicy = imported(client)(address)
+    if policy.batches is None:  # batch=1
+        yield address
+        return
+    with Relay(policy, policy.batch) as socket:
+        yield f"{address}&relay={socket}"

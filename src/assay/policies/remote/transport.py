@@ -1,0 +1,465 @@
+"""One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
+
+A `Channel` is one connection to one copy of a server: a websocket, an HTTP client or a ZeroMQ socket. `Transport` adds
+what they share: copies of a server, retries, time limits, and errors of one line:
+
+    PolicyError
+    └── RemoteError               has the address and the reason
+        ├── UnreachableError      no policy server answers at the address
+        ├── StalledError          no answer in time
+        ├── LostError             the connection ended
+        ├── ServerError           the server reports that it failed
+        └── ReplyError            the reply is invalid
+
+The first three are transient: they may be over when the server is back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import ssl
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+import httpx2
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.protocol import State
+from websockets.sync.client import connect
+
+from assay.errors import PolicyError
+from assay.policies.remote.address import Address
+
+MAX_REPLY_BYTES = 4 * 2**20
+"""A thousand actions are 56,000."""
+MAX_REASON_LENGTH = 240
+"""Characters; the errors of servers can be long."""
+FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
+"""Pause between attempts to connect; each is twice the last."""
+CLOSE_TIMEOUT_S = 1.0
+_UNAUTHORISED = (401, 403)
+_MESSAGE_TOO_BIG = 1009
+_SILENT = logging.getLogger(f"{__name__}.websockets")
+"""Failures are raised and need not be logged as well."""
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+T = TypeVar("T")
+
+
+class RemoteError(PolicyError):
+    """A policy server that cannot be used."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        self.address = address
+        self.reason = " ".join(reason.split())[:MAX_REASON_LENGTH]
+        super().__init__(f"{address}: {self.reason}")
+
+
+class UnreachableError(RemoteError):
+    """No policy server answers at the address."""
+
+    transient = True
+
+
+class StalledError(RemoteError):
+    """No answer in time."""
+
+    transient = True
+
+
+class LostError(RemoteError):
+    """The connection ended."""
+
+    transient = True
+
+
+class ServerError(RemoteError):
+    """The server reports that it failed."""
+
+
+class ReplyError(RemoteError):
+    """The reply is invalid."""
+
+
+class ConnectError(Exception):
+    """An attempt to connect that failed; ``final`` if another attempt would fail as well."""
+
+    def __init__(self, reason: str, *, final: bool = False) -> None:
+        super().__init__(reason)
+        self.final = final
+
+
+class Channel(ABC):
+    """One connection to one copy of a server. Raises TimeoutError or RemoteError, after which it must be aborted."""
+
+    protocol: ClassVar[str] = ""
+    """``ws``, ``http`` or ``tcp``."""
+    is_open = True
+    """Whether neither side has closed the connection, as far as the protocol shows it."""
+
+    @abstractmethod
+    def __init__(self, address: Address, url: str, seconds: float) -> None:
+        """Connect. Raises ConnectError."""
+
+    @abstractmethod
+    def send(self, message: bytes, seconds: float) -> None:
+        """Send a message."""
+
+    @abstractmethod
+    def receive(self, seconds: float) -> bytes | str:
+        """The next message, text or binary."""
+
+    def unsolicited(self) -> bytes | str | None:
+        """A message that arrived before anything was asked."""
+        return None
+
+    @abstractmethod
+    def abort(self) -> None:
+        """Release the connection at once."""
+
+    def close(self, seconds: float) -> None:
+        """Close the connection politely, where the protocol has a way to."""
+        self.abort()
+
+
+class Transport:
+    """A client of one server with one or more copies, one request and one reply at a time. A failure closes it."""
+
+    def __init__(self, address: Address, channel: type[Channel]) -> None:
+        self.address = address
+        self._urls = address.urls(channel.protocol)
+        self._kind = channel
+        self._channel: Channel | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection."""
+        return self._channel is not None and self._channel.is_open
+
+    def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
+        """Connect anew, to copy number ``turn`` of the server or to the next one that answers.
+
+        A copy that does not answer is tried again, with growing pauses; one that refuses is not. With ``hello``, a
+        server counts as reached when it has answered this message; returns the answer. Raises UnreachableError.
+        """
+        self.close()
+        timeouts = self.address.timeouts
+        deadline, delay = time.monotonic() + timeouts.connect, FIRST_DELAY_S
+        copies, untried = deque(self._urls), set(self._urls)
+        copies.rotate(-turn)
+        reasons: dict[str, str] = {}
+        while True:
+            url = copies[0]
+            left = timeouts.connect if url in untried else deadline - time.monotonic()
+            untried.discard(url)
+            try:
+                self._channel, reply = self._attempt(url, hello, max(left, FIRST_DELAY_S))
+                return reply
+            except ConnectError as error:
+                reasons[url.partition("://")[2]] = reason = str(error)
+                if len(self._urls) > 1:
+                    reason = ", ".join(f"{place}: {why}" for place, why in reasons.items())
+                if error.final:
+                    copies.popleft()
+                    if not copies:
+                        raise UnreachableError(self.address.text, reason) from None
+                    continue
+            copies.rotate(-1)
+            if (left := deadline - time.monotonic()) <= 0 and not untried:
+                raise UnreachableError(self.address.text, f"{reason}; tried for {timeouts.connect:g} s")
+            time.sleep(max(min(delay, left), 0.0))
+            delay = min(2 * delay, MAX_DELAY_S)
+
+    def _attempt(self, url: str, hello: bytes | None, seconds: float) -> tuple[Channel, bytes | str]:
+        channel = self._kind(self.address, url, min(seconds, self.address.timeouts.timeout))
+        if hello is None:
+            return channel, b""
+        try:
+            channel.send(hello, seconds)
+            return channel, channel.receive(seconds)
+        except (TimeoutError, LostError) as error:
+            channel.abort()
+            raise ConnectError(getattr(error, "reason", "") or f"no answer within {seconds:g} s") from None
+
+    def send(self, message: bytes) -> None:
+        """Send a message that has no reply."""
+        with self._exchange() as (channel, left):
+            channel.send(message, left())
+
+    def receive(self) -> bytes | str:
+        """The next message, text or binary, which the server sends unprompted."""
+        with self._exchange() as (channel, left):
+            return channel.receive(left())
+
+    def ask(self, message: bytes) -> bytes | str:
+        """Send a message; return the reply. A text that came unprompted is returned instead: a server's traceback."""
+        with self._exchange() as (channel, left):
+            unsolicited = channel.unsolicited()
+            if isinstance(unsolicited, str):
+                return unsolicited
+            if unsolicited is not None:
+                raise ReplyError(self.address.text, "the server sent a message that was not requested")
+            channel.send(message, left())
+            return channel.receive(left())
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            with contextlib.suppress(Exception):
+                channel.close(self.address.timeouts.timeout)
+
+    @contextlib.contextmanager
+    def _exchange(self) -> Iterator[tuple[Channel, Callable[[], float]]]:
+        """The channel and a function for the seconds left; any failure drops the connection."""
+        text, seconds = self.address.text, self._reply_timeout
+        if self._channel is None:
+            raise LostError(text, "there is no connection")
+        deadline = time.monotonic() + seconds
+        try:
+            yield self._channel, lambda: max(deadline - time.monotonic(), 0.001)
+        except BaseException as error:
+            channel, self._channel = self._channel, None
+            with contextlib.suppress(Exception):
+                channel.abort()
+            if isinstance(error, TimeoutError):
+                raise StalledError(text, f"no answer within {seconds:g} s") from None
+            if isinstance(error, RemoteError) or not isinstance(error, Exception):
+                raise
+            raise LostError(text, f"the connection broke ({error!r})") from error
+
+    @property
+    def _reply_timeout(self) -> float:
+        return self.address.timeouts.timeout
+
+
+class WebsocketChannel(Channel):
+    """A websocket."""
+
+    protocol = "ws"
+
+    def __init__(self, address: Address, url: str, seconds: float) -> None:
+        self._text = address.text
+        try:
+            self._connection = connect(
+                url,
+                additional_headers=address.access.headers(address.text),
+                open_timeout=seconds,
+                close_timeout=CLOSE_TIMEOUT_S,
+                ping_interval=None,  # a server that compiles its model may not answer for minutes
+                compression=None,
+                max_size=MAX_REPLY_BYTES,
+                proxy=None,
+                logger=_SILENT,
+            )
+        except PolicyError:
+            raise
+        except InvalidStatus as error:
+            status = error.response.status_code
+            hint = ": wrong or missing key (?key=VARIABLE or ?bearer=VARIABLE)"
+            raise ConnectError(
+                f"answers HTTP {status}{hint if status in _UNAUTHORISED else ''}", final=status < 500
+            ) from None
+        except ssl.SSLError as error:
+            raise ConnectError(f"has no trusted certificate: {error.reason or error}", final=True) from None
+        except WebSocketException as error:
+            raise ConnectError(f"is not a websocket server: {error}") from None
+        except TimeoutError:
+            raise ConnectError("does not answer") from None
+        except Exception as error:  # OSErrors; UnicodeErrors for host names; bugs of the library
+            raise ConnectError(getattr(error, "strerror", None) or f"cannot connect: {error!r}") from None
+
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        """Whether neither side has closed the connection."""
+        return self._connection.state is State.OPEN
+
+    def send(self, message: bytes, seconds: float) -> None:
+        """Send a binary message."""
+        with self._limit(seconds):
+            self._connection.send(message)
+
+    def receive(self, seconds: float) -> bytes | str:
+        """The next message."""
+        with self._limit(seconds):
+            return self._connection.recv()
+
+    def unsolicited(self) -> bytes | str | None:
+        """A message that has arrived already."""
+        with self._limit(CLOSE_TIMEOUT_S):
+            try:
+                return self._connection.recv(timeout=0)
+            except TimeoutError:
+                return None
+
+    def close(self, seconds: float) -> None:
+        """Close with a handshake."""
+        with contextlib.suppress(Exception), self._limit(seconds):
+            self._connection.close()
+        self.abort()
+
+    def abort(self) -> None:
+        """Shut the socket down."""
+        with contextlib.suppress(OSError):
+            self._connection.socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(Exception):
+            self._connection.close()
+
+    @contextlib.contextmanager
+    def _limit(self, seconds: float) -> Iterator[None]:
+        """Abort what takes longer. A timer does that, because a server that does not read blocks a send for ever."""
+        expired = threading.Event()
+
+        def cut() -> None:
+            expired.set()
+            with contextlib.suppress(OSError):
+                self._connection.socket.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(seconds, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except Exception as error:
+            if expired.is_set():
+                raise TimeoutError from None
+            if isinstance(error, ConnectionClosed):
+                if error.sent is not None and error.sent.code == _MESSAGE_TOO_BIG:
+                    raise _oversized(self._text) from None
+                raise LostError(self._text, f"the connection ended ({error})") from None
+            raise
+        finally:
+            timer.cancel()
+
+
+class HttpChannel(Channel):
+    """JSON posted to one URL; a message is sent when its reply is received."""
+
+    protocol = "http"
+
+    def __init__(self, address: Address, url: str, seconds: float) -> None:
+        self._text, self._url, self._message = address.text, url, b""
+        headers = address.access.headers(address.text)
+        self._client = httpx2.Client(headers=headers, timeout=address.timeouts.timeout, trust_env=False)
+
+        def greet() -> None:  # any answer will do
+            with self._client.stream("GET", url, timeout=seconds):
+                pass
+
+        try:
+            _within(seconds, greet)
+        except (httpx2.HTTPError, TimeoutError) as error:
+            self.abort()
+            late = isinstance(error, TimeoutError)
+            raise ConnectError("does not answer" if late else str(error) or type(error).__name__) from None
+
+    def send(self, message: bytes, seconds: float) -> None:
+        """Set the body of the next request."""
+        self._message = message
+
+    def receive(self, seconds: float) -> bytes:
+        """Post the message; the body of the reply."""
+        try:
+            status, body = _within(seconds, self._post)
+        except httpx2.TimeoutException:
+            raise TimeoutError from None
+        except httpx2.HTTPError as error:
+            raise LostError(self._text, f"the connection broke ({error})") from None
+        if status != httpx2.codes.OK:
+            hint = ": wrong or missing key" if status in _UNAUTHORISED else ""
+            start = body[:200].decode(errors="replace")
+            raise ServerError(self._text, f"the server failed: HTTP {status}{hint} {start}")
+        return body
+
+    def abort(self) -> None:
+        """Close the client."""
+        self._client.close()
+
+    def _post(self) -> tuple[int, bytes]:
+        body = bytearray()
+        headers = {"Content-Type": "application/json"}
+        with self._client.stream("POST", self._url, content=self._message, headers=headers) as reply:
+            for part in reply.iter_bytes():
+                body += part
+                if len(body) > MAX_REPLY_BYTES:
+                    raise _oversized(self._text)
+            return reply.status_code, bytes(body)
+
+
+class ZmqChannel(Channel):
+    """A ZeroMQ REQ socket, which does not show whether the server exists: greet it."""
+
+    protocol = "tcp"
+
+    def __init__(self, address: Address, url: str, seconds: float) -> None:
+        import zmq
+
+        self._text = address.text
+        self._socket: Any = zmq.Context.instance().socket(zmq.REQ)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_REPLY_BYTES)
+        try:
+            self._socket.connect(url)
+        except zmq.ZMQError as error:
+            self.abort()
+            raise ConnectError(str(error), final=True) from None
+
+    def send(self, message: bytes, seconds: float) -> None:
+        """Send a message."""
+        self._run("SNDTIMEO", seconds, lambda: self._socket.send(message))
+
+    def receive(self, seconds: float) -> bytes:
+        """The reply, which ZeroMQ delivers whole: it is in time, or it is not."""
+        parts = self._run("RCVTIMEO", seconds, self._socket.recv_multipart)
+        if len(parts) != 1:
+            raise ReplyError(self._text, f"a reply of {len(parts)} parts; one is expected")
+        return bytes(parts[0])
+
+    def abort(self) -> None:
+        """Close the socket."""
+        self._socket.close(linger=0)
+
+    def _run(self, option: str, seconds: float, operation: Callable[[], T]) -> T:
+        import zmq
+
+        try:
+            self._socket.setsockopt(getattr(zmq, option), max(int(1000 * seconds), 1))
+            return operation()
+        except zmq.Again:
+            raise TimeoutError from None
+        except zmq.ZMQError as error:
+            raise LostError(self._text, f"the connection broke ({error})") from None
+
+
+def _oversized(address: str) -> ReplyError:
+    return ReplyError(address, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
+
+
+def _within(seconds: float, operation: Callable[[], T]) -> T:
+    """Run an operation in a thread; raises TimeoutError if it takes longer.
+
+    httpx limits the time between two bytes only. A late thread is abandoned, and ends with the client's connection.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(operation())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise TimeoutError
+    return results[0]

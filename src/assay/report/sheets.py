@@ -1,0 +1,96 @@
+"""Contact sheets: a grid of titled cells with images, as one PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+MARGIN = 12
+GAP = 3
+"""Pixels between the images of a cell."""
+HEADING, SECTION, TITLE, TEXT = (20, 30), (18, 30), (15, 22), (12, 16)
+"""Font size and line height, pixels."""
+PAPER, INK, FAINT = (250, 250, 248), (25, 25, 30), (110, 110, 118)
+
+Font = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetCell:
+    """One cell of a sheet: a title, a few lines and rows of images."""
+
+    title: str
+    lines: Sequence[str] = ()
+    images: Sequence[Sequence[np.ndarray]] = ()
+    """Rows of uint8 (height, width, 3), all of one size; empty for a cell of text."""
+
+
+def save_sheet(path: Path, heading: str, cells: Sequence[SheetCell | str], *, columns: int = 3) -> Path:
+    """Write a grid of cells as a PNG; a string starts a section. Long lines are wrapped."""
+    rows = [row for cell in cells if isinstance(cell, SheetCell) for row in cell.images]
+    height, width = rows[0][0].shape[:2]
+    across = max(map(len, rows))
+    inner = across * (width + GAP) - GAP
+    full = (inner + MARGIN) * columns - MARGIN
+
+    def wrap_cell(cell: SheetCell) -> list[tuple[str, Font]]:
+        titles = [(line, TITLE) for line in _wrap([cell.title], inner, TITLE)]
+        return titles + [(line, TEXT) for line in _wrap(cell.lines, inner, TEXT)]
+
+    headings = _wrap([heading], full, HEADING)
+    placed: list[tuple[int, int, SheetCell | str]] = []
+    y, column, tallest = MARGIN + HEADING[1] * len(headings), 0, 0
+    for cell in cells:
+        if column == columns or (isinstance(cell, str) and column):
+            y, column, tallest = y + tallest, 0, 0
+        placed.append((MARGIN + (inner + MARGIN) * column, y, cell))
+        if isinstance(cell, str):
+            y += SECTION[1] * len(_wrap([cell], full, SECTION))
+        else:
+            text = sum(font[1] for _, font in wrap_cell(cell))
+            column, tallest = column + 1, max(tallest, text + (height + GAP) * len(cell.images) + MARGIN)
+    sheet = Image.new("RGB", (full + 2 * MARGIN, y + tallest), PAPER)
+    pen = ImageDraw.Draw(sheet)
+
+    def write(x: int, top: int, lines: Sequence[tuple[str, Font]]) -> int:
+        for line, font in lines:
+            ink = FAINT if font == TEXT else INK
+            pen.text((x, top), line, ink, ImageFont.load_default(font[0]))
+            top += font[1]
+        return top
+
+    write(MARGIN, MARGIN, [(line, HEADING) for line in headings])
+    for x, top, cell in placed:
+        if isinstance(cell, str):
+            write(x, top + 4, [(line, SECTION) for line in _wrap([cell], full, SECTION)])
+            continue
+        top = write(x, top, wrap_cell(cell))
+        for row in cell.images:
+            for index, image in enumerate(row):
+                sheet.paste(Image.fromarray(image), (x + index * (width + GAP), top))
+            top += height + GAP
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(path)
+    return path
+
+
+def _wrap(lines: Sequence[str], width: int, font: Font) -> list[str]:
+    """Wrap lines to a width in pixels; a word that is wider is split."""
+    measure, wrapped = ImageFont.load_default(font[0]).getlength, list[str]()
+    for line in filter(None, lines):
+        current = ""
+        for word in line.split():
+            if current and measure(f"{current} {word}") > width:
+                wrapped.append(current)
+                current = ""
+            current = f"{current} {word}".strip()
+            while measure(current) > width and len(current) > 1:
+                fits = max(n for n in range(1, len(current)) if n == 1 or measure(current[:n]) <= width)
+                wrapped.append(current[:fits])
+                current = current[fits:]
+        wrapped.append(current)
+    return wrapped

@@ -1,0 +1,193 @@
+"""Asset packs: MJCF documents for arenas, objects, fixtures and the robot, read from files.
+
+A pack is a folder; ``packs/primitives`` ships with Assay::
+
+    objects/CATEGORY.xml     entities that can be moved
+    fixtures/CATEGORY.xml    furniture and appliances, which stay where they are
+    templates/NAME.xml       bases of variants (``categories.yaml``) that are not categories themselves
+    arenas/ARENA.xml         rooms
+    robot/{arm,gripper,mount}.xml
+
+Documents have plain, unprefixed names; the composer (`assay.sim.compose`) prefixes and merges them. All packs use the
+same names for bodies, joints and sites, so the same initial state fits all of them.
+
+Entities
+    ``<worldbody><body><body name="object"> ... </body> SITES </body></worldbody>``. SITES are
+    ``bottom_site``, ``top_site`` (their z is the height of the lowest and highest point relative to the
+    object's frame, metres) and ``horizontal_radius_site`` (its x is the radius of the footprint).
+    Geoms of group 0 collide and are not drawn, geoms of group 1 are drawn and do not collide.
+    Named sites inside the object are its regions (``contain_region``, ``top_region``, ...).
+    The object carries its inner joints (drawers, doors, knobs) but no free joint.
+Arenas
+    Floor, walls, lights, cameras and the workspace body, in world coordinates.
+Robot
+    The arm (``base`` ... ``right_hand``, joints ``joint1`` ... ``joint7``), the gripper that is attached to
+    ``right_hand`` (``right_gripper``, ``grip_site``, ``finger_joint1``, ``finger_joint2``) and the pedestal
+    (attached to ``base``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from assay.errors import AssetError, did_you_mean
+from assay.sim.appearance import resize
+from assay.sim.categories import VARIANTS, CategoryVariant, with_variants
+from assay.tasks.scene import Arena
+
+PRIMITIVES = Path(__file__).parent / "primitives"
+"""The pack that ships with Assay. Frames, masses and joints are LIBERO's, so that its states and actions fit."""
+SHAPES = ("cube", "sphere", "cylinder", "pyramid")
+"""Categories that represent no real object; every pack offers them."""
+_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+"""Weights of red, green and blue light (Rec. 709)."""
+
+
+class AssetPack:
+    """The MJCF documents below a folder. A plugin's folder may lack arenas and the robot: those are the primitives'."""
+
+    exact = False
+    """Whether stepping repeats LIBERO's own solver calls, so that rollouts are equal to LIBERO's."""
+
+    def __init__(self, name: str = "primitives", folder: Path = PRIMITIVES) -> None:
+        self.name, self.folder = name, folder
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """The MJCF file of every category, but for variants that are made from their base's."""
+        return {
+            file.stem: file
+            for kind in ("objects", "fixtures")
+            for file in sorted((self.folder / kind).glob("*.xml"))
+        }
+
+    @cached_property
+    def variants(self) -> Mapping[str, CategoryVariant]:
+        """The categories that are made from another category's file, or from a template."""
+        bases = {*self.files, *(file.stem for file in (self.folder / "templates").glob("*.xml"))}
+        return {
+            category: variant
+            for category, variant in VARIANTS.items()
+            if variant.base in bases and category not in self.files
+        }
+
+    @property
+    def categories(self) -> frozenset[str]:
+        """The categories of entities that the pack offers."""
+        return frozenset(self.files) | frozenset(self.variants)
+
+    @cached_property
+    def fixtures(self) -> frozenset[str]:
+        """The categories that cannot be moved: furniture and appliances."""
+        stems = {file.stem: file for file in (self.folder / "fixtures").glob("*.xml")}
+        return self.categories & with_variants(stems).keys()
+
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal, of the pack's files and its table of variants."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        files = [(self.folder, file) for file in sorted(self.folder.rglob("*.xml"))]
+        return hash_files(files, extra=repr(sorted(self.variants.items())))
+
+    def entity(self, category: str) -> Element:
+        """A fresh ``<mujoco>`` document of an object or fixture. Raises AssetError that suggests a valid category."""
+        if category in self.files:
+            return read_mjcf(self.files[category])
+        if category not in self.variants:
+            hint = did_you_mean(category, self.categories)
+            raise AssetError(f"the asset pack '{self.name}' has no category '{category}': {hint}")
+        variant = self.variants[category]
+        root = read_mjcf(self.files.get(variant.base) or self.folder / "templates" / f"{variant.base}.xml")
+        root.set("model", category)
+        if variant.colour is not None:
+            _recolour(
+                root, np.array(variant.colour), None if variant.dark is None else np.array(variant.dark)
+            )
+        frame, assets = root.find("./worldbody/body"), root.find("asset")
+        if variant.size != 1.0 and frame is not None and assets is not None:
+            resize(frame, assets, variant.size)
+        return root
+
+    def arena(self, arena: Arena, style: str) -> Element:
+        """A fresh document of a room. Raises AssetError for a style other than the default, ``""``."""
+        if style:
+            raise AssetError(
+                f"the asset pack '{self.name}' offers the arena '{arena.value}' in one style only, not as '{style}'; "
+                "leave the style empty"
+            )
+        return self._part(f"arenas/{arena.value}.xml")
+
+    def robot(self) -> Element:
+        """A fresh document of the arm."""
+        return self._part("robot/arm.xml")
+
+    def gripper(self) -> Element:
+        """A fresh document of the gripper."""
+        return self._part("robot/gripper.xml")
+
+    def mount(self) -> Element:
+        """A fresh document of the pedestal on which the arm stands behind a table."""
+        return self._part("robot/mount.xml")
+
+    def _part(self, name: str) -> Element:
+        own = self.folder / name
+        return read_mjcf(own if own.is_file() else PRIMITIVES / name)
+
+
+def read_mjcf(path: Path) -> Element:
+    """Parse an MJCF file and make the paths of its assets absolute. Raises AssetError."""
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise AssetError(f"{path} is not well-formed XML: {error}") from None
+    except OSError as error:
+        raise AssetError(f"{path} cannot be read: {error.strerror}") from None
+    for node in root.iterfind("./asset/*[@file]"):
+        node.set("file", str(path.parent / str(node.get("file"))))
+    return root
+
+
+def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
+    """SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
+
+    ``assets`` are further meshes or textures. An absent file counts as such.
+    """
+    digest, referenced = hashlib.sha256(extra.encode()), list(assets)
+    for root, file in sources:
+        digest.update(str(file.relative_to(root)).encode())
+        digest.update(file.read_bytes() if file.is_file() else b"absent")
+        if file.is_file():
+            nodes = ElementTree.parse(file).getroot().iterfind("./asset/*[@file]")
+            referenced += [file.parent / str(node.get("file")) for node in nodes]
+    contents = {
+        (file.name, hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "absent")
+        for file in referenced
+    }
+    digest.update(repr(sorted(contents)).encode())
+    return digest.hexdigest()
+
+
+def _recolour(root: Element, colour: np.ndarray, dark: np.ndarray | None) -> None:
+    """Paint every drawn geom in a shade of one colour, or a mix of two, by its luminance relative to the brightest."""
+    drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
+    for geom in drawn:
+        geom.attrib.pop("material", None)
+    old_colours = [np.array([float(word) for word in geom.get("rgba", "1 1 1 1").split()]) for geom in drawn]
+    luminances = [float(old[:3] @ _LUMINANCE) for old in old_colours]
+    least, most = min(luminances), max(luminances)
+    for geom, old, luminance in zip(drawn, old_colours, luminances, strict=True):
+        if dark is None:
+            shade = colour * np.sqrt(luminance / most)
+        else:
+            share = (luminance - least) / (most - least)
+            shade = share * colour + (1.0 - share) * dark
+        geom.set("rgba", " ".join(f"{value:.7f}" for value in (*shade, old[3])))

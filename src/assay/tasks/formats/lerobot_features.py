@@ -1,0 +1,129 @@
+"""Names, shapes and units of a frame in LIBERO's LeRobotDatasets, v3.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from assay.support.images import Orientation
+from assay.support.video import ENCODER, FPS
+from assay.tasks.formats.lerobot import ORIENTATION
+
+KEYFRAME_INTERVAL = 2
+"""Frames from one key frame to the next: training reads single frames in any order."""
+ACTION, STATE = "action", "observation.state"
+ACTION_NAMES = ("x", "y", "z", "rx", "ry", "rz", "gripper")
+STATE_NAMES = (
+    *("x", "y", "z"),
+    *("axis_angle_x", "axis_angle_y", "axis_angle_z"),
+    *("finger_1", "finger_2"),
+)
+CAMERAS: Mapping[str, str] = MappingProxyType(
+    {"observation.images.image": "agentview", "observation.images.image2": "robot0_eye_in_hand"}
+)
+"""The camera of each image feature that Assay writes."""
+FEATURE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "agentview": ("observation.images.image", "observation.images.agentview", "image"),
+        "robot0_eye_in_hand": (
+            "observation.images.image2",
+            "observation.images.wrist_image",
+            "observation.images.robot0_eye_in_hand",
+            "wrist_image",
+        ),
+        "state": ("observation.state", "state"),
+        "action": ("action", "actions"),
+    }
+)
+"""Names under which published data sets of LIBERO's robot store each camera, the state and the action."""
+COUNTERS = {
+    "timestamp": pl.Float32(),
+    "frame_index": pl.Int64(),
+    "episode_index": pl.Int64(),
+    "index": pl.Int64(),
+    "task_index": pl.Int64(),
+}
+"""Seconds and frames since the episode began, and the index of the episode, of the frame and of the task overall."""
+VECTORS = {
+    ACTION: pl.Array(pl.Float32, len(ACTION_NAMES)),
+    STATE: pl.Array(pl.Float32, len(STATE_NAMES)),
+}
+
+
+class RobotObservation(Protocol):
+    """The proprioceptive part of an observation."""
+
+    @property
+    def eef_position(self) -> np.ndarray:
+        """The grip site in the world, metres, (3,)."""
+        ...
+
+    @property
+    def eef_quaternion(self) -> np.ndarray:
+        """The orientation of the end effector, (w, x, y, z), (4,)."""
+        ...
+
+    @property
+    def gripper(self) -> np.ndarray:
+        """The two finger joints, metres, (2,)."""
+        ...
+
+
+def robot_state(observation: RobotObservation) -> np.ndarray:
+    """The robot's state in the layout of policies trained on LIBERO: float32, (8,).
+
+    The grip site's position, metres; the orientation of the end effector as axis times angle, radians; the two
+    finger joints, metres. The angle runs from 0 to 2 pi, because the quaternion's sign is kept.
+    """
+    w, axis = observation.eef_quaternion[0], observation.eef_quaternion[1:]
+    sine = float(np.linalg.norm(axis))
+    turn = axis * (2.0 * np.arctan2(sine, w) / sine) if sine > 0.0 else np.zeros(3)
+    return np.concatenate([observation.eef_position, turn, observation.gripper]).astype(np.float32)
+
+
+def describe_features(
+    size: int, orientation: Orientation, extra_columns: Mapping[str, pl.DataType] = MappingProxyType({})
+) -> dict[str, dict[str, object]]:
+    """The features of a data set with images of ``size`` x ``size``, as stored in ``meta/info.json``.
+
+    The orientation is stored with each camera, because LeRobot drops unknown fields of the file as a whole.
+    """
+    video = {
+        "video.height": size,
+        "video.width": size,
+        "video.codec": "h264",
+        "video.pix_fmt": "yuv420p",
+        "video.fps": FPS,
+        "video.channels": 3,
+        "video.g": KEYFRAME_INTERVAL,
+        "video.crf": int(ENCODER["crf"]),
+        "is_depth_map": False,
+        "has_audio": False,
+        ORIENTATION: orientation.value,
+    }
+    image: dict[str, object] = {
+        "dtype": "video",
+        "shape": [size, size, 3],
+        "names": ["height", "width", "channels"],
+        "info": video,
+    }
+    vectors = {ACTION: ACTION_NAMES, STATE: STATE_NAMES}
+    return {
+        **{
+            key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
+            for key, names in vectors.items()
+        },
+        **dict.fromkeys(CAMERAS, image),
+        **{
+            key: {
+                "dtype": "bool" if dtype == pl.Boolean else str(dtype).lower(),
+                "shape": [1],
+                "names": None,
+            }
+            for key, dtype in {**COUNTERS, **extra_columns}.items()
+        },
+    }

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.extensions.eqa.baselines import geometry
+from assay.extensions.eqa.question import load
+
+Run = Callable[..., Any]
+
+
+def test_questions_are_built_from_collected_demonstrations(collected: Path, assay: Run, tmp_path: Path):
+    out = tmp_path / "questions"
+    said = assay(
+        "eqa", "build", "--source", collected, "--out", out, "--per-kind", "3", "--views", "exo,both"
+    )
+    assert said.status == 1, "two tasks are too few for instructions"
+    assert "H-AI 0 of 3: each needs four instructions" in said.err and "pair: trivial motion" in said.err
+    assert "read as 'libero'" in said.err
+    assert said.out.startswith(f"{out}: ") and "L-AI 3" in said.out and " items x 2 views = " in said.out
+    questions = load(out)
+    assert {question.view for question in questions} == {"exo", "both"}
+    assert all(geometry(question) in (question.answer, "") for question in questions)
+    said = assay("eqa", "sheet", out, "--out", tmp_path / "sheet.png", "--kinds", "L-AI,L-SP", "--count", "2")
+    assert said.status == 0 and (tmp_path / "sheet.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--source", "nowhere"), "not a source; valid: demo"),
+        (("--source", "demo", "--kinds", "H-IA"), "did you mean 'H-AI'?"),
+        (("--source", "demo", "--views", "wrist"), "valid: exo, exo2"),
+        (("--source", "demo", "--turning", "euler"), "valid: wrapped, exact"),
+        (("--source", "demo", "--options", "ours"), "valid: matched, paper"),
+        (("--source", "demo", "--gripper", "1"), "CLOSED,OPEN"),
+        (("--source", "demo", "--schema", "droid"), "are for data sets"),
+        (("--source", "demo", "--distractors", "random"), "not the baseline 'random'"),
+        (("--source", "demo", "--distractors", "openai:x", "--endpoint", "there"), "must be an address like"),
+    ],
+)
+def test_invalid_options_are_reported_in_one_line(
+    assay: Run, tmp_path: Path, arguments: tuple[str, ...], words: str
+):
+    said = assay("eqa", "build", *arguments, "--out", tmp_path / "questions")
+    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+
+
+@pytest.mark.parametrize("command", [("leak",), ("sheet", "--out", "x.png")])
+def test_a_folder_without_questions_is_one_line(assay: Run, tmp_path: Path, command: tuple[str, ...]):
+    said = assay("eqa", command[0], tmp_path, *command[1:])
+    assert said.status == 2 and said.err.count("\n") == 1 and "assay eqa build makes one" in said.err

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from assay.errors import RunError
+from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
+from assay.runs.store import Store
+from assay.tasks.formats.lerobot import LerobotFolder
+
+
+def test_failures_become_a_dataset_with_the_result_of_each_action(played: Path, tmp_path: Path):
+    with Store.reading(played) as store:
+        said = export_to("lerobot", store, ExportOptions(tmp_path / "out", "failures", most=2, size=32))
+        recorded = {row["key"]: row for row in store.frame().to_dicts()}
+        paths = dict(store.trajectories())
+    assert said.startswith("2 episodes written to") and said.endswith("(2 left out: --most)")
+    folder = LerobotFolder(tmp_path / "out")
+    rows = list(folder.rows())
+    assert len(rows) == 2 and folder.features["next.success"] == {
+        "dtype": "bool",
+        "shape": [1],
+        "names": None,
+    }
+    for row in rows:
+        frames = row.frames(("action", "next.success", "next.done", "next.reward"))
+        assert frames["next.done"].to_list() == [False] * 5 + [True] and not frames["next.success"].any()
+        known = recorded[row.said["assay/key"]]
+        assert row.said["assay/condition"] == known["condition"] and row.instruction == known["instruction"]
+        actions = paths[known["id"]].actions.clip(-1, 1)
+        assert (frames["action"].to_numpy() == actions).all()
+    videos = pl.Series([clip.exists() for row in rows for clip, _ in row.clips.values()])
+    assert len(videos) == 4 and videos.all()
+
+
+def test_results_for_the_hub_have_value_n_and_interval(played: Path, tmp_path: Path):
+    file = tmp_path / ".eval_results" / "assay.yaml"
+    with Store.reading(played) as store:
+        export_to("hf", store, ExportOptions(file, dataset="lab/pro"))
+    control, changed = yaml.safe_load(file.read_text())
+    assert control["dataset"] == {"id": "lab/pro", "task_id": "control"} and control["value"] == 0.0
+    assert changed["dataset"]["task_id"] == "pro/semantic" and "n = 2" in changed["notes"]
+    assert "95 % interval 0.0 to 65.8" in control["notes"] and len(control["date"]) == 10
+    assert "not expected" not in changed["notes"]
+
+
+def test_a_condition_in_which_success_is_not_expected_is_marked(played: Path, tmp_path: Path):
+    run, file = shutil.copy(played, tmp_path / "run.assay"), tmp_path / "assay.yaml"
+    with closing(sqlite3.connect(run)) as database, database:
+        database.execute(
+            "UPDATE specs SET labels = json_set(labels, '$.plausible', json('false')) WHERE condition <> 'control'"
+        )
+    with Store.reading(run) as store:
+        export_to("hf", store, ExportOptions(file, dataset="lab/pro"))
+    control, changed = yaml.safe_load(file.read_text())
+    assert changed["notes"].startswith("success is not expected in this condition")
+    assert control["notes"].startswith("success in %")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("mlflow", ExportOptions(), "--to 'mlflow'"),
+        ("hf", ExportOptions(), "--to hf needs --out"),
+        ("hf", ExportOptions(Path("x.yaml")), "--to hf needs --dataset"),
+        (
+            "hf",
+            ExportOptions(Path("x.yaml"), dataset="pro"),
+            "valid: the id of a dataset on the Hub, OWNER/NAME",
+        ),
+        ("hf", ExportOptions(Path("x.txt"), dataset="a/b"), "valid: a file such as"),
+        ("lerobot", ExportOptions(Path("/"), "all"), "is not empty"),
+        ("lerobot", ExportOptions(Path("/no/such"), size=33), "valid: an even number of pixels"),
+        ("lerobot", ExportOptions(Path("/no/such"), "zz"), "has a key that begins with 'zz'"),
+    ],
+)
+def test_invalid_exports_are_rejected(played: Path, name: str, options: ExportOptions, said: str):
+    with Store.reading(played) as store, pytest.raises(RunError, match=said):
+        export_to(name, store, options)

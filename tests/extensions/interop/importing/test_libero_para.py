@@ -1,0 +1,323 @@
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay.episodes import horizon, task_of
+from assay.errors import AssayError, RunError
+from assay.extensions.interop.importing.libero_para import import_libero_para, import_models
+from assay.measures.frames import pairs, valid_rows
+from assay.runs.store import Store
+from assay.tasks.formats import ReleaseError
+
+COLUMNS = [
+    *("high", "mid", "low", "eval", "batch_idx", "new_instruction", "original_instruction"),
+    *("structural_similarity", "keyword_similarity"),
+]
+ORIGINAL = "open the middle drawer of the cabinet"
+ROW = ["act", "lexical", "addition_deletion", "0", "0", f"gently {ORIGINAL}", ORIGINAL, "0.9", "1.0"]
+EPISODE = {
+    "paraphrase_type": "act",
+    "categories": ["lexical"],
+    "subcategories": ["addition_deletion"],
+    "variant_id": 0,
+    "paraphrased_instruction": f"gently {ORIGINAL}",
+    "success": True,
+    "num_steps": 127,
+}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Callable[..., tuple[Path, Path, Path]]:
+    """Writes logs and metadata; returns folder, metadata and where the run goes."""
+
+    def written(*episodes: dict, rows: tuple[list[str], ...] = (ROW,), eval_id: int = 0, seed: str = "seed7"):
+        folder, metadata = tmp_path / "logs", tmp_path / "metadata.csv"
+        (folder / seed).mkdir(parents=True, exist_ok=True)
+        content = {
+            "eval_id": eval_id,
+            "original_instruction": None,
+            "episodes": [EPISODE | each for each in episodes],
+        }
+        (folder / seed / f"eval{eval_id}.json").write_text(json.dumps(content))
+        with metadata.open("w", newline="") as file:
+            csv.writer(file).writerows([COLUMNS, *rows])
+        return folder, metadata, tmp_path / "run.assay"
+
+    return written
+
+
+def frame(path: Path) -> pl.DataFrame:
+    with Store.reading(path) as store:
+        return store.frame()
+
+
+def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
+    folder = shared / "libero_para"
+    done = import_libero_para(folder / "logs", folder / "metadata.csv", tmp_path / "run.assay")
+    assert (done.episodes, done.seeds, done.unscored, done.unknown, done.unrun) == (2021, (7,), 0, 0, 0)
+    assert (done.controls, done.paths) == (0, 0)
+    rows = frame(tmp_path / "run.assay")
+    assert len(rows) == 2021 and rows["key"].n_unique() == 2021
+    assert set(rows["task"]) == {f"libero_goal/{number}" for number in (0, 1, 3, 5, 8)}
+    assert rows["condition"].n_unique() == 43 and rows["pd"].null_count() == 0
+    with Store.reading(tmp_path / "run.assay") as store:
+        meta = store.meta
+        assert meta["policy"] == "Xiaomi-Robotics-0" and meta["expected"] == done.expected == 4092
+        assert meta["settings"] == {"seeds": "7", "max_steps": "300", "replan_steps": "10"}
+        assert meta["started"] == "2026-03-04T13:22:36"
+        (spec,) = store.specs([1])
+    assert task_of(spec).instruction.text == "gently open the middle drawer of the cabinet"
+    assert (horizon(spec), spec.replan) == (300, 10)
+
+
+def test_an_episode_carries_its_cell_and_the_published_similarities(logs):
+    folder, metadata, out = logs({})
+    import_libero_para(folder, metadata, out)
+    (row,) = frame(out).iter_rows(named=True)
+    assert (row["condition"], row["object"], row["action"]) == (
+        "para/obj=none,act=addition",
+        "none",
+        "addition",
+    )
+    assert (row["s_k"], row["s_t"], row["pd"]) == (1.0, 0.9, pytest.approx(0.05))
+    assert (row["outcome"], row["steps"], row["task"], row["seed"]) == ("success", 127, "libero_goal/0", 7)
+    assert (row["axis"], row["plausible"]) == ("words", True)
+
+
+def test_missing_pairs_are_counted_both_ways(logs):
+    spare = [*ROW[:4], "5", "calmly " + ORIGINAL, *ROW[6:]]
+    folder, metadata, out = logs(
+        {},
+        {"variant_id": 1, "paraphrased_instruction": "new words"},
+        {"variant_id": 5, "paraphrased_instruction": "not what the metadata says"},
+        rows=(ROW, spare),
+    )
+    logs({}, {}, eval_id=3, rows=(ROW, spare))  # the metadata does not know this task
+    done = import_libero_para(folder, metadata, out)
+    assert (done.episodes, done.unscored, done.unknown, done.unrun) == (3, 2, 2, 1)
+    assert done.expected == 5
+    assert frame(out)["s_k"].null_count() == 2
+
+
+def test_a_wording_that_a_cell_has_twice_is_two_episodes(logs):
+    twin = [*ROW[:4], "1", *ROW[5:]]
+    folder, metadata, out = logs({}, {"variant_id": 1, "success": False}, rows=(ROW, twin))
+    assert import_libero_para(folder, metadata, out).episodes == 2
+    assert sorted(frame(out)["outcome"]) == ["failure", "success"]
+
+
+def test_several_seeds_are_kept_apart(logs):
+    logs({})
+    folder, metadata, out = logs({"success": False}, seed="seed8")
+    assert import_libero_para(folder, metadata, out).seeds == (7, 8)
+    assert dict(frame(out).select("seed", "outcome").iter_rows()) == {7: "success", 8: "failure"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"num_steps": -1}, "eval0.json: not a log of LIBERO-Para: episodes.0.num_steps"),
+        ({"success": "maybe"}, "episodes.0.success"),
+        ({"categories": ["musical"]}, "LIBERO-Para has no type act, musical, addition_deletion"),
+    ],
+)
+def test_an_invalid_log_is_rejected_with_its_place(logs, change: dict, words: str):
+    folder, metadata, out = logs(change)
+    with pytest.raises(ReleaseError) as caught:
+        import_libero_para(folder, metadata, out)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([*ROW[:7], "x", "1.0"], "metadata.csv:2: structural_similarity"),
+        ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
+        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: Input should be less than or equal to 1"),
+        (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
+        ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is not an instruction of libero_goal"),
+        (ROW[:5], "metadata.csv:2: new_instruction"),
+    ],
+)
+def test_invalid_metadata_are_rejected_with_their_place(logs, row: list[str], words: str):
+    folder, metadata, out = logs({}, rows=(row,))
+    with pytest.raises((ReleaseError, RunError)) as caught:
+        import_libero_para(folder, metadata, out)
+    assert words in str(caught.value)
+
+
+def test_missing_inputs_and_existing_outputs_are_rejected(logs, tmp_path: Path):
+    folder, metadata, out = logs({})
+    with pytest.raises(ReleaseError, match="no seed"):
+        import_libero_para(tmp_path / "nothing", metadata, out)
+    (tmp_path / "bad.csv").write_text("high,mid\nact,lexical\n")
+    with pytest.raises(ReleaseError, match="has no column batch_idx, eval"):
+        import_libero_para(folder, tmp_path / "bad.csv", out)
+    import_libero_para(folder, metadata, out)
+    with pytest.raises(RunError, match="exists already"):
+        import_libero_para(folder, metadata, out)
+    with pytest.raises(ReleaseError, match="cannot be read: No such file"):
+        import_libero_para(folder, tmp_path / "none.csv", tmp_path / "other.assay")
+
+
+def test_a_log_that_is_cut_off_is_refused(logs):
+    folder, metadata, out = logs({})
+    file = folder / "seed7" / "eval0.json"
+    file.write_text(file.read_text()[:-30])
+    with pytest.raises(ReleaseError, match=r"eval0.json: not a log of LIBERO-Para: Invalid JSON"):
+        import_libero_para(folder, metadata, out)
+
+
+STEPS = 3
+STATE = [0.1, 0.2, 1.1, 3.1, 0.0, 0.0, 0.03, -0.02]
+"""Position, orientation, both fingers."""
+MOVED = {
+    "num_steps": STEPS,
+    "proprio_states": [[step + each for each in STATE] for step in range(STEPS)],
+    "actions": [[step / 10] * 7 for step in range(STEPS)],
+    "action_chunk_boundaries": [0, 2],
+}
+CONTROL = {
+    "bddl_file": "open_the_middle_drawer_of_the_cabinet.bddl",
+    "paraphrase_type": "unknown",
+    "categories": [],
+    "subcategories": [],
+    "variant_id": -1,
+    "paraphrased_instruction": "Open the middle layer of the drawer",
+}
+"""As ``--mode original`` logs it: the words are those of the task's file, which are not LIBERO's own."""
+
+
+def as_control(folder: Path, *episodes: dict, seed: str = "seed7", model: str | None = None) -> Path:
+    """Writes the log of ``--mode original``."""
+    (folder / seed).mkdir(parents=True, exist_ok=True)
+    content = {"eval_id": -1, "episodes": [EPISODE | CONTROL | each for each in episodes]}
+    (folder / seed / "eval_unknown.json").write_text(json.dumps(content))
+    if model is not None:
+        (folder / seed / "meta.json").write_text(json.dumps({"model_name": model}))
+    return folder
+
+
+def test_trajectories_are_kept(logs):
+    folder, metadata, out = logs(MOVED, {"variant_id": 1, "paraphrased_instruction": "without a path"})
+    done = import_libero_para(folder, metadata, out)
+    assert (done.episodes, done.paths) == (2, 1)
+    with Store.reading(out) as store:
+        (_, moved), (_, stripped) = store.trajectories()
+        assert store.frame()["decisions"].to_list() == [2, 0]
+    assert moved.end_effector == pytest.approx(
+        np.array([[each + step for each in STATE[:3]] for step in range(3)])
+    )
+    assert moved.gripper == pytest.approx([0.05] * STEPS), "from one finger to the other"
+    assert moved.actions == pytest.approx(np.array(MOVED["actions"])), (
+        "one row fewer than Assay's own runs have points"
+    )
+    assert stripped.end_effector.shape == (0, 3) and stripped.actions.shape == (0, 7)
+
+
+def test_the_gripper_may_be_one_number_as_in_the_paper(logs):
+    folder, metadata, out = logs(MOVED | {"proprio_states": [[*STATE[:6], 0.04]] * STEPS})
+    import_libero_para(folder, metadata, out)
+    with Store.reading(out) as store:
+        ((_, path),) = store.trajectories()
+    assert path.gripper == pytest.approx([0.04] * STEPS)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"proprio_states": [STATE] * 2},
+            "proprio_states: has 2 rows of 8 numbers; valid: num_steps = 3 rows of 7 or 8",
+        ),
+        ({"proprio_states": [STATE[:3]] * 3}, "proprio_states: has 3 rows of 3 numbers"),
+        ({"proprio_states": [STATE, STATE, STATE[:7]]}, "proprio_states: has 3 rows of 7 or 8 numbers"),
+        ({"proprio_states": [[*STATE[:7], "x"]] * 3}, "episodes.0.proprio_states.0.7"),
+        ({"actions": [[0.0] * 8] * 3}, "actions: has 3 rows of 8 numbers; valid: num_steps = 3 rows of 7"),
+    ],
+)
+def test_trajectories_of_wrong_shape_are_rejected_with_their_place(logs, change: dict, words: str):
+    folder, metadata, out = logs(MOVED | {"bddl_file": "act_ver0.bddl"} | change)
+    with pytest.raises(ReleaseError) as caught:
+        import_libero_para(folder, metadata, out)
+    assert words in str(caught.value) and "eval0.json" in str(caught.value) and "\n" not in str(caught.value)
+    assert list(out.parent.glob("*.assay")) == list(out.parent.glob(".*")) == []
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_logs_of_the_originals_become_controls_of_their_task_and_seed(logs, tmp_path: Path, beside: bool):
+    logs({"success": False}, seed="seed8")
+    folder, metadata, out = logs({"success": False})
+    controls = as_control(
+        tmp_path / "originals" if beside else folder, {}, {"bddl_file": "turn_on_the_stove.bddl"}
+    )
+    done = import_libero_para(folder, metadata, out, controls if beside else None)
+    assert (done.episodes, done.controls, done.reworded) == (4, 2, 2)
+    paired = pairs(valid_rows(frame(out)))
+    assert paired.select("task", "seed", "success", "control_success").rows() == [("libero_goal/0", 7, 0, 1)]
+
+
+def test_invalid_controls_are_rejected(logs, tmp_path: Path):
+    folder, metadata, out = logs({})
+    (folder / "seed7" / "meta.json").write_text(json.dumps({"model_name": "One"}))
+    for controls, words in (
+        (folder, "has paraphrases; valid: a log of --mode original"),
+        (
+            as_control(tmp_path / "a", {}, {}),
+            "has open_the_middle_drawer_of_the_cabinet.bddl with seed 7 a second time",
+        ),
+        (as_control(tmp_path / "b", {}, model="Two"), "is of Two, other logs are of One"),
+        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "there is no task 'make_tea'"),
+        (tmp_path / "none", "there is no seed"),
+    ):
+        with pytest.raises(ReleaseError) as caught:
+            import_libero_para(folder, metadata, out, controls)
+        assert words in str(caught.value) and not out.exists()
+
+
+def test_several_models_become_several_runs(logs, tmp_path: Path):
+    folder, metadata, _ = logs({})
+    every, originals, out = tmp_path / "all", tmp_path / "originals", tmp_path / "runs"
+    for name in ("one", "two"):
+        shutil.copytree(folder, every / name)
+    as_control(originals / "two", {})
+    done = list(import_models([every], metadata, out, originals))
+    assert [(each.out, each.episodes, each.controls) for each in done] == [
+        (out / "one.assay", 1, 0),
+        (out / "two.assay", 2, 1),
+    ]
+    again = import_models([every / "one", every / "two"], metadata, tmp_path / "again")
+    assert [each.out.name for each in again] == ["one.assay", "two.assay"]
+    as_control(originals / "three", {})
+    for arguments, words in (
+        (
+            ([every], metadata, tmp_path / "run.assay"),
+            "one file cannot hold 2 models \\(one, two\\); valid: a folder",
+        ),
+        (([every], metadata, out), "one.assay exists already"),
+        (([every, every], metadata, tmp_path / "new"), "have the same name"),
+        (
+            ([every], metadata, tmp_path / "new", originals),
+            "there are no logs of a model three; valid: one, two",
+        ),
+    ):
+        with pytest.raises(AssayError, match=words):
+            list(import_models(*arguments))
+
+
+def test_without_seed_folders_the_settings_give_the_seed(logs):
+    folder, metadata, out = logs({})
+    (folder / "seed7").rename(folder.with_name("flat"))
+    with pytest.raises(ReleaseError, match=r"neither its name nor its meta.json gives the seed"):
+        import_libero_para(folder.with_name("flat"), metadata, out)
+    (folder.with_name("flat") / "meta.json").write_text(json.dumps({"seed": 9}))
+    assert import_libero_para(folder.with_name("flat"), metadata, out).seeds == (9,)

@@ -1,0 +1,274 @@
+"""Files as other people's tools write them, made from the facts of their formats."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import api, tasks
+from assay.errors import AssayError, RunError
+from assay.extensions.interop.importing.results import ImportedResults, ResultFile, import_results
+from assay.runs.store import Store
+from assay.tasks.formats import ReleaseError
+from assay.tasks.formats.libero_plus import wordings
+
+STOVE = "turn on the stove"
+DRAWER = "open the middle drawer of the cabinet"
+
+
+def import_run(tmp_path: Path, *files: str, **options) -> tuple[ImportedResults, pl.DataFrame]:
+    out = tmp_path / "run.assay"
+    (done,) = import_results([ResultFile.parse(file) for file in files], out, **options)
+    with Store.reading(out) as store:
+        return done, store.frame()
+
+
+def table(tmp_path: Path, text: str, name: str = "results.csv") -> str:
+    file = tmp_path / name
+    file.write_text(text)
+    return str(file)
+
+
+def vla_eval(folder: Path, *suites: str, states: bool = True) -> str:
+    """A recording as vla-eval 0.8 writes it: three episodes of two tasks of each suite, two of them tried twice."""
+    file = folder / "recording-1.sqlite"
+    db = sqlite3.connect(file)
+    db.executescript(
+        "CREATE TABLE eval_metadata (eval_id TEXT PRIMARY KEY, safe_name TEXT, metadata TEXT);"
+        "CREATE TABLE episode_results (sid TEXT, eid TEXT, eval_id TEXT, task_name TEXT, episode_id INTEGER, "
+        "status TEXT, metrics TEXT, steps INTEGER, elapsed_sec REAL, context TEXT, jsonl_path TEXT, "
+        "failure_reason TEXT, failure_detail TEXT, PRIMARY KEY (sid, eid));"
+        "CREATE TABLE step_rows (sid TEXT, eid TEXT, step_id INTEGER, fields TEXT);"
+    )
+    for suite in suites:
+        about = {
+            "benchmark": "x:Y",
+            "config": {"params": {"seed": 7}},
+            "server_info": {"model_server": "Model"},
+        }
+        db.execute("INSERT INTO eval_metadata VALUES (?, ?, ?)", (suite, suite, json.dumps(about)))
+        tries = [(name, trial, "") for name in (DRAWER, STOVE) for trial in range(3)]
+        for name, trial, again in [(STOVE, 2, "broke"), *tries]:
+            status = "error" if again else "success" if suite == "libero_goal" else "fail"
+            eid = f"{suite}-{name}-{trial}{again}"
+            detail = "Traceback ...\nRuntimeError: no memory" if again else None
+            db.execute(
+                "INSERT INTO episode_results VALUES (?, ?, ?, ?, ?, ?, '{}', 4, 1.5, ?, '', ?, ?)",
+                ("s", eid, suite, name, trial, status, json.dumps({"suite": suite}), again or None, detail),
+            )
+            for step in range(4 if states else 0):
+                fields = {"action": [0.1] * 7, "state": [0.1 * step, 0, 0.3, 0, 0, 0, 0.04, -0.02]}
+                db.execute("INSERT INTO step_rows VALUES ('s', ?, ?, ?)", (eid, step, json.dumps(fields)))
+    db.commit()
+    db.close()
+    return str(file)
+
+
+def test_tasks_in_a_table_are_recognised_by_id_file_name_or_instruction(tmp_path: Path):
+    file = table(
+        tmp_path,
+        "task,seed,condition,success,steps,instruction,lamp\n"
+        f"libero_goal/3,0,,true,142,a,1.5\nturn_on_the_stove,0,control,1,90,{STOVE},\n"
+        f"libero_goal/3,0,position,False,300,a,2\nturn_on_the_stove,0,position,error,0,{STOVE},\n"
+        "my own task,0,control,yes,3,b,\n",
+    )
+    done, frame = import_run(tmp_path, file, policy="mine")
+    assert (done.episodes, done.controls, done.errors, done.unpaired) == (5, 3, 1, 0)
+    assert frame["task"].to_list() == [
+        "libero_goal/3",
+        "libero_goal/7",
+        "libero_goal/3",
+        "libero_goal/7",
+        "my own task",
+    ]
+    assert frame["outcome"].to_list() == ["success", "success", "failure", "error", "success"]
+    assert frame["change"].to_list() == [None, None, "position", "position", None]
+    assert frame["axis"].to_list()[2] == "world" and frame["lamp"].to_list()[0] == 1.5
+    run = api.open(done.out)
+    assert run.meta["policy"] == "mine" and run.profile()["drops"][0].change == -1.0
+    assert run.diagnose()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("task,seed\na,0\n", "has no column 'success'"),
+        ("task,success\na,maybe\n", "line 2: success is 'maybe'; valid: true or false"),
+        ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; valid: a number"),
+        ("task,success,seed\na,1,0\na,0,0\n", "line 3: is the same episode as line 2"),
+        ("task,success\na\n", "line 2: does not have as many fields"),
+        ("task,success\n", "contains no episodes"),
+        ("{}\n", "is not a supported file of results; valid: vla-eval recording"),
+    ],
+)
+def test_an_invalid_table_is_rejected(tmp_path: Path, text: str, said: str):
+    name = "results.json" if text.startswith("{") else "results.csv"
+    with pytest.raises(ReleaseError, match=said):
+        import_run(tmp_path, table(tmp_path, text, name))
+    assert not (tmp_path / "run.assay").exists()
+
+
+def test_a_table_of_two_policies_needs_a_folder(tmp_path: Path):
+    file = table(tmp_path, "policy,task,success\na,x,1\nb,x,0\n")
+    with pytest.raises(RunError, match=r"cannot hold 2 policies \(a, b\); valid: a folder"):
+        import_run(tmp_path, file)
+    made = list(import_results([ResultFile.parse(file)], tmp_path / "runs"))
+    assert [done.out.name for done in made] == ["a.assay", "b.assay"]
+    assert any("no column has the seed" in remark for remark in made[0].remarks)
+
+
+def test_an_exported_table_can_be_imported_again(tmp_path: Path):
+    file = table(tmp_path, f"task,seed,condition,success,steps\n{STOVE},0,,1,4\n{STOVE},0,light,0,9\n")
+    _, frame = import_run(tmp_path, file)
+    frame.drop("id").write_csv(tmp_path / "again.csv")
+    (again,) = import_results([ResultFile.parse(str(tmp_path / "again.csv"))], tmp_path / "again.assay")
+    columns = ("task", "seed", "condition", "outcome", "steps", "change")
+    with Store.reading(again.out) as store:
+        assert store.frame().select(columns).equals(frame.select(columns))
+
+
+def test_a_vla_eval_recording_keeps_paths_and_replaces_errors_by_their_retry(tmp_path: Path):
+    done, frame = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", "libero_goal_swap"))
+    assert (done.policy, done.episodes, done.controls, done.paths, done.errors) == ("Model", 12, 6, 12, 0)
+    assert frame.group_by("condition").len().sort("condition").rows() == [
+        ("control", 6),
+        ("libero-pro/position", 6),
+    ]
+    assert set(frame["task"]) == {"libero_goal/0", "libero_goal/7"} and done.remarks == ()
+    with Store.reading(done.out) as store:
+        _, path = next(iter(store.trajectories()))
+    assert path.end_effector.shape == (4, 3) and path.actions.shape == (4, 7)
+    assert np.allclose(path.end_effector[:, 0], [0, 0.1, 0.2, 0.3]) and np.allclose(path.gripper, 0.06)
+    assert api.open(done.out).profile()["drops"][0].pairs == 6
+
+
+def test_a_recording_without_states_is_remarked(tmp_path: Path):
+    done, _ = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", states=False))
+    assert done.paths == 0 and done.remarks[0].startswith(
+        "the recording has no states, so their paths are not analysed"
+    )
+    assert "no episode is perturbed" in done.remarks[1]
+
+
+def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path):
+    def info(name: str, *successes: bool) -> str:
+        task = {
+            "task_group": "libero_goal",
+            "task_id": 7,
+            "metrics": {"successes": successes, "sum_rewards": []},
+        }
+        return table(tmp_path, json.dumps({"per_task": [task], "overall": {}}), name)
+
+    usual, dark = info("a.json", True, True), info("b.json", True, False)
+    done, frame = import_run(tmp_path, usual, f"light={dark}", policy="act")
+    assert frame["condition"].to_list() == ["control", "control", "light", "light"]
+    assert set(frame["task"]) == {"libero_goal/7"} and done.unpaired == 0
+    (drop,) = api.open(done.out).profile()["drops"]
+    assert (drop.pairs, drop.only_control) == (2, 1)
+    with pytest.raises(ReleaseError, match="occurs twice; valid: each episode once"):
+        list(import_results([ResultFile.parse(usual), ResultFile.parse(dark)], tmp_path / "no.assay"))
+
+
+def test_old_lerobot_results_belong_to_one_unnamed_task(tmp_path: Path):
+    rows = [{"episode_ix": at, "sum_reward": 1.0, "success": bool(at)} for at in range(3)]
+    done, frame = import_run(tmp_path, table(tmp_path, json.dumps({"per_episode": rows}), "eval_info.json"))
+    assert frame["task"].to_list() == ["task"] * 3 and done.controls == 3
+
+
+def test_a_libero_log_is_read_between_progress_bars_and_exceptions_are_errors(tmp_path: Path):
+    log = (
+        "Task suite: libero_goal\n  0%|   | 0/10\rINFO:root:\nTask: turn on the stove\n"
+        "2026-01-01 12:00:00 [INFO] Starting episode 1...\n[INFO] Success: True\n# episodes completed so far: 1\n"
+        "\nTask: turn on the stove\nStarting episode 2...\nCaught exception: no memory\nSuccess: False\n"
+        "\nTask: turn on the stove view 345 15 100 0 0 initstate 0\nStarting episode 1...\nSuccess: False\n"
+        "\nTask: turn on the stove view 0 0 100 0 0 initstate 17\nStarting episode 1...\nSuccess: True\n"
+        "\nTask: turn on the stove view 0 0 100 0 0 initstate 0 noise 42\nStarting episode 1...\nSuccess: True\n"
+        "\nTask: turn on the stove add 3\nStarting episode 1...\nSuccess: True\n"
+        "\nTask: ignite the hob\nStarting episode 1...\nSuccess: False\n"
+        "Current task success rate: 0.5\n"
+    )
+    done, frame = import_run(tmp_path, table(tmp_path, log, "eval.txt"))
+    rows = frame.select("condition", "task", "seed", "outcome", "change").rows()
+    assert rows == [
+        ("control", "libero_goal/7", 0, "success", None),
+        ("control", "libero_goal/7", 1, "error", None),
+        ("libero-plus/camera-viewpoints", "libero_goal/7", 0, "failure", "camera"),
+        ("libero-plus/robot-initial-states", "libero_goal/7", 0, "success", "robot"),
+        ("libero-plus/sensor-noise", "libero_goal/7", 0, "success", "senses"),
+        ("libero-plus/objects-layout", "libero_goal/7", 0, "success", "clutter"),
+        ("libero-plus/language-instructions", "libero_goal/ignite the hob", 0, "failure", "wording"),
+    ]
+    assert frame["error"][1] == "no memory" and done.unpaired == 1
+    assert any("the tasks of 1 rewordings of LIBERO-plus are unknown" in remark for remark in done.remarks)
+
+
+def test_rewordings_of_libero_plus_are_resolved_from_its_checkout(tmp_path: Path, shared: Path):
+    release = shared / "libero_plus"
+    wording = wordings(release)[0]
+    suite = wording.task.partition("/")[0]
+    usual = tasks.load(wording.task).instruction.text
+    log = "".join(
+        f"Task: {prompt}\nStarting episode 1...\nSuccess: True\n"
+        for prompt in (usual, f"{usual} view 0 0 100 0 0 initstate 9", wording.text)
+    )
+    done, frame = import_run(
+        tmp_path, table(tmp_path, f"Task suite: {suite}\n{log}", "log.txt"), plus=release
+    )
+    assert set(frame["task"]) == {wording.task} and done.unpaired == 0 and len(done.remarks) == 1
+    assert frame["condition"][2] == "libero-plus/language-instructions"
+
+
+def test_a_libero_pro_log_is_recognised_by_the_suite_name(tmp_path: Path):
+    log = "Task: turn on the stove\nStarting episode 1...\nSuccess: False\n"
+    usual = table(tmp_path, log.replace("False", "True"), "EVAL-libero_goal-openvla-1.txt")
+    swapped = table(tmp_path, log, "EVAL-libero_goal_swap-openvla-1.txt")
+    _, frame = import_run(tmp_path, usual, swapped)
+    assert frame.select("condition", "task", "change").rows() == [
+        ("control", "libero_goal/7", None),
+        ("libero-pro/position", "libero_goal/7", "position"),
+    ]
+
+
+def test_libero_pro_episodes_keep_their_traces(tmp_path: Path):
+    step = {"libero_action": [0.1] * 7, "before_eef_pos": [0, 0, 0], "after_eef_pos": [0, 0, 1]}
+    step |= {"before_gripper_qpos": [0.04, -0.04], "after_gripper_qpos": [0.0, 0.0]}
+    (tmp_path / "action_traces").mkdir()
+    (tmp_path / "action_traces" / "t.jsonl").write_text(json.dumps(step) + "\n")
+    row = {
+        "policy": "pi0",
+        "base_suite": "libero_goal",
+        "effective_suite": "libero_goal_temp",
+        "task": "turn_on_the_stove",
+    }
+    row |= {"prompt": STOVE, "init_state_id": 4, "steps": 1, "duration_seconds": 2.0, "policy_query_count": 1}
+    row |= {"action_trace_path": "/elsewhere/t.jsonl"}
+    ends = [
+        ("none", True, "success"),
+        ("swap+language", False, "max_steps"),
+        ("object", False, "KeyError: x"),
+    ]
+    lines = [
+        row | {"perturbation_type": kind, "success": ok, "termination_reason": why} for kind, ok, why in ends
+    ]
+    file = table(tmp_path, "\n".join(map(json.dumps, lines)), "episodes.jsonl")
+    done, frame = import_run(tmp_path, file)
+    assert frame["outcome"].to_list() == ["success", "failure", "error"] and done.policy == "pi0"
+    assert (
+        frame["condition"][1] == "libero-pro/position+semantic" and frame["change"][1] == "wording+position"
+    )
+    assert frame["seed"].to_list() == [4, 4, 4] and frame["task"][0] == "libero_goal/7"
+    with Store.reading(done.out) as store:
+        _, path = next(iter(store.trajectories()))
+    assert path.end_effector.tolist() == [[0, 0, 0], [0, 0, 1]] and np.allclose(path.gripper, [0.08, 0])
+
+
+def test_an_imported_episode_cannot_be_replayed(tmp_path: Path):
+    file = table(tmp_path, "task,condition,success\nlibero_goal/7,,1\nlibero_goal/7,light,0\n")
+    done, frame = import_run(tmp_path, file)
+    with pytest.raises(AssayError, match="it was done elsewhere"):
+        api.open(done.out).episodes[frame["key"][1]].replay()

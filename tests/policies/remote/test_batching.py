@@ -1,0 +1,141 @@
+"""Requests of several workers, sent as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from websockets.sync.server import ServerConnection
+
+from assay import tasks
+from assay.episodes import EpisodeSpec, Instruction
+from assay.errors import PolicyError
+from assay.policies.remote import codec
+from assay.policies.remote.batching import Relay, open_relay
+from assay.policies.remote.client import load_client
+from assay.policies.remote.transport import ServerError
+from assay.sim import Observation
+
+from .test_other_servers import zmq_server  # noqa: F401 - a fixture
+
+SPEC = EpisodeSpec(tasks.load("libero_goal/7").id, 3, "primitives")
+Stub = Callable[[Callable[[ServerConnection], None]], str]
+WORDS = ("one", "three", "eleven", "seventeen")
+
+
+def counting(seen: list[int]) -> Callable[[ServerConnection], None]:
+    """starVLA's server with a model whose actions are the lengths of instructions, and which cannot bear one."""
+
+    def handle(connection: ServerConnection) -> None:
+        connection.send(codec.encode_openpi({"model": "counting"}))
+        while True:
+            examples = codec.decode(connection.recv(), max_bytes=2**26)["payload"]["examples"]  # type: ignore[arg-type]
+            seen.append(len(examples))
+            if any(each["lang"] == "unbearable" for each in examples):
+                connection.send(codec.encode_openpi({"ok": False, "error": {"message": "not that one"}}))
+                continue
+            actions = np.array([np.full((2, 7), len(each["lang"]) / 100) for each in examples])
+            connection.send(codec.encode_openpi({"ok": True, "data": {"actions": actions}}))
+
+    return handle
+
+
+def played(address: str, words: str, observation: Observation) -> float | str:
+    """The first number of the first action for an instruction; or what went wrong."""
+    policy = load_client(address)
+    try:
+        policy.reset(Instruction(words), SPEC)
+        return float(policy.act(observation)[0, 0])
+    except ServerError as error:
+        return str(error)
+    finally:
+        policy.close()
+
+
+def all_played(
+    address: str, observation: Observation, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[float | str], list[int]]:
+    """What each of several clients gets, and how many requests were sent as one."""
+    monkeypatch.setattr("assay.policies.remote.batching.BATCH_WINDOW_S", 0.5)  # nobody is too late
+    policy = load_client(address)
+    policy.convention.images(observation)  # drawn in this thread, as GL wants it
+    relay = Relay(policy, len(words))
+    with relay as socket, ThreadPoolExecutor(len(words)) as pool:
+        own = f"{address}&relay={socket}"
+        return list(pool.map(lambda each: played(own, each, observation), words)), relay.sent
+
+
+def test_each_gets_its_own_part(stub: Stub, observation: Observation, monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+    address = f"starvla://{stub(counting(seen))}?batch=4&timeout=5&connect=2"
+    found, sent = all_played(address, observation, WORDS, monkeypatch)
+    assert found == [pytest.approx(len(each) / 100) for each in WORDS]
+    assert seen == sent == [4]
+
+
+def test_one_that_fails_takes_nobody_with_it(
+    stub: Stub, observation: Observation, monkeypatch: pytest.MonkeyPatch
+):
+    address = f"starvla://{stub(counting([]))}?batch=2&timeout=5&connect=2"
+    found, sent = all_played(address, observation, ("one", "unbearable"), monkeypatch)
+    assert found[0] == pytest.approx(0.03) and str(found[1]).endswith("the server failed: not that one")
+    assert sent == [2, 1, 1]
+
+
+@pytest.mark.parametrize("nested", [0, 1])
+def test_gr00ts_arrays_are_joined_at_their_first_side(
+    nested: int,
+    zmq_server: Callable[..., str],  # noqa: F811
+    observation: Observation,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    seen: list[int] = []
+
+    def answer(request: dict[str, Any]) -> object:
+        if request["endpoint"] != "get_action":
+            return {"status": "ok"}
+        said = request["data"]["observation"]
+        words = (
+            [each for [each] in said["language"]["annotation.human.action.task_description"]]
+            if nested
+            else said["annotation.human.action.task_description"]
+        )
+        image = said["video"]["image"] if nested else said["video.image"]
+        assert len(image) == len(words)
+        seen.append(len(words))
+        axes = ("x", "y", "z", "roll", "pitch", "yaw", "gripper")
+        part = np.array([np.full((8, 1), len(each) / 100, np.float32) for each in words])
+        return [{name if nested else f"action.{name}": part for name in axes}, {}]
+
+    address = f"gr00t://{zmq_server(answer)}?batch=4&timeout=5&connect=2&nested={nested}"
+    found, _ = all_played(address, observation, WORDS, monkeypatch)
+    assert found == [pytest.approx(len(each) / 100) for each in WORDS] and seen == [4]
+
+
+def test_a_server_that_is_not_there_is_named_as_without_a_relay():
+    with (
+        open_relay("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
+        pytest.raises(PolicyError, match=r"^starvla://127.0.0.1:9: .*refused.*tried for 0.2 s"),
+    ):
+        load_client(address).reset(Instruction("go"), SPEC)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("openpi://a:1?batch=4", "takes one observation per request; valid for starvla:// and gr00t://"),
+        ("starvla://a:1?batch=0", "batch=0: valid: 1 to 64"),
+        ("starvla://a:1?batch=many", "batch=many: valid: 1 to 64"),
+    ],
+)
+def test_a_batch_that_cannot_be_is_refused(address: str, said: str):
+    with pytest.raises(PolicyError, match=said):
+        load_client(address)
+
+
+def test_an_address_without_a_batch_stays_as_it_is():
+    with open_relay("openpi://a:1") as address:
+        assert address == "openpi://a:1"

@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from websockets.sync.server import ServerConnection
+
+from assay.policies.remote.address import parse_address
+from assay.policies.remote.transport import (
+    MAX_REPLY_BYTES,
+    LostError,
+    RemoteError,
+    ReplyError,
+    StalledError,
+    Transport,
+    UnreachableError,
+    WebsocketChannel,
+)
+
+Stub = Callable[[Callable[[ServerConnection], None]], str]
+Tcp = Callable[[Callable[[socket.socket], None]], str]
+
+
+def wire_to(place: str, timeout: float = 0.4, connect: float = 0.3) -> Transport:
+    address = parse_address(f"openpi://{place}?timeout={timeout}&connect={connect}", "openpi")
+    return Transport(address, WebsocketChannel)
+
+
+def echo(connection: ServerConnection) -> None:
+    for message in connection:
+        connection.send(message)
+
+
+def listen(connection: ServerConnection) -> None:
+    for _ in connection:
+        pass
+
+
+def shake_hands(client: socket.socket) -> None:
+    """Become a websocket server, and no more than that."""
+    request = b""
+    while b"\r\n\r\n" not in request:
+        request += client.recv(4096)
+    key = re.search(rb"Sec-WebSocket-Key: (\S+)", request, re.IGNORECASE)
+    assert key is not None
+    accept = base64.b64encode(hashlib.sha1(key[1] + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+    client.sendall(
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n"
+    )
+
+
+def test_a_question_gets_its_answer(stub: Stub):
+    wire = wire_to(stub(echo))
+    wire.open()
+    assert wire.is_open and wire.ask(b"one") == b"one" and wire.ask(b"two") == b"two"
+    wire.close()
+    assert not wire.is_open
+
+
+def test_a_server_that_starts_late_is_waited_for():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+    wire = wire_to(place, connect=5)
+
+    def start_late() -> None:
+        from websockets.sync.server import serve
+
+        time.sleep(0.5)
+        with serve(echo, "127.0.0.1", int(place.split(":")[1])) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            done.wait(10)
+            server.shutdown()
+
+    done = threading.Event()
+    thread = threading.Thread(target=start_late)
+    thread.start()
+    wire.open()
+    assert wire.ask(b"hello") == b"hello"
+    wire.close()
+    done.set()
+    thread.join(10)
+
+
+def refuse(client: socket.socket) -> None:
+    client.recv(4096)
+    client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+    client.close()
+
+
+def overload(client: socket.socket) -> None:
+    client.recv(4096)
+    client.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+    client.close()
+
+
+def mumble(client: socket.socket) -> None:
+    client.recv(4096)
+    client.sendall(b"220 mail.example.org ESMTP\r\n")
+    client.close()
+
+
+def hang_up(client: socket.socket) -> None:
+    client.sendall(b"421 no\r\n")
+    client.close()
+
+
+def say_nothing(client: socket.socket) -> None:
+    threading.Event().wait(5)
+
+
+@pytest.mark.parametrize(
+    ("handler", "words"),
+    [
+        (refuse, "answers HTTP 404"),
+        (overload, "answers HTTP 503; tried for 0.3 s"),
+        (mumble, "is not a websocket server"),
+        (say_nothing, "does not answer; tried for 0.3 s"),
+        (hang_up, "tried for 0.3 s"),  # before or after our question: there are many ways to fail
+    ],
+)
+def test_whoever_is_no_websocket_server_is_told_apart(tcp: Tcp, handler, words: str):
+    wire = wire_to(tcp(handler))
+    began = time.monotonic()
+    with pytest.raises(UnreachableError) as caught:
+        wire.open()
+    assert words in str(caught.value) and str(caught.value).startswith("openpi://127.0.0.1:")
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:1", "no-such-host.invalid:80", "a..b:80"])
+def test_nobody_at_the_address_is_an_error_with_the_address(place: str):
+    with pytest.raises(UnreachableError) as caught:
+        wire_to(place).open()
+    assert str(caught.value).startswith(f"openpi://{place}: ") and "\n" not in str(caught.value)
+
+
+def test_a_server_that_stalls_is_given_up_in_time(stub: Stub):
+    wire = wire_to(stub(listen))
+    wire.open()
+    began = time.monotonic()
+    with pytest.raises(StalledError) as caught:
+        wire.ask(b"hello")
+    assert time.monotonic() - began < 1.5 and "no answer within 0.4 s" in str(caught.value)
+    assert not wire.is_open
+
+
+def dribble(client: socket.socket) -> None:
+    """A frame of 100 bytes, one byte every tenth of a second."""
+    shake_hands(client)
+    client.sendall(b"\x82\x64")
+    for _ in range(100):
+        time.sleep(0.1)
+        client.sendall(b"x")
+
+
+def fragments(client: socket.socket) -> None:
+    """A message in fragments that never ends."""
+    shake_hands(client)
+    client.sendall(b"\x02\x01x")
+    while True:
+        time.sleep(0.02)
+        client.sendall(b"\x00\x01x")
+
+
+def pings(client: socket.socket) -> None:
+    shake_hands(client)
+    while True:
+        time.sleep(0.01)
+        client.sendall(b"\x89\x00")
+
+
+def deaf(client: socket.socket) -> None:
+    """Never reads."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    shake_hands(client)
+    threading.Event().wait(5)
+
+
+def deaf_and_talkative(client: socket.socket) -> None:
+    """Never reads, and says more than anybody wants to hear."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    shake_hands(client)
+    time.sleep(0.1)
+    for _ in range(2000):
+        client.sendall(b"\x82\x7e" + struct.pack(">H", 1000) + bytes(1000))
+
+
+@pytest.mark.parametrize("handler", [dribble, fragments, pings, deaf])
+def test_no_way_of_stalling_takes_longer(tcp: Tcp, handler):
+    def quiet(client: socket.socket) -> None:
+        try:
+            handler(client)
+        except OSError:
+            client.close()
+
+    wire = wire_to(tcp(quiet))
+    wire.open()
+    began = time.monotonic()
+    with pytest.raises(StalledError):
+        wire.ask(bytes(30_000_000))
+    assert time.monotonic() - began < 2.5
+
+
+def test_a_server_that_only_talks_is_given_up_too(tcp: Tcp):
+    def quiet(client: socket.socket) -> None:
+        try:
+            deaf_and_talkative(client)
+        except OSError:
+            client.close()
+
+    wire = wire_to(tcp(quiet))
+    wire.open()
+    began = time.monotonic()
+    with pytest.raises(RemoteError):
+        wire.ask(bytes(30_000_000))
+    assert time.monotonic() - began < 2.5
+
+
+def test_a_server_that_dies_is_an_error_and_can_come_back(stub: Stub):
+    def mortal(connection: ServerConnection) -> None:
+        connection.recv()
+        connection.socket.shutdown(socket.SHUT_RDWR)
+
+    wire = wire_to(stub(mortal))
+    for _ in range(2):
+        wire.open()
+        with pytest.raises(LostError) as caught:
+            wire.ask(b"hello")
+        assert "the connection ended" in str(caught.value) and not wire.is_open
+    with pytest.raises(LostError):
+        wire.ask(b"hello")
+
+
+def test_the_reason_for_a_close_is_passed_on(stub: Stub):
+    def closing(connection: ServerConnection) -> None:
+        connection.recv()
+        connection.close(1011, "out of memory")
+
+    wire = wire_to(stub(closing))
+    wire.open()
+    with pytest.raises(LostError, match="out of memory"):
+        wire.ask(b"hello")
+
+
+def test_a_huge_reply_is_refused_before_it_is_read(stub: Stub):
+    def huge(connection: ServerConnection) -> None:
+        connection.recv()
+        connection.send(bytes(MAX_REPLY_BYTES + 1))
+
+    wire = wire_to(stub(huge), timeout=5)
+    wire.open()
+    with pytest.raises(ReplyError, match="more than 4,194,304 bytes"):
+        wire.ask(b"hello")
+
+
+def test_an_answer_to_no_question_is_not_taken_for_the_next(stub: Stub):
+    sent = threading.Event()
+
+    def hasty(connection: ServerConnection) -> None:
+        connection.recv()
+        connection.send(b"first")
+        connection.send(b"too much")
+        sent.set()
+        connection.recv()
+
+    wire = wire_to(stub(hasty))
+    wire.open()
+    assert wire.ask(b"hello") == b"first"
+    sent.wait(5)
+    time.sleep(0.05)
+    with pytest.raises(ReplyError, match="that was not requested"):
+        wire.ask(b"hello again")
+
+
+def test_connections_that_fail_leave_nothing_behind(stub: Stub):
+    place = stub(lambda connection: connection.close(1011))
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():
+        pytest.skip("needs /proc to count open files")
+    wire = wire_to(place)
+    counts = []
+    for _ in range(2):
+        for _ in range(15):
+            wire.open()
+            with pytest.raises(RemoteError):
+                wire.ask(b"hello")
+        time.sleep(0.2)
+        counts.append((len(list(descriptors.iterdir())), threading.active_count()))
+    assert counts[1][0] <= counts[0][0] + 2 and counts[1][1] <= counts[0][1] + 2

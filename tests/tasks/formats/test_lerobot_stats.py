@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.support.streams import stream
+from assay.tasks.formats.lerobot_writer import (
+    QUANTILES,
+    STATISTICS,
+    ImageStats,
+    combine_stats,
+    describe_values,
+)
+
+
+def test_values_are_described_for_each_number():
+    values = stream(0, "stats").normal(size=(500, 3)).astype(np.float32)
+    stats = describe_values(values)
+    np.testing.assert_allclose(stats["mean"], values.mean(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(stats["std"], values.std(axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(stats["max"], values.max(axis=0))
+    np.testing.assert_allclose(stats["q90"], np.quantile(values, 0.9, axis=0), rtol=1e-6)
+    assert stats["count"].tolist() == [500]
+
+
+def test_single_values_keep_one_dimension():
+    assert {name: value.shape for name, value in describe_values(np.arange(4)).items()} == dict.fromkeys(
+        STATISTICS, (1,)
+    )
+
+
+def test_pictures_are_described_over_all_their_pixels():
+    pictures = stream(0, "pictures").integers(10, 200, size=(7, 9, 11, 3)).astype(np.uint8)
+    pictures[..., 2] //= 2
+    counted = ImageStats()
+    for picture in pictures:
+        counted.add(picture)
+    stats = counted.result()
+    shares = pictures.reshape(-1, 3) / 255.0
+    for name, expected in (
+        ("min", shares.min(axis=0)),
+        ("max", shares.max(axis=0)),
+        ("mean", shares.mean(axis=0)),
+        ("std", shares.std(axis=0)),
+        *((name, np.quantile(shares, share, axis=0)) for name, share in QUANTILES.items()),
+    ):
+        assert stats[name].shape == (3, 1, 1)
+        np.testing.assert_allclose(
+            stats[name].ravel(), expected, atol=1.01 / 255 if name[0] == "q" else 1e-12
+        )
+    assert stats["count"].tolist() == [7]
+
+
+def test_statistics_of_parts_join_to_those_of_the_whole():
+    values = stream(0, "joined").normal(size=(300, 2)) * (1.0, 7.0)
+    whole = describe_values(values)
+    both = combine_stats([describe_values(values[:60]), describe_values(values[60:])])
+    for name in ("min", "max", "mean", "std", "count"):
+        np.testing.assert_allclose(both[name], whole[name], rtol=1e-12)
+    assert both["q50"] == pytest.approx(whole["q50"], abs=0.5)
