@@ -3,8 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.report.thresholds import in_words
-
 from assay.measures.world.thresholds import (
     AtMagnitude,
     AxisThreshold,
@@ -24,11 +22,11 @@ FOUND = AxisThreshold(
 
 
 def test_where_success_is_lost_is_said_in_words():
-    assert in_words(FOUND) == "0.1 to 0.2 m"
-    assert in_words(replace(FOUND, kept=0.3, lost=None)) == "above 0.3 m"
-    assert in_words(replace(FOUND, kept=0.0)) == "up to 0.2 m"
-    assert in_words(replace(FOUND, kept=0.0, lost=None)) == "unknown"
-    assert in_words(replace(FOUND, kept=None, lost=None, fits=False)) == "none fits"
+    assert FOUND.location == "0.1 to 0.2 m"
+    assert replace(FOUND, kept=0.3, lost=None).location == "above 0.3 m"
+    assert replace(FOUND, kept=0.0).location == "up to 0.2 m"
+    assert replace(FOUND, kept=0.0, lost=None).location == "unknown"
+    assert replace(FOUND, kept=None, lost=None, fits=False).location == "none fits"
 
 
 def test_the_table_has_the_interval_the_controls_and_why_it_ended():

@@ -28,7 +28,7 @@ from assay.runs.seeds import parse_seeds
 from assay.support.console import number_of, output, say, table_of, working
 
 if TYPE_CHECKING:
-    from assay.measures.forecast import Forecast, TestedChange
+    from assay.measures.forecast import Forecast, PlannedTest
     from assay.runs.work import Work
 
 LADDER = (5, 10, 20, 50)
@@ -197,7 +197,7 @@ def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
         return
     numbers = [Column(name, justify="right") for name in ("conditions", "starts", "least loss found, points")]
     table = table_of(Column("change", no_wrap=True), *numbers)
-    groups: list[tuple[str, tuple[TestedChange, ...]]] = [
+    groups: list[tuple[str, tuple[PlannedTest, ...]]] = [
         (each.change, (each,)) for each in found.tested if each.named
     ]
     if together := tuple(each for each in found.tested if not each.named):

@@ -64,7 +64,7 @@ class RunContrast(Result):
     first: str
     second: str
     condition: str | None
-    """None for all conditions in which success is expected; for all conditions, if there are none."""
+    """None for all conditions in which success is expected, or for all conditions without such."""
     count: int
     """Shared specs."""
     both: int

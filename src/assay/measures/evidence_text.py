@@ -78,7 +78,7 @@ def format_unperturbed(evidence: Evidence) -> str:
 
 
 def _plain(finding: Finding) -> tuple[str, str]:
-    """Evidence of a measure without a text of its own."""
+    """Evidence of any other measure."""
     first = finding.evidence[0]
     counts = f"{_hits(first)} " if first.count is not None else ""
     part = f" ({first.part})" if first.part else ""

@@ -195,7 +195,7 @@ class Unnoticed(Result):
     loss: float | None
     """The largest loss that its interval allows."""
     seen: float | None
-    """Loss that every tested change would have revealed with a power of 80 %; None if there is none."""
+    """Loss that every tested change would have revealed with a power of 80 %; None if no loss would."""
     too_few: int = 0
     """Number of flaws with too few starts."""
 
@@ -218,7 +218,7 @@ class Fall(Result):
     costly: tuple[str, ...]
     """Changes that cost significantly more than the others."""
     likely: str | None = None
-    """Flaw of the change whose loss is suspicious but not significant; None if there is none."""
+    """Flaw of the change whose loss is suspicious but not significant, if any."""
     likely_p: float | None = None
     """Its adjusted p."""
 

@@ -40,7 +40,7 @@ class Flaw(StrEnum):
     INTERRUPTED = "thrown off"
     KIND = "kind of task"
     CHANGE = "other change"
-    """A change without a flaw of its own, for example a plugin's."""
+    """A change that is none of the above, for example a plugin's."""
     PARTICULAR = "particular cases"
     """One task, one way to phrase the action or one condition: found by search."""
     LOSS = "loss"

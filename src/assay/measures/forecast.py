@@ -1,4 +1,8 @@
-"""A plan in numbers: what is to be done, how long that takes, what it can find; and what fits a budget."""
+"""Forecast of a plan: episodes, duration, the tests of its report, and the losses that they can detect.
+
+The number of tests is counted as in the diagnosis and the search, including tests that the starts cannot make
+significant, because they count as soon as seeds are added.
+"""
 
 from __future__ import annotations
 
@@ -37,36 +41,36 @@ from assay.support.stats.power import NAMED, SEARCHED, detectable, starts_for
 from assay.tasks.labels import COLUMN
 
 FEW = 300
-"""Episodes and certificates up to which nothing is timed where no earlier run tells how long they take."""
+"""Episodes and certificates up to which nothing is timed without an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is known of a run before it is begun."""
+    """Forecast of a run."""
 
     episodes: int
-    """Of the plan; without certificates some may be refused."""
+    """Planned episodes; without certificates some may be refused."""
     done: int
-    """Of them, recorded already."""
+    """Planned episodes that are already recorded."""
     seeds: int
     certificates: Certificates
     workers: int
     pace: Pace | None
-    """Of an episode; None where nobody knows."""
+    """Pace of an episode; None if unknown."""
     broke: str
-    """Why all episodes broke that were to be timed; empty where none did."""
+    """Error of the timed episodes; empty if there was none."""
     certificate_pace: Pace | None
     success: float
-    """Of the controls, measured or reckoned with."""
+    """Success of the controls, measured or assumed."""
     success_source: str
-    tested: tuple[TestedChange, ...]
-    """The changes whose cost is tested."""
+    tested: tuple[PlannedTest, ...]
+    """Changes whose cost is tested."""
     unexpected: tuple[str, ...] = ()
-    """Conditions in which success is not expected: no loss is looked for in them."""
+    """Conditions in which success is not expected, so that no loss is tested."""
 
     @property
     def seconds(self) -> float | None:
-        """How long it takes, of the clock; None where nobody knows how long an episode does."""
+        """Wall-clock duration; None if the pace is unknown."""
         if self.pace is None or (self.certificates.missing and self.certificate_pace is None):
             return None
         certifying = self.certificates.missing * (
@@ -76,48 +80,42 @@ class Forecast:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the demonstrator solved nothing that it tried, with nothing changed: hardly anything is certified."""
+        """Whether the demonstrator solved none of the unperturbed episodes, so that hardly anything is certified."""
         return self.certificate_pace is not None and self.certificate_pace.succeeded == 0
 
     @property
     def worst(self) -> float | None:
-        """The largest of the losses that can be found under each change; None where under one of them none can."""
-        found = [each.detectable(self.success) for each in self.tested]
-        return max((each for each in found if each is not None), default=None) if all(found) else None
+        """Largest of the detectable losses of all changes; None if one of them has none."""
+        losses = [test.detectable(self.success) for test in self.tested]
+        return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
-        """The same with another number of seeds, nothing done yet and as large a share certified."""
+        """Forecast with another number of seeds, nothing done and the same share of certificates."""
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
-        scaled = (replace(each, starts=int(each.starts * share)) for each in self.tested)
-        return replace(
-            self,
-            episodes=round(share * self.episodes),
-            done=0,
-            seeds=seeds,
-            certificates=need,
-            tested=tuple(scaled),
-        )
+        scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
+        episodes = round(share * self.episodes)
+        return replace(self, episodes=episodes, done=0, seeds=seeds, certificates=need, tested=scaled)
 
     def seeds_within(self, seconds: float) -> int | None:
-        """The most seeds that a time allows; None where that is not known, 0 where not even one."""
+        """Most seeds within a duration; None if the pace is unknown."""
         one = self.with_seeds(1).seconds if self.seeds else None
         return None if not one else math.floor(seconds / one)
 
     def seeds_for(self, loss: float) -> int | None:
-        """The fewest seeds with which a loss is found under every change; None where no sensible number does."""
-        found = [each.starts_for(loss, self.success) for each in self.tested]
-        if not found or None in found:
+        """Fewest seeds that detect a loss under every change; None if no reasonable number does."""
+        needed = [test.starts_for(loss, self.success) for test in self.tested]
+        if not needed or None in needed:
             return None
-        per_seed = [each.starts / self.seeds for each in self.tested]
-        return max(math.ceil(starts / per) for starts, per in zip(found, per_seed, strict=True) if starts)
+        per_seed = [test.starts / self.seeds for test in self.tested]
+        return max(math.ceil(starts / per) for starts, per in zip(needed, per_seed, strict=True) if starts)
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
-        told = asdict(self)
-        for each, kept in zip(self.tested, told["tested"], strict=True):
-            kept["detectable"] = each.detectable(self.success)
-        return {**told, "seconds": self.seconds}
+        data = asdict(self)
+        for test, entry in zip(self.tested, data["tested"], strict=True):
+            entry["detectable"] = test.detectable(self.success)
+        return {**data, "seconds": self.seconds}
 
 
 def forecast(
@@ -130,18 +128,18 @@ def forecast(
     sample: int = 0,
     few: int = 0,
 ) -> Forecast:
-    """Forecast a run of a policy. Earlier runs tell how long an episode takes and how often controls succeed.
+    """Forecast a run of a policy, with the pace and the success of the controls in earlier runs.
 
-    Where none does, ``sample`` controls are timed: of the policy, or, with ``few``, of the demonstrator alone, which
-    takes less than any policy that looks at images, and only if there is more to do than that.
+    Without earlier runs ``sample`` controls are timed: with the policy or, if ``few`` is given, with the demonstrator,
+    which is faster than a policy that needs images, and only for plans with more than ``few`` episodes.
     """
     traits = work.design.played_in.traits
     need = certificates(work)
-    known = (
+    history = (
         Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders, work.options.steps)
     )
     worth = len(work.specs) + need.missing > few
-    pace, certifying, broke = known.pace, None, ""
+    pace, certifying, broke = history.pace, None, ""
     if traits.demonstrator is not None and worth and need.missing:
         certifying = earlier(traits.demonstrator, work.pack, folders, work.options.steps).pace
         if certifying is None and sample:
@@ -155,12 +153,12 @@ def forecast(
             pace, broke = (None, tried) if isinstance(tried, str) else (tried, "")
         pace = None if pace is None else replace(pace, at_least=who != policy)
     source = "given" if success is not None else "assumed"
-    if success is None and known.success is not None:
-        success, source = known.success, f"measured in {known.controls} controls of earlier runs"
+    if success is None and history.success is not None:
+        success, source = history.success, f"measured in {history.controls} controls of earlier runs"
     to_test = expect_tests(work.specs)
     return Forecast(
         episodes=len(work.specs),
-        done=0 if path is None else _done(path, work.specs),
+        done=0 if path is None else _count_recorded(path, work.specs),
         seeds=len({spec.seed for spec in work.specs}),
         certificates=need,
         workers=workers_of(work.options),
@@ -175,53 +173,53 @@ def forecast(
 
 
 def changes_alone(work: Work) -> tuple[Work, tuple[str, ...]] | None:
-    """The part of a plan that makes one change at a time, and its conditions; None where that is all of it."""
+    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it."""
     chosen = alone(work.specs)
     if not chosen:
         return None
-    kept = {*chosen, "control"}
-    return replace(work, specs=[spec for spec in work.specs if spec.condition in kept]), chosen
+    conditions = {*chosen, CONTROL}
+    return replace(work, specs=[spec for spec in work.specs if spec.condition in conditions]), chosen
 
 
-def _done(path: Path, specs: Iterable[EpisodeSpec]) -> int:
-    """How many episodes of a plan a run's file holds; those that other commands recorded in it are not counted.
+def _count_recorded(path: Path, specs: Iterable[EpisodeSpec]) -> int:
+    """Number of planned episodes in a run file.
 
-    A time limit that hangs on certificates is set after planning, so limits are not compared.
+    A time limit that depends on certificates is set after planning, so limits are not compared.
     """
     if not path.is_file():
         return 0
     try:
         with Store.reading(path) as store:
-            known = {replace(spec, steps=None).key for spec in store.recorded()}
+            recorded = {replace(spec, steps=None).key for spec in store.recorded()}
     except AssayError:
         return 0
-    return sum(replace(spec, steps=None).key in known for spec in specs)
+    return sum(replace(spec, steps=None).key in recorded for spec in specs)
 
 
 _WORDS = ("action", "object")
-"""Labels of wordings: how an action is said, how things are named."""
+"""Labels of wordings: phrasing of the action, names of objects."""
 
 
 @dataclass(frozen=True, slots=True)
-class TestedChange:
-    """A change whose cost a report tests, in one family with all that it tests besides."""
+class PlannedTest:
+    """A change whose cost a report tests."""
 
     change: str
-    """What is changed: names, position, ...; changes made together have a + between."""
+    """Names, position, ...; joint changes are joined with +."""
     conditions: tuple[str, ...]
     starts: int
-    """Tasks and initial states with one of them."""
+    """Tasks and initial states with one of the conditions."""
     family: int
-    """How many are tested together (Holm)."""
+    """Number of tests of the family (Holm)."""
     named: bool
-    """Whether a flaw of this name is tested; changes made together are only looked for."""
+    """Whether it tests a named flaw; joint changes are only searched."""
 
     def detectable(self, success: float) -> float | None:
-        """The least loss that is found with a power of 80 %, where so much of the controls succeeds."""
+        """Smallest loss that is detected with a power of 80 %, given the success of the controls."""
         return detectable(self.starts, success, self.family, self._level)
 
     def starts_for(self, loss: float, success: float) -> int | None:
-        """How many starts find a loss with a power of 80 %."""
+        """Starts that detect a loss with a power of 80 %."""
         return starts_for(loss, success, self.family, self._level)
 
     @property
@@ -230,52 +228,50 @@ class TestedChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What a report will test of a plan."""
+class ExpectedTests:
+    """Tests of the report of a plan."""
 
-    changes: tuple[TestedChange, ...]
+    changes: tuple[PlannedTest, ...]
     named: int
-    """Tests of flaws that have a name."""
+    """Number of tests of named flaws."""
     searched: int
-    """Patterns that are looked for besides."""
+    """Number of searched patterns."""
     unexpected: tuple[str, ...]
-    """Conditions in which success is not expected: they tell of memory and of listening, not of a loss. Without those
-    whose instruction may be guessed, which tell of neither."""
+    """Conditions in which success is not expected, which test memory and listening, except guessable instructions."""
 
 
-def expect_tests(specs: Iterable[EpisodeSpec]) -> Expected:
-    """What a report will test, if the controls of some starts succeed and some fail."""
-    every = _frame(specs)
+def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
+    """Tests of a plan's report, if the controls of some starts succeed and some fail."""
+    every = _plan_frame(specs)
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
     lost = sensible.drop_nulls("change").filter(pl.col("change") != Change.TASK)
-    named, searched = _named(every, rows, lost), _searched(sensible, lost)
+    named, searched = _count_named(every, rows, lost), _count_searched(sensible, lost)
     changes = []
     for (change,), group in sensible.drop_nulls("change").group_by("change", maintain_order=True):
         alone = len(shown_by(str(change))) == 1
         starts = group.select("task", "start").n_unique()
         conditions = tuple(group["condition"].unique(maintain_order=True))
-        changes.append(TestedChange(str(change), conditions, starts, named if alone else searched, alone))
+        changes.append(PlannedTest(str(change), conditions, starts, named if alone else searched, alone))
     without = rows.filter(~pl.col("plausible") & ~pl.col("guessable"))["condition"].unique(
         maintain_order=True
     )
-    return Expected(tuple(changes), named, searched, tuple(without))
+    return ExpectedTests(tuple(changes), named, searched, tuple(without))
 
 
-def _frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
-    """A plan as a run's frame has it, as far as tests depend on it; with what is changed, and the names that are."""
-    told: dict[tuple[object, ...], str] = {}
+def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
+    """A plan in the form of a run's frame with `label_changes`, as far as tests depend on it."""
+    instructions: dict[tuple[object, ...], str] = {}
     rows = []
+    text_labels = ("change", "axis", LABEL, *_WORDS)
     for number, spec in enumerate(specs):
         labels, text = spec.labels, None
         sensible = bool(labels.get("plausible", True))
-        if (
-            sensible and labels.get("change") == Change.WORDING
-        ):  # it may change names: that is told from the text
+        if sensible and labels.get("change") == Change.WORDING:  # whether it changes names is in the text
             key = (spec.task, spec.perturbations)
-            if key not in told:
-                told[key] = world_of(spec.task).task(spec).instruction.text
-            text = told[key]
+            if key not in instructions:
+                instructions[key] = world_of(spec.task).task(spec).instruction.text
+            text = instructions[key]
         rows.append(
             {
                 "id": number,
@@ -291,23 +287,22 @@ def _frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
                 "asked": labels.get("asked_goal") is not None or labels.get("change") == Change.TASK,
                 "far": float(labels.get("distance") or 0.0),
                 "kind": any(name.startswith(COLUMN) for name in labels),
-                **{name: _text(labels.get(name)) for name in ("change", "axis", LABEL, *_WORDS)},
+                **{name: str(labels[name]) if labels.get(name) is not None else None for name in text_labels},
             }
         )
     return label_changes(pl.DataFrame(rows, infer_schema_length=None))
 
 
-def _text(label: object) -> str | None:
-    return None if label is None else str(label)
-
-
-def _named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """How many flaws are tested, as ``hypotheses`` has them; a flaw that two changes show is tested twice."""
+def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
+    """Number of tests of flaws; a flaw that two changes reveal is tested twice."""
     world = world_of(str(every["task"][0])).traits if len(every) else None
     paths = world is not None and world.continuous
     worded = lost.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
-    kept, manners = worded.filter(pl.col("change") == Change.WORDING), worded["change"].n_unique()
-    names = manners == 2 and _names_apart(worded)
+    same_names = worded.filter(pl.col("change") == Change.WORDING)
+    manner = pl.coalesce("action", pl.col("seed").cast(pl.String))
+    by_manner = worded.group_by("task", manner).agg(pl.col("change").n_unique())
+    names = bool((by_manner["change"] == 2).any())  # kept and changed in the same manner
+    phrasings = same_names.group_by(STRATUM).agg(pl.col("action").n_unique())["action"]
     singles = {change for change in lost["change"].unique() if len(shown_by(change)) == 1}
     singles -= {Change.NAMES} if names else set()
     singles -= {Change.SURFACE} if rows[LABEL].is_not_null().any() else set()
@@ -318,31 +313,20 @@ def _named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
             bool(len(lost)),  # the fall over all changes
             len(singles),
             names,
-            bool(len(kept.drop_nulls(_WORDS)) and _ways(kept)),
+            bool(len(same_names.drop_nulls(_WORDS)) and (phrasings > 1).any()),
             bool(rows[LABEL].is_not_null().any()),
             bool((plausible(rows)["other_task"]).any()),
-            bool((every["condition"] == CONTROL).any()),  # fails with nothing changed
-            paths and bool((every["condition"] == CONTROL).any()),  # ... close to the successful path
-            paths and bool(len(moved)),  # plays back what it has learnt
-            bool(len(words)),  # does not listen
+            bool((every["condition"] == CONTROL).any()),  # fails unperturbed
+            paths and bool((every["condition"] == CONTROL).any()),  # ... close to the successful trajectory
+            paths and bool(len(moved)),  # memorises
+            bool(len(words)),  # ignores words
             bool(rows["kind"].any()) and rows["task"].n_unique() >= MIN_TASKS,
         )
     )
 
 
-def _names_apart(worded: pl.DataFrame) -> bool:
-    """Whether some task has wordings that keep the names, and others that change them, in the same manner."""
-    manner = pl.coalesce("action", pl.col("seed").cast(pl.String))
-    return bool((worded.group_by("task", manner).agg(pl.col("change").n_unique())["change"] == 2).any())
-
-
-def _ways(kept: pl.DataFrame) -> bool:
-    """Whether some task is said in several ways."""
-    return bool((kept.group_by(STRATUM).agg(pl.col("action").n_unique())["action"] > 1).any())
-
-
-def _searched(sensible: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """How many patterns are looked for, as ``search`` has them."""
+def _count_searched(sensible: pl.DataFrame, lost: pl.DataFrame) -> int:
+    """Number of patterns of `search`."""
     ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
     same = sensible.filter(~pl.col("other_task"))
     tasks = sensible["task"].n_unique()

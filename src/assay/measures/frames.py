@@ -36,7 +36,7 @@ def require(frame: pl.DataFrame, *names: str) -> None:
 
 
 def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if there are none."""
+    """Rows without errors, with a column ``success`` (0 or 1). Raises MeasureError without such rows."""
     rows = with_starts(frame.filter(pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )

@@ -1,8 +1,8 @@
-"""Profile of a run: the result of each measure that applies to it, or the reason why there is none.
+"""Profile of a run: the result of each measure that applies to it, or the reason why it is missing.
 
 results = profile(store)
 results["pride"]            # a Pride, or a Missing with the reason; KeyError if it does not apply
-results.get(PRIDE)          # the same with its type; None if there is none
+results.get(PRIDE)          # the same with its type; None if missing
 """
 
 from __future__ import annotations

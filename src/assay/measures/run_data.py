@@ -94,14 +94,14 @@ class RunData:
         )
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
-        """Result of a measure, or the reason why there is none; measured once."""
+        """Result of a measure, or the reason why it is missing; measured once."""
         if measure.name not in self._results:
             self._results[measure.name] = attempt(measure.measure, self)
         result: T | Missing = self._results[measure.name]
         return result
 
     def result(self, measure: Measure[T]) -> T:
-        """Result of another measure. Raises MeasureError if there is none."""
+        """Result of another measure. Raises MeasureError if it is missing."""
         result = self.attempt(measure)
         if isinstance(result, Missing):
             raise MeasureError(result.missing)

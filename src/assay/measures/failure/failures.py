@@ -251,7 +251,7 @@ def _stack_bars(axes: Any, bars: Mapping[str, Sequence[int] | np.ndarray]) -> No
 
 
 def _describe_unjudged(result: NearFarFailures) -> str:
-    """Number of failures that could not be judged, and why; empty if there are none."""
+    """Number of failures that could not be judged, and why; may be empty."""
     if not result.unjudged:
         return ""
     return (

@@ -171,7 +171,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     successful = controls(rows).filter(pl.col("success") == 1)
     successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
     spread, noise = spreads(successful, paths)
-    unjudged: Counter[str] = Counter()
+    unjudged: Counter[str] = Counter()  # the reasons are keys of the JSON report
 
     def keep(table: pl.DataFrame, which: np.ndarray | pl.Series, why: str) -> pl.DataFrame:
         remaining = table.filter(pl.Series(which))
@@ -179,24 +179,24 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
         return remaining
 
     changed = keep(changed, changed["control_success"] == 1, "the control failed")
-    changed = keep(changed, ~changed["composed"], "the control's task is part of the request")
+    changed = keep(changed, ~changed["composed"], "the control's task is a part of what is asked for")
     changed = keep(changed, ~changed["guessable"], "the instruction can be guessed")
     has = paths.has(changed["id"].to_numpy()) & paths.has(changed["control_id"].to_numpy())
-    changed = keep(changed, has, "no trajectory")
+    changed = keep(changed, has, "no path")
     within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
     changed = changed.with_columns(spread=within)
     far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= MIN_SPREADS * pl.col("spread"))
     changed = keep(
         changed,
         changed.select(pl.col("other") | far).to_series(),
-        "moved too little for the spread of the controls",
+        "moved too little, for how much controls differ",
     )
     elsewhere = starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
     changed = keep(changed, ~elsewhere, "the end effector starts elsewhere")
     control = paths.resample(changed["control_id"].to_numpy())
     still = np.repeat(control[:, :1], control.shape[1], axis=1)
     moves = distances(still, control) >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
-    changed = keep(changed, moves, "the control hardly moves")
+    changed = keep(changed, moves, "the control cannot be told from standing still")
     if not len(changed):
         reasons = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
         raise MeasureError(f"no episode can be judged: {reasons}")
@@ -233,7 +233,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
 def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the axis, the displacement of the target, and the reason for another trajectory.
 
-    If the displacement is the only reason, the axis is the world, whatever else was changed.
+    If the displacement is the only reason, the axis is the world, even if other axes were changed.
     """
     have = {name: pl.col(name) for name in rows.columns}
     now, usual = goal(), goal("control_truth")

@@ -62,7 +62,7 @@ class OtherTasks(Result):
 
     asked: tuple[Drop, ...]
     """Each condition against the controls of the requested task. The last one pools all requests for one task, or for
-    two if there are none; pooling both would use the same controls twice."""
+    two without such requests; pooling both would use the same controls twice."""
     new: NewGoals | None
     unmatched: int
     """Episodes that request a known task without a control in the run."""

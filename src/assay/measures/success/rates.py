@@ -67,7 +67,7 @@ RATE = ("successes", "count", "errors", "rate", "interval")
 
 
 def success_rate(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Rate:
-    """Success rate of all episodes. Raises MeasureError if there are none without an error."""
+    """Success rate of all episodes. Raises MeasureError if all ended in an error."""
     valid_rows(frame)
     return rates(frame, (), stopped)[0]
 

@@ -105,7 +105,7 @@ class Drawing:
 
     @property
     def wide(self) -> bool:
-        """Whether it needs a row of its own."""
+        """Whether it needs a whole row of the page."""
         return self.size[0] > HALF + 0.5
 
     @cached_property

@@ -89,7 +89,7 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of paraphrases, also of unknown type. Raises MeasureError if there are none."""
+    """Rows of paraphrases, also of unknown type. Raises MeasureError without such rows."""
     labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
     has_labels = [pl.all_horizontal(pl.col(names).is_not_null()) for names in labels]
     rows = frame[:0]

@@ -76,7 +76,7 @@ class SuccessCurve(Result):
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Points from which on success is significantly below that of the control; None if there are none."""
+        """Points from which on success is significantly below that of the control; None without such points."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None

@@ -55,7 +55,7 @@ class EventOutcome(Result):
     after: Rate | None
     """Success of these episodes; None if it never happened."""
     control: Rate | None
-    """Success of their controls; None if there are none."""
+    """Success of their controls; None without controls."""
     step: Annotated[float | None, Column("at step", "count")]
     """Median control step at which it happened."""
 

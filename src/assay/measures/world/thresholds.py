@@ -63,9 +63,9 @@ class AxisThreshold(Result):
     magnitudes: tuple[float, ...]
     """The ladder."""
     kept: float | None
-    """Largest magnitude at which success is kept with confidence; 0 if there is none; None if no threshold fits."""
+    """Largest magnitude at which success is kept with confidence, or 0; None if no threshold fits."""
     lost: float | None
-    """Smallest magnitude at which success is lost with confidence; None if there is none."""
+    """Smallest magnitude at which success is lost with confidence, if any."""
     best: float | None
     """Most likely threshold; None if success is more likely never lost, none fits, or there are no episodes."""
     fits: bool
@@ -124,7 +124,7 @@ class WorstCase(Result):
     confirmed: Annotated[bool, Column("confirmed")]
     """Whether success is significantly below the level."""
     example: str
-    """Key of a failed episode; empty if there is none."""
+    """Key of a failed episode, or empty."""
 
     @property
     def changes(self) -> str:
