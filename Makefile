@@ -1,43 +1,37 @@
-# make demo   policies with planted flaws through small experiments, and what the instrument says about each
-# make test   all tests; they start many processes, so compiled modules are kept (__pycache__) whatever Python is told
+# make demo   run policies with planted flaws through small experiments and report the flaws that are found
+# make test   all tests; compiled modules are kept (__pycache__), because the tests start many processes
 # make lint   ruff, mypy, import-linter
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
 # make fuzz   damaged files and hostile peers against everything that reads, for an hour; always the same ones: CASES=12
-# make kills  long commands killed at random, 200 times together or for an hour, and whether the same command then
-#             ends as if there had been none
-# make lock   requirements.lock anew: the newest version of everything that pyproject.toml allows
-PYTHON ?= $(shell sh scripts/choose-python.sh)
+# make kills  kill long commands at random, and check that the same command then ends as if it had not been killed
+# make wheel  build the wheel and use it in clean environments of Python 3.12 and 3.13, where they are installed
+# make lock   write requirements.lock with the newest versions that pyproject.toml allows
+PYTHON ?= $(shell for python in /usr/bin/python3.11 python3.11 python3.12 python3.13 python3; do \
+  $$python -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null \
+  && echo $$python && break; done)
 BIN := .venv/bin
 JOBS ?= 4
 
 SECONDS ?= 3600
 CASES ?=
 
-.PHONY: setup prepared demo test lint bench fuzz kills lock clean
+.PHONY: setup demo test lint bench fuzz kills wheel lock clean
 
-# One at a time; what is missing, broken or changed is made anew, and what is there is only looked at.
-setup:
-	@mkdir -p .venv
-	@$(PYTHON) scripts/alone.py .venv/.lock $(MAKE) --no-print-directory prepared
+setup: .venv/.ready
 
-prepared:
-	@sh scripts/ensure-packages.sh $(BIN)
-	@$(MAKE) --no-print-directory .venv/.ready
-	@sh scripts/ensure-models.sh $(BIN)
-
-.venv/.ready: pyproject.toml requirements.lock scripts/ensure-gl.sh
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
-	  { echo "Assay needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.11 setup"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+.venv/.ready: pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { echo "Assay needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.11 setup"; exit 1; }
+	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev]'
-	@sh scripts/ensure-gl.sh $(BIN)
+	sh scripts/ensure-system.sh $(BIN) gl
+	$(BIN)/assay words setup
 	@touch $@
 
 demo: setup
 	$(BIN)/assay demo --out out/demo
 
 test: setup
-	@sh scripts/ensure-chromium.sh
+	@sh scripts/ensure-system.sh $(BIN) chromium
 	@$(BIN)/python tests/peer_environments.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --jobs $(JOBS)
 
@@ -55,6 +49,9 @@ fuzz: setup
 
 kills: setup
 	$(BIN)/python -m bench.kills
+
+wheel: setup
+	@sh scripts/check-wheel.sh $(BIN)
 
 lock:
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -12,7 +12,7 @@ from assay.episodes import EpisodeSpec
 from assay.errors import RenderingError
 from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.policies.simple import STILL
-from assay.runs.planned import PlannedTask
+from assay.runs.plan import PlannedTask
 from bench.figure import Figure
 
 SPEC = EpisodeSpec("libero_goal/3", 0, steps=10_000)

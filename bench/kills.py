@@ -165,7 +165,19 @@ COMMANDS = {
         status=3,  # undecided: neither succeeds in so few steps
     ),
     "search": Command(
-        ("search", "random", "--axes", "delay", "--budget", "24", "--steps", "15", "--uncertified", *SMALL),
+        (
+            "search",
+            "--policy",
+            "random",
+            "--axes",
+            "delay",
+            "--budget",
+            "24",
+            "--steps",
+            "15",
+            "--uncertified",
+            *SMALL,
+        ),
         run_facts,
         "a.assay",
     ),

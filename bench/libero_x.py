@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from assay.episodes import Outcome
+from assay.episodes import LIBERO, Outcome
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.runs.trials import attempts
+from assay.runs.options import RunOptions
+from assay.runs.trials import try_tasks
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
 from assay.sim.predicates import Predicates
@@ -91,7 +92,10 @@ def _compiles(file: TaskFile) -> bool:
 def _oracle(what: str, files: tuple[TaskFile, ...], target: float) -> Figure:
     drawn = random.Random(DRAW).sample(files, min(COUNT, len(files)))
     chosen = [file.task.id for file in drawn]
-    ended = [each.episode for each in attempts("oracle", chosen, [DRAW], steps=STEPS)]
+    ended = [
+        each.episode
+        for each in try_tasks("oracle", LIBERO, chosen, [DRAW], "primitives", RunOptions(steps=STEPS))
+    ]
     errors = [episode.error for episode in ended if episode.outcome is Outcome.ERROR]
     unplaced, crowded = (sum(error.startswith(begin) for error in errors) for begin in (UNPLACED, CROWDED))
     solved = sum(episode.outcome is Outcome.SUCCESS for episode in ended)

@@ -164,7 +164,7 @@ def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> It
 
 def _opened(path: Path) -> assay.Run | None:
     """The run in a file; None where no episode is recorded."""
-    run = assay.open(path) if path.is_file() else None
+    run = assay.load_run(path) if path.is_file() else None
     return None if run is None or run.frame().is_empty() else run
 
 

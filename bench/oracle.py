@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Initial, Outcome, rollout
+from assay.episodes import LIBERO, EpisodeSpec, Outcome, rollout
 from assay.errors import AssetError
 from assay.policies.registry import load_policy
-from assay.runs.trials import Trial, attempts, by_task
+from assay.runs.options import RunOptions
+from assay.runs.trials import Trial, by_task, try_tasks
 from assay.sim.compile import compile_scene
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, locate_states
 from assay.sim.packs.registry import load_pack
@@ -89,7 +90,7 @@ def _stored_figure() -> Figure:
         locate_states()
     except AssetError as error:
         return Figure(what, None, "%", 90.0, at_most=False, note=str(error))
-    return Figure(what, _percent(_trials("all", STORED, initial="stored")), "%", 90.0, at_most=False)
+    return Figure(what, _percent(_trials("all", STORED, states=locate_states())), "%", 90.0, at_most=False)
 
 
 def _libero_figures() -> Iterable[Figure]:
@@ -105,10 +106,10 @@ def _libero_figures() -> Iterable[Figure]:
 
 
 def _trials(
-    selection: str, seeds: range, *, pack: str = "primitives", initial: Initial = "sampled"
+    selection: str, seeds: range, *, pack: str = "primitives", states: Path | None = None
 ) -> list[Trial]:
     chosen = [task.id for task in tasks.resolve(selection)]
-    return by_task(list(attempts("oracle", chosen, seeds, pack=pack, initial=initial)))
+    return by_task(list(try_tasks("oracle", LIBERO, chosen, seeds, pack, RunOptions(states=states))))
 
 
 def _percent(trials: list[Trial]) -> float:

@@ -12,7 +12,7 @@ each repeat is drawn from 0.02 to 0.44 m.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -20,9 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from assay.api.searches.asking import UNCHANGED, Item, settle
-from assay.api.searches.combination import Combination
-from assay.api.searches.threshold import Threshold
+from assay.runs.schedulers.search import Answer, Certify, Item, ThresholdSearch
 from assay.support.streams import stream
 from bench.figure import Figure
 
@@ -34,10 +32,7 @@ LAPSE, SPREAD, BROKEN = 0.1, 0.05, 0.1
 SPARE = 0.1
 """With refusals: how much further than its own d a start can be solved on average, metres; the same again is its
 standard deviation."""
-COMBINED, TASKS = 100, 40
 TEN = 300
-AXES = {"distance": 12, "delay": 14, "camera": 16, "light": 10}
-"""Rungs of each axis that do no harm alone, for combinations."""
 Rule = Callable[[Item], bool | None]
 
 
@@ -57,11 +52,10 @@ def policy(kind: str, reach: float, repeat: int) -> Rule:
     """Whether an episode succeeds: start and rung decide."""
 
     def succeeds(item: Item) -> bool | None:
-        seed, setting = item
-        mine = _bears(kind, reach, repeat, seed)
-        moved = LADDER[setting[0][1]] if setting != UNCHANGED else -1.0
-        right = moved <= mine
-        chance = stream("bench", kind, repeat, seed, setting[0][1] if setting else -1).random()
+        seed, rung = item
+        moved = -1.0 if rung is None else LADDER[rung]
+        right = moved <= _bears(kind, reach, repeat, seed)
+        chance = stream("bench", kind, repeat, seed, -1 if rung is None else rung).random()
         if kind == "with lapses":
             return right != (chance < LAPSE)
         return None if kind == "with refusals" and chance < BROKEN else right
@@ -73,11 +67,11 @@ def solvable(kind: str, reach: float, repeat: int) -> Callable[[Item], bool]:
     """Whether the scene of an episode can be solved."""
 
     def solved(item: Item) -> bool:
-        seed, setting = item
-        if kind != "with refusals" or setting == UNCHANGED:
+        seed, rung = item
+        if kind != "with refusals" or rung is None:
             return True
         spare = SPARE * (1 + stream("bench", "solvable", repeat, seed).standard_normal())
-        return bool(LADDER[setting[0][1]] <= _bears(kind, reach, repeat, seed) + spare)
+        return bool(LADDER[rung] <= _bears(kind, reach, repeat, seed) + spare)
 
     return solved
 
@@ -107,16 +101,45 @@ def truth(kind: str, reach: float) -> int:
     return int(np.sum(chances >= 0.5))
 
 
+def settle(
+    search: ThresholdSearch, succeeds: Rule, solvable: Callable[[Item], bool] = lambda item: True
+) -> int:
+    """Drive a search by rules; returns the number of episodes that it requested."""
+    played: set[Item] = set()
+    answer: Answer | None = None
+    procedure = search.procedure(range(10_000))
+    try:
+        while True:
+            request = next(procedure) if answer is None else procedure.send(answer)
+            if isinstance(request, Certify):
+                answer = frozenset(filter(solvable, request.items))
+            else:
+                played.update(request.items)
+                answer = {item: succeeds(item) for item in request.items}
+    except StopIteration:
+        return len(played)
+
+
+def _random_rungs(repeat: int) -> Callable[[Collection[int]], tuple[int, ...]]:
+    """Two rungs at random for each start, for comparison."""
+    chance = stream("bench", "random", repeat)
+
+    def choose(playable: Collection[int]) -> tuple[int, ...]:
+        chosen = chance.choice(list(playable), size=min(2, len(playable)), replace=False)
+        return tuple(sorted(int(rung) for rung in chosen))
+
+    return choose
+
+
 @cache
 def repeats(kind: str, budget: int, *, guided: bool) -> tuple[Repeat, ...]:
     found = []
     for repeat in range(REPEATS):
         reach = float(stream("bench", "reach", repeat).uniform(0.02, 0.44))
-        chance = None if guided else stream("bench", "random", repeat)
-        searched = Threshold("distance", len(LADDER), budget, chance=chance)
-        episodes = settle(
-            searched.search(range(10_000)), policy(kind, reach, repeat), solvable(kind, reach, repeat)
-        )
+        searched = ThresholdSearch(len(LADDER), budget)
+        if not guided:
+            searched.evidence.next = _random_rungs(repeat)  # type: ignore[method-assign]
+        episodes = settle(searched, policy(kind, reach, repeat), solvable(kind, reach, repeat))
         ends, true = searched.evidence.interval or (-1, -1), truth(kind, reach)
         low = LADDER[ends[0] - 1] if ends[0] > 0 else 0.0
         high = LADDER[min(ends[1], len(LADDER) - 1)]
@@ -127,8 +150,8 @@ def repeats(kind: str, budget: int, *, guided: bool) -> tuple[Repeat, ...]:
 
 
 def measure() -> list[Figure]:
-    """Coverage, width against random search, combinations, and ten tasks with the oracle."""
-    return [*_thresholds(), *_combinations(), _ten_tasks()]
+    """Coverage, width against random search, and ten tasks with the oracle."""
+    return [*_thresholds(), _ten_tasks()]
 
 
 def _thresholds() -> list[Figure]:
@@ -158,44 +181,6 @@ def _thresholds() -> list[Figure]:
     return found
 
 
-def broken_together(task: int) -> Rule:
-    """A policy that bears so much change in all: each axis weighs something, some hardly anything."""
-    draw = stream("bench", "together", task)
-    weights = dict(zip(AXES, draw.random(4) * (draw.random(4) < 0.6) + 0.05, strict=True))
-    most = sum(weights.values()) * draw.uniform(0.55, 0.75)
-
-    def succeeds(item: Item) -> bool:
-        seed, setting = item
-        total = sum(weights[axis] * (rung + 1) / AXES[axis] for axis, rung in setting)
-        chance = stream("bench", "together", task, seed, repr(setting)).random()
-        return bool(chance > (0.95 if total > most else 0.03)) if setting else True
-
-    return succeeds
-
-
-@cache
-def combinations(*, guided: bool) -> tuple[float, float, float]:
-    """Confirmed failures for each task, the size of the smallest of them, and the share of tasks without any."""
-    counts, sizes = [], []
-    for task in range(TASKS):
-        searched = Combination(AXES, COMBINED, stream("bench", "combination", task), guided)
-        settle(searched.search(range(10_000)), broken_together(task))
-        confirmed = [searched.size(case.setting) for case in searched.cases if case.confirmed]
-        counts.append(len(confirmed))
-        sizes.append(min(confirmed, default=1.0))
-    return float(np.mean(counts)), float(np.mean(sizes)), float(np.mean([not each for each in counts]))
-
-
-def _combinations() -> list[Figure]:
-    (count, size, none), (other, beside, without) = (combinations(guided=each) for each in (True, False))
-    note = (
-        f"smallest confirmed failure {size:.2f} of what may be changed, at random {beside:.2f}; {count:.1f} and "
-        f"{other:.1f} confirmed for each of {TASKS} tasks, none for {100 * none:.0f} and {100 * without:.0f} %; "
-        f"{COMBINED} episodes each"
-    )
-    return [Figure("smallest combination against random search", 100 * size / beside, "%", 100.0, note=note)]
-
-
 def _ten_tasks() -> Figure:
     """The oracle in ten tasks along one axis."""
     from assay import api
@@ -204,7 +189,6 @@ def _ten_tasks() -> Figure:
         found = api.search(
             "oracle", "distance", tasks="libero_object", out=Path(folder) / "oracle.assay", workers=0
         )
-    assert found is not None
     open_ended = sum(each.lost is None and bool(each.kept) for each in found.thresholds.found)
     note = f"distance is not lost in {open_ended} of {len(found.thresholds.found)} tasks"
     return Figure(
@@ -244,18 +228,18 @@ def draw(path: Path) -> None:
 
 def _one_search(axes: object) -> None:
     """A policy that bears 0.21 m, with lapses: what is played, and what is left possible."""
-    searched, reach = Threshold("distance", len(LADDER), 75), 0.21
+    searched, reach = ThresholdSearch(len(LADDER), 75), 0.21
     rule, played, ends = policy("with lapses", reach, 3), [], []
 
     def watched(item: Item) -> bool:
         won = rule(item)
-        if item[1] != UNCHANGED:
-            played.append((len(ends), LADDER[item[1][0][1]], won))
+        if item[1] is not None:
+            played.append((len(ends), LADDER[item[1]], won))
         else:
             ends.append(searched.evidence.interval or (0, 0))
         return won
 
-    settle(searched.search(range(10_000)), watched)
+    settle(searched, watched)
     ends.append(searched.evidence.interval or (0, 0))
     low = [LADDER[each - 1] if each else 0.0 for each, _ in ends]
     high = [LADDER[min(each, len(LADDER) - 1)] for _, each in ends]

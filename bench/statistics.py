@@ -13,7 +13,7 @@ from assay.extensions.eqa.scoring.accuracy import EpisodeCounts
 from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.success.rates import rates
-from assay.runs.sequential import Pairs, anytime_p, parse_until
+from assay.runs.schedulers.until import Pairs, anytime_p, parse_until
 from assay.support.stats.intervals import (
     Interval,
     Z,

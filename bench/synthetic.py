@@ -171,7 +171,7 @@ class Held(Store):
 
     def __init__(self, plan: Plan, frame: pl.DataFrame, hands: np.ndarray, lengths: np.ndarray) -> None:
         self._plan, self._frame, self._hands, self._lengths = plan, frame, hands, lengths
-        self.unread = set()
+        self._unreadable = set()
 
     @property
     def world(self) -> Traits:

@@ -19,13 +19,12 @@ from assay.episodes import CONTROL, Effect, EpisodeSpec, task_of
 from assay.errors import AssayError, RenderingError
 from assay.experiments import load_experiment
 from assay.perturb.world.ground import movable
-from assay.sim import planned_view
+from assay.sim import visibility as planned_view
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
-from assay.sim.planned_view import planned_sights
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import PICTURE, PIXELS, SHARE
+from assay.sim.visibility import PICTURE, PIXELS, SHARE, planned_sights
 from assay.support.streams import stream
 from assay.tasks import Task
 from bench.figure import Figure

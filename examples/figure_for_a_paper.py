@@ -17,7 +17,7 @@ def main(folder: Path, seeds: int = 3) -> None:
     """Success by condition, with 95 % intervals."""
     path = folder / "blind.assay"
     assay.run("corruption", policy="blind", tasks="libero_goal/7", seeds=seeds, steps=120, out=path)
-    run = assay.open(path)  # here, or in another script, weeks later
+    run = assay.load_run(path)  # here, or in another script, weeks later
     rates = run.profile()["conditions"]
     names = [str(rate.group["condition"]).removeprefix("corruption/") for rate in rates]
     figure, axes = plt.subplots(figsize=(3.4, 3.0), layout="constrained")

@@ -167,7 +167,7 @@ class Demonstrations(Lerobot):
 
     def write(self, folder: Path) -> None:
         """What ``assay collect`` writes, of one short task."""
-        from fuzz.run_files import command
+        from fuzz.targets import command
 
         shutil.rmtree(folder)
         small = ("--tasks", "libero_goal/7", "--episodes", "1", "--size", "64")

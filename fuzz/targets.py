@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from fuzz.mutations import Rng
-
-SHARES = {"run-files": 5}
-"""Targets that get more time than others: each of their files is read in several ways, most of them whole commands."""
 
 
 class Target(Protocol):
@@ -42,15 +42,41 @@ class Entry:
     """How many parts of the time it gets."""
 
 
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class ObeyedError(Exception):
+    """Text of a file that a terminal would obey."""
+
+
+def command(*words: object) -> None:
+    """Run a command as the command line does; AssayErrors and usage errors are sound."""
+    from assay.cli.app import command_line
+    from assay.errors import AssayError
+
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        try:
+            command_line()([str(word) for word in words], standalone_mode=False)
+        except (AssayError, SystemExit):
+            pass
+        except Exception as error:
+            if not hasattr(error, "format_message") and type(error).__name__ != "Exit":
+                raise
+    if match := OBEYED.search(output.getvalue()):
+        around = output.getvalue()[max(match.start() - 60, 0) : match.end() + 60]
+        raise ObeyedError(f"{words[:2]}: {around!r}")
+
+
 def entries() -> Mapping[str, Entry]:
     """All targets, by name; what each needs is imported when it is asked for."""
-    from fuzz import data_sets, peers, run_files, task_files
+    from fuzz import data_sets, peers, task_files
 
     found: dict[str, Entry] = {}
     for kind, several in (
-        ("files", {"run-files": run_files.RunFiles, **task_files.TARGETS, **data_sets.TARGETS}),
+        ("files", {**task_files.TARGETS, **data_sets.TARGETS}),
         ("peers", peers.TARGETS),
     ):
         made: dict[str, Any] = dict(several)
-        found |= {name: Entry(kind, target, SHARES.get(name, 1)) for name, target in made.items()}
+        found |= {name: Entry(kind, target) for name, target in made.items()}
     return found

@@ -23,7 +23,7 @@ from assay.tasks.audit import read_archive as in_archive
 from assay.tasks.files import from_json, load_file, to_json
 from assay.tasks.formats.init_files import read_states
 from fuzz.mutations import HOSTILE_TEXTS, Rng, corpus, pick, spoiled_bytes, spoiled_json, spoiled_text
-from fuzz.run_files import command
+from fuzz.targets import command
 
 SOME = ("libero_goal/0", "libero_goal/7", "libero_10/3", "libero_90/20")
 

@@ -67,7 +67,7 @@ def test_a_run_is_read_in_every_way(run: assay.Run, tmp_path: Path):
     assert run.diagnose()
     page = run.report(tmp_path / "report")
     assert page.is_file() and "Still" in page.read_text()
-    again = assay.open(run.path)
+    again = assay.load_run(run.path)
     assert again.frame().equals(frame)
 
 

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from assay.report import experiment_sheet
-from assay.runs import execute, seeds
-from assay.runs.in_process import InProcess
+from assay.runs import execute, options
+from assay.runs.executor import InProcess
 from assay.sim.world import LiberoWorld
 from assay.web import app
 
@@ -34,7 +34,7 @@ LEFT_OUT = {
     "assay words setup": "tests/cli/words/test_setup.py runs it",
     "assay doctor": "looks at the machine; tests/cli/test_doctor.py runs it",
     "assay assets get": "tests/sim/packs/test_fetch.py runs it",
-    "assay try openpi://gpu-box": "needs a machine with a GPU",
+    "assay try --policy openpi://gpu-box": "needs a machine with a GPU",
     "assay libero ": "stands for any script; tests/dropin runs some",
 }
 """How lines begin that are not run, and why."""
@@ -55,10 +55,9 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "my_policy", raising=False)
     monkeypatch.setattr(LiberoWorld, "horizon", lambda self, spec: 2)
-    monkeypatch.setattr(execute, "BatchingProcesses", lambda config, workers, timeout: InProcess(config))
-    for command in ("run_", "try_", "plan", "duel", "search"):
-        module = sys.modules[f"assay.cli.{command}"]
-        monkeypatch.setattr(module, "parse_seeds", lambda text: seeds.parse_seeds(text)[:1])
+    monkeypatch.setattr(execute, "LocalProcesses", lambda config, workers, timeout: InProcess(config))
+    parse = options.parse_seeds
+    monkeypatch.setattr(options, "parse_seeds", lambda seeds: parse(seeds)[:1])
     drawn = experiment_sheet.draw_conditions
     monkeypatch.setattr(
         experiment_sheet, "draw_conditions", lambda path, specs, told: drawn(path, specs[:6], told)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from assay.api import Audit as Audit
     from assay.api import Evaluated as Evaluated
     from assay.api import Run as Run
+    from assay.api import RunOptions as RunOptions
     from assay.api import TaskEnv as TaskEnv
     from assay.api import audit as audit
-    from assay.api import audit_states as audit_states
     from assay.api import compare as compare
     from assay.api import duel as duel
     from assay.api import evaluate as evaluate
     from assay.api import gate as gate
+    from assay.api import load_run as load_run
     from assay.api import load_task as load_task
     from assay.api import make_env as make_env
-    from assay.api import open as open
     from assay.api import run as run
     from assay.api import search as search
     from assay.episodes import Episode as Episode
@@ -55,21 +55,21 @@ _HOMES = {
     "Perturbation": "assay.episodes",
     "Policy": "assay.episodes",
     "Run": "assay.api",
+    "RunOptions": "assay.api",
     "Sense": "assay.episodes",
     "TaskEnv": "assay.api",
     "Variant": "assay.experiments",
     "World": "assay.episodes",
     "audit": "assay.api",
-    "audit_states": "assay.api",
     "check_world": "assay.episodes.check",
     "compare": "assay.api",
     "distance": "assay.perturb.words.distance",
     "duel": "assay.api",
     "evaluate": "assay.api",
     "gate": "assay.api",
+    "load_run": "assay.api",
     "load_task": "assay.api",
     "make_env": "assay.api",
-    "open": "assay.api",
     "perturbation": "assay.episodes",
     "register": "assay.support.plugins",
     "run": "assay.api",
@@ -81,7 +81,7 @@ __all__ = [*sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:
-    """What takes long to import, when somebody asks for it."""
+    """Import a public name on first use."""
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'assay' has no attribute '{name}'")

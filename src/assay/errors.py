@@ -25,6 +25,7 @@
     ├── WorldError                a world that does not exist, or cannot do what is asked of it
     ├── PluginError               a plugin that cannot be imported, or takes a name that another has
     ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
+    │   └── DeclinedError         ... a run that was not started because it was declined
     ├── FileError                 a file or folder that cannot be written, or is in the way
     ├── MeasureError              a measure that a run cannot give: says what the run lacks
     ├── PaperError                a paper that Assay does not know, or whose numbers it does not have
@@ -132,6 +133,10 @@ class PluginError(AssayError):
 
 class RunError(AssayError):
     """A run file that is not one, is in use, or does not fit what is asked."""
+
+
+class DeclinedError(RunError):
+    """A run that was not started because the user, or the observer, declined."""
 
 
 class FileError(AssayError):

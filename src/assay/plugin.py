@@ -3,6 +3,7 @@
 Worlds             `World`, `Env`, `Traits`, `Record`, `Trajectory`, `Instruction`, `EpisodeSpec`, `check_world`
 Perturbations      `perturbation`, `Perturbation`, `Sense`, `Filter`, `Chance`, `Effect`, `Change`, `within`
 Experiments        `Experiment`, `Variant`
+Asset packs        `AssetPack`
 Measures           `Measure`, `Panel`, `Result`, `RunData`, `Table`, `Column`, `Drawing`, `Flaw`, `OwnFlaw`, `FlawTest`
 Registration       `register` (an object), `provide` (an address that is imported on first use)
 Randomness         `stream`: a generator that depends on its key alone
@@ -64,8 +65,10 @@ if TYPE_CHECKING:
     from assay.measures.views.style import Drawing as Drawing
     from assay.measures.views.table import Column as Column
     from assay.measures.views.table import Table as Table
+    from assay.sim.packs.pack import AssetPack as AssetPack
 
 _LAZY = {
+    "AssetPack": "assay.sim.packs.pack",
     "Column": "assay.measures.views.table",
     "Drawing": "assay.measures.views.style",
     "Experiment": "assay.experiments",
@@ -85,6 +88,7 @@ _LAZY = {
 __all__ = [
     "AssayError",
     "AssetError",
+    "AssetPack",
     "Chance",
     "Change",
     "Column",

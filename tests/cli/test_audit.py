@@ -26,10 +26,7 @@ def test_an_audit_prints_writes_and_draws(assay: Callable, tmp_path: Path):
         (("nonsense",), "nonsense"),
         (("libero", "--figure", "x.gif"), "valid: a name that ends in .png"),
         (("libero", "--least", "2", *FEW), "between 0 and 1"),
-        (("states",), "needs one --policy"),
-        (("states", "--policy", "idle"), "needs --states"),
-        (("states", "--policy", "idle", "--figure", "x.png"), "--figure has no place there"),
-        (("libero", "--learned", "none.safetensors"), "none.safetensors"),
+        (("libero", "--policy", "blind", *FEW), "blind: each policy should be given once"),
     ],
 )
 def test_bad_input_is_told_in_one_line(assay: Callable, tmp_path: Path, given: tuple[str, ...], words: str):

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from assay.cli import asking
+from assay.cli import confirm
 from assay.runs.store import Store
 
-from ..runs.test_planning import recorded
+from ..runs.test_estimates import recorded
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("no_assets")
@@ -44,7 +44,7 @@ def test_it_says_that_no_scene_can_be_solved_in_so_few_steps(assay: Run, tmp_pat
         "--policy", "idle", "--steps", "2", "--runs", tmp_path,
     )  # fmt: skip
     assert said.status == 0
-    assert "the oracle solved none of 1 episode with nothing changed within --steps 2" in said.out
+    assert "the oracle solved none of 1 unperturbed episode within --steps 2" in said.out
 
 
 def test_without_a_policy_it_tells_losses_and_not_time(assay: Run):
@@ -76,7 +76,7 @@ def test_long_work_needs_yes_where_nobody_can_be_asked(
     out = tmp_path / "new.assay"
     said = assay(*command, "--workers", "1", "--out", out)
     assert said.status == 2 and said.err.count("\n") == 1 and not out.exists()
-    assert "this takes about 3 h 00 min: 3 episodes" in said.err and "--yes begins it" in said.err
+    assert "this takes about 3 h 00 min: 3 episodes" in said.err and "pass --yes to start it" in said.err
     said = assay(*command, "--workers", "1", "--out", out, "--dry-run")
     assert said.status == 0 and "3 episodes" in said.out and not out.exists()
     said = assay(*command, "--workers", "1", "--out", out, "--yes")
@@ -92,7 +92,7 @@ def test_on_a_terminal_it_asks(tmp_path: Path):
         [*command, "--out", "new.assay"], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, cwd=tmp_path
     )
     said = b""
-    while b"Begin?" not in said:
+    while b"Start?" not in said:
         said += os.read(ours, 100)
     os.write(ours, b"n\n")
     process.communicate(timeout=120)
@@ -102,7 +102,7 @@ def test_on_a_terminal_it_asks(tmp_path: Path):
 
 
 def test_short_work_is_begun_unasked(tmp_path: Path, assay: Run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(asking, "LONG", 10.0)
+    monkeypatch.setattr(confirm, "LONG_RUN_S", 10.0)
     recorded(tmp_path / "earlier.assay", "idle", "ff", 4.0)
     command = (
         "run",

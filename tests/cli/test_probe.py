@@ -18,7 +18,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     """Runs a command that must fail; returns what it says on standard error."""
 
     def run(*words: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["assay", "probe", *words])
+        monkeypatch.setattr(sys, "argv", ["assay", "probe", "--policy", *words])
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 2
@@ -46,7 +46,7 @@ def test_the_address_to_use_is_printed_with_the_odds(drawing: str, capsys: pytes
     policy = Trained(CONVENTION, frames((EASY,), (100,), every=6))
     options = ["--tasks", EASY, "--seeds", "1", "--moments", "10", "--episodes", "0", "--json", "-"]
     with handed_over(policy) as address, pytest.raises(SystemExit) as ended:
-        app(["probe", f"{address}?layout=hand", *options])
+        app(["probe", "--policy", f"{address}?layout=hand", *options])
     said = json.loads(capsys.readouterr().out)
     assert ended.value.code == 0 and said["understood"] and said["address"].startswith(address)
     assert [each["field"] for each in said["fields"]] == ["image orientation", "image size", "gripper"]

@@ -15,7 +15,7 @@ import pytest
 from assay import tasks
 from assay.errors import RunError
 from assay.experiments import load_experiment
-from assay.runs.seeds import parse_seeds
+from assay.runs.options import parse_seeds
 from assay.runs.store import Store
 from assay.support import console
 
@@ -86,7 +86,7 @@ def test_a_run_in_which_nothing_ran_says_so_by_its_status(assay: Run, path: Path
     (states / "libero_goal").mkdir()
     (states / "libero_goal" / "turn_on_the_stove.pruned_init").write_bytes(b"nothing of the kind")
     said = assay(*command)
-    assert said.status == 1 and "nothing ran" in said.err and "2 x error" in said.out
+    assert said.status == 1 and "every episode ended in an error" in said.err and "2 x error" in said.out
 
 
 def test_where_nobody_watches_a_line_now_and_then_says_how_far_it_is(
@@ -158,7 +158,9 @@ def test_ctrl_c_finishes_cleanly_and_the_same_command_goes_on(assay: Run, path: 
             break
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "Traceback" not in err and "left: the same command goes on" in out
+    assert (
+        process.returncode == 130 and "Traceback" not in err and "left: run the same command to resume" in out
+    )
     assert sorted(each.name for each in path.parent.iterdir()) == ["a.assay"]
     done = _done(path)
     assert 2 <= done < 24

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.usefixtures("no_assets")
-SEARCH = ("search", "idle", "--tasks", "libero_goal/7", "--steps", "1", "--workers", "0", "--uncertified")
+SEARCH = (
+    "search",
+    "--policy",
+    "idle",
+    "--tasks",
+    "libero_goal/7",
+    "--steps",
+    "1",
+    "--workers",
+    "0",
+    "--uncertified",
+)
 
 
 def test_a_policy_that_fails_its_controls_is_told_in_one_line(assay: Callable, tmp_path: Path):
@@ -30,7 +41,16 @@ def test_a_policy_that_breaks_is_told_with_what_broke(
     Path("breaking.py").write_text(
         "class Breaks:\n    def reset(self, *given): ...\n    def act(self, seen): raise ValueError('boom')\n"
     )
-    breaking = ("search", "python:breaking:Breaks", *SEARCH[2:], "--axes", "delay", "--budget", "12")
+    breaking = (
+        "search",
+        "--policy",
+        "python:breaking:Breaks",
+        *SEARCH[3:],
+        "--axes",
+        "delay",
+        "--budget",
+        "12",
+    )
     said = assay(*breaking, "--out", "a.assay")
     assert said.status == 2 and "every episode ended in an error" in said.err and "boom" in said.err
     said = assay("duel", "idle", "python:breaking:Breaks", "--experiment", "libero", "--tasks", "libero_goal/7",
@@ -44,7 +64,7 @@ def test_a_policy_that_breaks_is_told_with_what_broke(
         "plan", "libero", "--policy", "python:breaking:Breaks", "--tasks", "libero_goal/7", "--seeds", "1"
     )
     assert said.status == 2
-    assert "all episodes that were tried broke: Breaks, step 0: ValueError: boom" in said.err
+    assert "all episodes that were timed ended in an error: Breaks, step 0: ValueError: boom" in said.err
 
 
 @pytest.mark.parametrize(

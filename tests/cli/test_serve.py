@@ -25,7 +25,10 @@ def serving() -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
 
     def start(*arguments: str) -> tuple[subprocess.Popen[str], str]:
         process = subprocess.Popen(
-            [ASSAY, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [ASSAY, "serve", "--policy", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         started.append(process)
         watchdog = threading.Timer(30, process.kill)
@@ -42,8 +45,8 @@ def serving() -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
 
 
 def test_it_says_where_it_is_answers_and_ends_cleanly_on_ctrl_c(serving: Run):
-    process, said = serving("random", "--protocol", "openpi", "--port", "0", "--replan", "3")
-    assert said.startswith("random is at openpi://127.0.0.1:") and said.endswith("(Ctrl-C ends it)\n")
+    process, said = serving("random", "--port", "0", "--replan", "3")
+    assert said.startswith("random is at openpi://127.0.0.1:") and said.endswith("(Ctrl-C to stop)\n")
     with connect(f"ws://{said.split()[3].rpartition('/')[2]}") as connection:
         assert codec.decode(connection.recv(5), max_bytes=2**20)["policy"] == "random"
         connection.send(codec.encode_openpi({"observation/state": np.zeros(8), "prompt": "stack"}))
@@ -62,13 +65,13 @@ def test_it_says_where_it_is_answers_and_ends_cleanly_on_ctrl_c(serving: Run):
     ],
 )
 def test_what_cannot_be_served_is_one_line(assay: Run, arguments: tuple[str, ...], words: str):
-    said = assay("serve", *arguments)
+    said = assay("serve", "--policy", *arguments)
     assert said.status == 2 and words in said.err and said.err.count("\n") == 1
 
 
 def test_a_port_in_use_is_one_line(serving: Run, assay: Run):
     _, said = serving("idle", "--protocol", "vla-eval", "--port", "0")
     port = said.split()[3].rpartition(":")[2]
-    refused = assay("serve", "idle", "--protocol", "vla-eval", "--port", port)
+    refused = assay("serve", "--policy", "idle", "--protocol", "vla-eval", "--port", port)
     assert refused.status == 2 and refused.err.count("\n") == 1
     assert f"127.0.0.1:{port}: the port is in use" in refused.err

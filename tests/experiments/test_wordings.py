@@ -184,6 +184,6 @@ def test_pride_of_a_tables_run_is_its_definition(tmp_path: Path):
     hits = [int(spec.key, 16) % 3 > 0 for spec in words]
     assert len(set(distances)) == 4 and 0 < sum(hits) < len(hits) == 15
     defined = sum(pd for pd, hit in zip(distances, hits, strict=True) if hit) / sum(distances)
-    found = assay.open(path).profile()["pride"]
+    found = assay.load_run(path).profile()["pride"]
     assert found.pride / 100 == pytest.approx(defined, abs=1e-9)
     assert (found.episodes, found.wordings, found.unscored) == (15, 4, 0)

@@ -59,7 +59,7 @@ def variants(made, task: str, seed: int):
         yield episode(f"factors/{a}{b}", **{"factor:a": a, "factor:b": b})
 
 
-OTHERS = {"tabletop", "thresholds", "worst_cases"}
+OTHERS = {"tabletop", "thresholds"}
 """Measures of another world, and of searches."""
 
 

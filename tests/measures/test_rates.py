@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, profile, rates, success_rate
-from assay.runs.sequential import interval, parse_until
+from assay.measures import MeasureError, profile, success_rate
+from assay.measures.success import rates
+from assay.runs.schedulers.until import interval, parse_until
 
 
 def test_counts_rates_and_errors_are_told_by_group(run, made):

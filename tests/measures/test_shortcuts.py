@@ -6,17 +6,14 @@ import polars as pl
 import pytest
 
 from assay.measures.result import MeasureError
-from assay.measures.shortcuts import Solved, shortcuts, states
+from assay.measures.shortcuts import MEMORY, WORDS, Probe, Solved, shortcuts
 from assay.measures.views.wording import NOT
 from assay.report.audit import (
     in_words,
     markdown,
     shortcuts_table,
-    states_in_words,
-    states_table,
     write_figure,
 )
-from assay.runs.audit import MEMORY, WORDS, Probe
 
 ORACLE = Probe("oracle", "oracle")
 BLIND, REPLAY = Probe("blind", "blind", WORDS), Probe("replay", "replay", MEMORY)
@@ -100,34 +97,3 @@ def test_an_audit_is_told_in_words_a_table_and_a_figure(tmp_path: Path):
     assert "| moved | 16 | 100 (81 to 100) | 100 (81 to 100) | 0 (0 to 19) | words |" in text
     write_figure(found, "pro", tmp_path / "new" / "a.png")
     assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_states_are_compared_within_tasks():
-    easy, hard = frame({"control": 1.0}), frame({"control": 0.25})
-    found = states(easy, hard)
-    assert found.difference == pytest.approx(-0.75) and found.p < 0.001 and found.interval.high < 0
-    assert "does better from stored initial states" in states_in_words(found, "it")[0]
-    assert states_table(found, "it").formatted_rows[-1][:3] == ["all", "16", "100.0"]
-    same = states(easy, easy)
-    assert same.p == 1.0 and same.interval.low < 0 < same.interval.high
-    assert states_in_words(same, "it")[0].startswith("It is undecided")
-    assert same.as_json()["stored"]["n"] == 16
-
-
-def test_more_states_of_an_easy_task_on_one_side_are_no_difference():
-    parts = [
-        frame({"control": share}, seeds=seeds).filter(pl.col("task") == task)
-        for task, share, seeds in ((TASKS[0], 1.0, 30), (TASKS[1], 0.0, 10))
-    ]
-    even = [
-        frame({"control": share}, seeds=10).filter(pl.col("task") == task)
-        for task, share in zip(TASKS, (1, 0), strict=True)
-    ]
-    found = states(pl.concat(parts), pl.concat(even))
-    assert found.difference == pytest.approx(0.0) and found.p == 1.0
-
-
-def test_states_of_other_tasks_cannot_be_compared():
-    one, other = (frame({"control": 1}).filter(pl.col("task") == task) for task in TASKS)
-    with pytest.raises(MeasureError, match="no task has episodes"):
-        states(one, other)

@@ -35,7 +35,6 @@ def test_the_documents_top_keys_are_those_of_the_object(read_everything: RunRepo
         *read_everything.as_json(),
         "tabletop",
         "thresholds",
-        "worst_cases",
     ]
 
 

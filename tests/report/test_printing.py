@@ -15,7 +15,7 @@ from assay.errors import RunError
 from assay.measures.views.forest import Mark, fits_a_column, forest, height
 from assay.measures.views.printing import COLUMN, Print, read_names, readable
 from assay.measures.views.style import WIDTH, Drawing
-from assay.report.main_table import main_table
+from assay.report.for_papers import main_table
 from assay.support.stats.intervals import Interval
 
 Run = Callable[..., Any]
@@ -189,7 +189,7 @@ def test_a_folder_without_a_run_is_one_line(assay: Run, tmp_path: Path):
 @pytest.mark.usefixtures("unpainted")
 def test_python_has_it_too(tmp_path: Path, made: Any, write: Callable[..., Path]):
     episodes = [made(condition == "control", condition) for condition in ("control", "moved")]
-    run = api.open(write(tmp_path / "a.assay", episodes))
+    run = api.load_run(write(tmp_path / "a.assay", episodes))
     page = run.report(tmp_path / "r", figures="svg", width="page", labels=["Mine"])
     assert "Mine" in (page.parent / "paper" / "main.tex").read_text()
     assert 'width="486pt"' in (page.parent / "paper" / "drops.svg").read_text()

@@ -25,7 +25,7 @@ from assay.perturb import Say
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Done, Event, Source
 from assay.runs.local import LocalProcesses
-from assay.runs.sequential import anytime_p, parse_until
+from assay.runs.schedulers.until import anytime_p
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
@@ -196,7 +196,7 @@ def test_conditions_are_decided_alike_by_one_worker_and_by_two(tmp_path: Path):
     kept = []
     for workers in (1, 2):
         path = tmp_path / f"{workers}.assay"
-        executed(path, specs, WorkerConfig("idle"), workers, until=parse_until("decided=0.3"))
+        executed(path, specs, WorkerConfig("idle"), workers, until="decided=0.3")
         with Store.reading(path) as store:
             assert set(store.stopped) == {"control", "para"}
             assert all(rule["high"] < 0.3 for rule in store.stopped.values())
@@ -224,7 +224,7 @@ class Scripted:
 def test_what_stops_early_still_has_its_pairs(tmp_path: Path, rule: str, stops: set[str]):
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(plan(30))
-        drive(store, Scripted(), until=parse_until(rule))
+        drive(store, Scripted(), until=rule)
         starts = {
             str(condition): set(group.select("task", "seed").iter_rows())
             for (condition,), group in store.frame().group_by("condition")
@@ -250,7 +250,7 @@ def test_controls_go_on_as_long_as_a_condition_does(tmp_path: Path):
     """Controls are decided after a few episodes, but what goes on without them would have no pairs."""
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(plan(40))
-        drive(store, Even(), until=parse_until("half-width=0.2"))
+        drive(store, Even(), until="half-width=0.2")
         starts = {
             str(condition): set(group.select("task", "seed").iter_rows())
             for (condition,), group in store.frame().group_by("condition")
@@ -275,7 +275,7 @@ class ControlsLate(Scripted):
 def test_controls_are_decided_whenever_they_are_done(tmp_path: Path, executor: Scripted):
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(plan(20))
-        drive(store, executor, until=parse_until("decided=0.3"))
+        drive(store, executor, until="decided=0.3")
         assert set(store.stopped) == {"control", "para"}
 
 
@@ -287,7 +287,7 @@ def test_a_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, s
     )
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(words.plan(CHOSEN[:1], range(seeds), steps=6))
-        drive(store, Scripted(), until=parse_until("differs=0.05"))
+        drive(store, Scripted(), until="differs=0.05")
         assert ("para" in store.stopped) == stops
         (found,) = drops(store.frame(), stopped=("para",))
         assert found.p == pytest.approx(anytime_p([-1.0] * found.starts))
@@ -314,7 +314,7 @@ def test_a_run_that_is_gone_on_with_plays_episodes_in_the_order_in_which_they_co
         drive(
             store,
             Scripted(),
-            until=parse_until("half-width=0.001"),
+            until="half-width=0.001",
             watch=lambda spec, episode: played.append(spec) if spec else None,
         )
     seeds = [each.seed for each in played if each.condition == "para"]
@@ -325,7 +325,7 @@ def test_errors_that_are_tried_again_count_when_they_are_done_again(tmp_path: Pa
     """Decided by the new outcomes, in the order of keys; not by the errors of the time before."""
     path, specs = tmp_path / "a.assay", plan(20, steps=1)
     executed(path, specs, WorkerConfig(f"{module}:Away"), workers=1)
-    executed(path, specs, WorkerConfig("idle"), until=parse_until("decided=0.3"))
+    executed(path, specs, WorkerConfig("idle"), until="decided=0.3")
     with Store.reading(path) as store:
         counted = {condition: rule["episodes"] for condition, rule in store.stopped.items()}
         kept = store.frame().group_by("condition").len()

@@ -15,13 +15,13 @@ from assay.episodes.spec import EpisodeSpec
 from assay.policies.registry import load_policy
 from assay.runs.episode_video import COLOURS, FOOTER, HEADER, HOLD, MARGIN, EpisodeVideo, video_file
 from assay.sim import Observation, Simulation
-from assay.sim.world import FRAME, SceneEnv
+from assay.sim.world import VIDEO_PIXELS, SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, steps=4)
 Filming = Callable[..., tuple[Path, list[np.ndarray]]]
-WIDTH, HEIGHT = 2 * (FRAME + MARGIN), HEADER + FRAME + FOOTER
+WIDTH, HEIGHT = 2 * (VIDEO_PIXELS + MARGIN), HEADER + VIDEO_PIXELS + FOOTER
 
 
 class Broken:
@@ -66,7 +66,7 @@ def idle(filmed: Filming) -> tuple[Path, list[np.ndarray]]:
 
 def badge(frame: np.ndarray) -> np.ndarray:
     """The colour of the corner in which the outcome is said."""
-    return frame[HEADER + FRAME + 20, WIDTH - MARGIN - 5]
+    return frame[HEADER + VIDEO_PIXELS + 20, WIDTH - MARGIN - 5]
 
 
 def test_it_shows_both_cameras_at_each_step_and_holds_the_end(
@@ -76,9 +76,9 @@ def test_it_shows_both_cameras_at_each_step_and_holds_the_end(
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
     assert len(frames) == 4 + 1 + 20 * HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
     start = world.reset(world.sample(SPEC.seed))
-    for left, camera in ((MARGIN, "agentview"), (MARGIN + FRAME, "robot0_eye_in_hand")):
-        shown = frames[0][HEADER : HEADER + FRAME, left : left + FRAME]
-        assert np.abs(shown - start.image(camera, FRAME)).mean() < 6
+    for left, camera in ((MARGIN, "agentview"), (MARGIN + VIDEO_PIXELS, "robot0_eye_in_hand")):
+        shown = frames[0][HEADER : HEADER + VIDEO_PIXELS, left : left + VIDEO_PIXELS]
+        assert np.abs(shown - start.image(camera, VIDEO_PIXELS)).mean() < 6
     assert np.abs(frames[-1] - frames[4]).mean() < 2, "the same picture, encoded quickly"
 
 

@@ -19,7 +19,7 @@ from assay.measures.clustering import shares
 from assay.measures.success.drops import drops
 from assay.perturb.world import Displace
 from assay.runs.certificates import claim
-from assay.runs.merge import merge
+from assay.runs.shards import merge
 
 STOVE = "libero_goal/7"
 

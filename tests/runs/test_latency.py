@@ -12,9 +12,10 @@ from assay.episodes import Change, EpisodeSpec
 from assay.errors import AssayError, ExperimentError, RunError, SpecError
 from assay.experiments import load_experiment
 from assay.policies.simple import STILL
-from assay.runs.latency import META, REQUESTS
+from assay.runs.latency import META, TIMED_REQUESTS
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
 from assay.runs.replay import replay
-from assay.runs.work import Options, prepare
 
 FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 6, "workers": 0}
 
@@ -39,7 +40,7 @@ class Slow:
 def test_measured_latency_is_the_servers_own_and_is_kept_for_the_run(tmp_path: Path):
     out = tmp_path / "slow.assay"
     run = assay.run("libero", Slow(says=120.0), out=out, latency="measured", **FEW)
-    assert run.meta[META] == {"steps": 3, "median_ms": 120.0, "ms": [120.0] * REQUESTS, "by": "server"}
+    assert run.meta[META] == {"steps": 3, "median_ms": 120.0, "ms": [120.0] * TIMED_REQUESTS, "by": "server"}
     assert {each.spec.latency for each in run.episodes.values()} == {3}
     quicker = Slow(says=1.0)
     again = assay.run("libero", quicker, out=out, latency="measured", **{**FEW, "seeds": 2})
@@ -69,15 +70,15 @@ def test_a_late_episode_is_replayed_to_the_bit(tmp_path: Path):
 
 
 def test_the_experiment_has_a_condition_for_each_latency_and_a_control_without():
-    options = Options(tasks="libero_goal/7", seeds=(0,), while_waiting="hold")
-    specs = prepare("latency?steps=2,6", options).specs
+    options = RunOptions(tasks="libero_goal/7", seeds=(0,), while_waiting="hold")
+    specs = RunPlan.make("latency?steps=2,6", options).specs
     assert [(spec.condition, spec.latency, spec.while_waiting) for spec in specs] == [
         ("control", 0, "play"),
         ("latency/steps=2", 2, "hold"),
         ("latency/steps=6", 6, "hold"),
     ]
     assert specs[1].control() == specs[2].control() == specs[0], "the control decides at once"
-    slow = prepare("corruption", Options(tasks="libero_goal/7", seeds=(0,), latency=2)).specs
+    slow = RunPlan.make("corruption", RunOptions(tasks="libero_goal/7", seeds=(0,), latency=2)).specs
     assert slow[1].control() == slow[0] and slow[0].latency == 2, (
         "what is true of a whole run is true of its controls"
     )
@@ -88,7 +89,7 @@ def test_the_experiment_has_a_condition_for_each_latency_and_a_control_without()
     ("experiment", "options", "error", "words"),
     [
         ("latency", {"latency": 2}, ExperimentError, "latencies of their own"),
-        ("libero", {"while_waiting": "hold"}, RunError, "nothing is waited for"),
+        ("libero", {"while_waiting": "hold"}, RunError, "--while-waiting needs --latency above 0"),
         ("libero", {"latency": "measured"}, RunError, "only assay run measures it"),
         ("tabletop", {"latency": 2, "tasks": None}, SpecError, "the world 'tabletop'"),
     ],
@@ -97,7 +98,7 @@ def test_what_cannot_be_is_refused_in_one_line(
     experiment: str, options: dict[str, Any], error: type[AssayError], words: str
 ):
     with pytest.raises(error, match=words) as caught:
-        prepare(experiment, Options(**{"tasks": "libero_goal/7", "seeds": (0,), **options}))
+        RunPlan.make(experiment, RunOptions(**{"tasks": "libero_goal/7", "seeds": (0,), **options}))
     assert "\n" not in str(caught.value)
 
 
@@ -111,4 +112,4 @@ def test_other_peoples_loops_refuse_latency(tmp_path: Path):
     from assay.runs.recording import begin
 
     with pytest.raises(RunError, match="Assay's own loop"):
-        begin(tmp_path / "x.assay", "latency", "gym", Options(tasks="libero_goal/7", seeds=(0,)))
+        begin(tmp_path / "x.assay", "latency", "gym", RunOptions(tasks="libero_goal/7", seeds=(0,)))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assay.episodes import EpisodeSpec
 from assay.perturb.senses.robot import ActionDelay
-from assay.runs.planned import planned_tasks
+from assay.runs.plan import planned_tasks
 
 SPEC = EpisodeSpec("libero_goal/3", 0)
 

@@ -37,7 +37,14 @@ def server() -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Starts ``assay serve random`` on one port, again and again."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("assay")), "serve", "random", "--protocol", "openpi"]
+    command = [
+        str(Path(sys.executable).with_name("assay")),
+        "serve",
+        "--policy",
+        "random",
+        "--protocol",
+        "openpi",
+    ]
     started: list[subprocess.Popen[bytes]] = []
 
     def start() -> subprocess.Popen[bytes]:

@@ -13,7 +13,7 @@ import pytest
 from assay import __version__
 from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
 from assay.errors import RunError
-from assay.runs.provenance import check, commit_of, describe, provenance
+from assay.runs.provenance import check_same_run, commit_of, describe, provenance
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 
@@ -36,9 +36,9 @@ def test_another_experiment_is_not_resumed(here: dict[str, Any], tmp_path: Path)
     with Store.writing(tmp_path / "run.assay") as store:
         describe(store, here)
         _record(store)
-    check(tmp_path / "run.assay", here)
-    with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
-        check(tmp_path / "run.assay", here | {"policy": "idle"})
+        check_same_run(store, here)
+        with pytest.raises(RunError, match="holds a run with policy oracle, not idle"):
+            check_same_run(store, here | {"policy": "idle"})
 
 
 def _record(store: Store) -> None:
@@ -53,10 +53,9 @@ def test_a_run_without_an_episode_is_in_nobodys_way(here: dict[str, Any], tmp_pa
         store.plan([EpisodeSpec("libero_goal/7", seed) for seed in range(2)])
         describe(store, here)
         assert store.planned == 2, "the same goes on"
-    with pytest.raises(RunError, match="policy oracle, not idle"):
-        check(run, here | {"policy": "idle"})
-    check(run, here | {"policy": "idle"}, empty_is_new=True)
-    with Store.writing(run) as store:
+        with pytest.raises(RunError, match="policy oracle, not idle"):
+            check_same_run(store, here | {"policy": "idle"})
+        check_same_run(store, here | {"policy": "idle"}, empty_is_new=True)
         describe(store, here | {"policy": "idle"})
         assert (store.meta["policy"], store.planned) == ("idle", 0)
 
@@ -70,13 +69,12 @@ def test_parts_of_a_run_may_need_other_plugins_but_no_other_version_of_one(
     run = tmp_path / "run.assay"
     with Store.writing(run) as store:
         describe(store, here | {"plugins": [two]})
-    check(run, here | {"plugins": [one]})
-    with Store.writing(run) as store:
+        check_same_run(store, here | {"plugins": [one]})
         describe(store, here | {"plugins": [one]})
         assert store.meta["plugins"] == [one, two]
         _record(store)
-    with pytest.raises(RunError, match=f"with plugin two digest={'0' * 12}, not digest={'1' * 12}"):
-        check(run, here | {"plugins": [{**two, "digest": "1" * 12}]})
+        with pytest.raises(RunError, match=f"with plugin two digest={'0' * 12}, not digest={'1' * 12}"):
+            check_same_run(store, here | {"plugins": [{**two, "digest": "1" * 12}]})
 
 
 def test_what_a_script_defines_is_recorded_and_missed_elsewhere(tmp_path: Path):

@@ -13,20 +13,20 @@ import assay
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
 from assay.runs.execute import Observer
+from assay.runs.options import RunOptions
 from assay.runs.recording import begin, record
 from assay.runs.store import Store
-from assay.runs.work import Options
 
-ASKED = Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))
+ASKED = RunOptions(tasks="libero_goal/7", seeds=(0, 1, 2, 3))
 SCRIPT = """
 import sys
 from pathlib import Path
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.runs.recording import begin, record
-from assay.runs.work import Options
+from assay.runs.options import RunOptions
 path = Path(sys.argv[1])
 print("begins", flush=True)
-for spec in begin(path, "libero", "mine", Options(tasks="libero_goal/7", seeds=(0, 1, 2, 3))):
+for spec in begin(path, "libero", "mine", RunOptions(tasks="libero_goal/7", seeds=(0, 1, 2, 3))):
     if spec.seed % 2:
         for _ in range(20):
             record(path, spec, Episode(Outcome.SUCCESS, 1, no_trajectory()))
@@ -44,7 +44,7 @@ def test_two_processes_write_one_run_in_turn(tmp_path: Path):
                 record(path, spec, Episode(Outcome.FAILURE, 1, no_trajectory()))
             time.sleep(0.01)
     assert other.returncode == 0
-    outcomes = assay.open(path).frame().sort("seed")["outcome"].cast(str).to_list()
+    outcomes = assay.load_run(path).frame().sort("seed")["outcome"].cast(str).to_list()
     assert outcomes == ["failure", "success", "failure", "success"]
 
 
@@ -61,7 +61,7 @@ def test_others_may_write_a_run_while_its_scenes_are_certified(
 
     path = tmp_path / "run.assay"
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    asked = Options(tasks="libero_goal/7", seeds=(0,), conditions="level3", certified=True)
+    asked = RunOptions(tasks="libero_goal/7", seeds=(0,), conditions="level3", certified=True)
     with pytest.raises(EnoughError):
         begin(path, "x", "mine", asked, Watching())
 
@@ -86,5 +86,5 @@ def test_what_was_judged_stays_however_often_it_is_played_again_and_an_error_doe
         record(path, spec, outcome)
     (other,) = {Outcome.SUCCESS, Outcome.FAILURE} - {judged}
     record(path, spec, Episode(other, 3, no_trajectory()))
-    frame = assay.open(path).frame()
+    frame = assay.load_run(path).frame()
     assert frame["outcome"].cast(str).to_list() == [judged] and frame["steps"].to_list() == [2]

@@ -8,8 +8,7 @@ import pytest
 from assay import api
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.merge import merge
-from assay.runs.shards import Shard, divided, missing
+from assay.runs.shards import Shard, merge, missing_shards, take_shard
 from assay.runs.store import Store
 
 TABLES = ("specs", "trajectories", "initial_positions", "contacts", "clipped")
@@ -47,7 +46,7 @@ def test_shards_merged_in_any_order_are_the_whole_run_to_the_bit(parts: Path, tm
         rows = [db.execute(f"{query} ORDER BY id").fetchall() for db in (one, other)]
         assert rows[0] == rows[1] and rows[0], query
     with Store.reading(out) as store:
-        assert "shard" not in store.meta and not missing(store.meta)
+        assert "shard" not in store.meta and not missing_shards(store.meta)
 
 
 def test_a_start_and_its_control_are_in_one_shard(parts: Path):
@@ -60,7 +59,7 @@ def test_a_start_and_its_control_are_in_one_shard(parts: Path):
 def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: Path, tmp_path: Path):
     merge([parts / "3.assay", parts / "1.assay"], tmp_path / "some.assay")
     with Store.reading(tmp_path / "some.assay") as some, Store.reading(parts / "whole.assay") as whole:
-        assert missing(some.meta) == [2]
+        assert missing_shards(some.meta) == [2]
         there = set(some.frame()["key"])
         assert some.frame()["key"].to_list() == [key for key in whole.frame()["key"] if key in there]
 
@@ -69,10 +68,10 @@ def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: P
     ("options", "said"),
     [
         ({"shard": "2/3"}, "holds shard 1/3, not 2/3"),
-        ({}, "holds shard 1/3: --shard 1/3 goes on with it"),
+        ({}, "holds shard 1/3: resume it with --shard 1/3"),
         ({"shard": "1/3", "seeds": 3}, "holds shard 1/3 of another plan"),
-        ({"shard": "9/9"}, "the plan has 4 starts"),
-        ({"shard": "0/3"}, "valid: which one of how many"),
+        ({"shard": "9/9"}, "more shards than the plan has starts"),
+        ({"shard": "0/3"}, "valid: part/parts"),
         ({"shard": "1/3", "until": "decided=0.5"}, "--shard and --until contradict each other"),
     ],
 )
@@ -95,6 +94,6 @@ def test_every_episode_is_in_one_shard():
     specs = [
         EpisodeSpec("libero_goal/1", seed, condition=name) for name in ("control", "x") for seed in range(7)
     ]
-    shards = [divided(specs, Shard(number, 3)) for number in (1, 2, 3)]
+    shards = [take_shard(specs, Shard(number, 3)) for number in (1, 2, 3)]
     assert sorted(part.place(spec) for part in shards for spec in part.specs) == list(range(14))
     assert len({part.plan for part in shards}) == 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,8 @@ from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.runs import connections
-from assay.runs.export import export
-from assay.runs.merge import merge
+from assay.runs import store as store_module
+from assay.runs.shards import merge
 from assay.runs.store import Store
 
 WORDS = Experiment(
@@ -39,25 +39,48 @@ def test_a_plan_is_kept_whole_and_once(path: Path):
         assert store.conditions() == [("control", 6), ("para", 6)]
 
 
-def test_what_a_damaged_file_holds_is_left_out_and_counted(path: Path, episode):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE episodes SET outcome = 'banana' WHERE id = 1",
+        "UPDATE specs SET labels = 'x' WHERE id = 3",
+        "UPDATE specs SET spec = '{' WHERE id = 3",
+        "UPDATE episodes SET truth = '{' WHERE id = 1",
+    ],
+)
+def test_a_run_with_a_row_that_cannot_be_decoded_is_refused_in_one_line(path: Path, episode, damage: str):
     with Store.writing(path) as store:
         store.plan(PLAN)
-        for number in (1, 2, 3, 4, 5):
+        store.append(1, episode())
+    with sqlite3.connect(path) as file:
+        file.execute(damage)
+    file.close()
+    for opened in (Store.reading, Store.writing):
+        with pytest.raises(RunError, match="damaged: 1 row cannot be decoded"):
+            opened(path)
+
+
+def test_trajectories_that_cannot_be_decoded_are_skipped_and_counted(path: Path, episode):
+    with Store.writing(path) as store:
+        store.plan(PLAN)
+        for number in (4, 5):
             store.append(number, episode())
     with sqlite3.connect(path) as file:
-        file.execute("UPDATE episodes SET outcome = 'banana' WHERE id = 1")
-        file.execute("UPDATE specs SET labels = '[1]' WHERE id = 2")
-        file.execute("UPDATE specs SET labels = 'x' WHERE id = 3")
         file.execute("UPDATE trajectories SET actions = x'0102' WHERE id = 4")
     with Store.reading(path) as store:
-        assert store.frame()["id"].to_list() == [4, 5]
-        told = [
-            "2 episodes left out: labels that are no JSON object",
-            "1 episode left out: the outcome 'banana'",
-        ]
-        assert store.damaged() == told and not store.unread
-        assert [number for number, _ in store.trajectories()] == [5] and store.unread == {4}
-        assert store.damaged() == [*told, "trajectories of 1 episode cannot be read"]
+        assert store.frame()["id"].to_list() == [4, 5] and not store.damage
+        assert [number for number, _ in store.trajectories()] == [5]
+        assert store.damage == ["trajectories of 1 episode cannot be read"]
+
+
+def test_labels_of_several_types_are_read_as_one(path: Path, episode):
+    labels = ({"a": 1, "b": True, "c": "x", "d": 1}, {"a": 2.5, "b": 3, "c": 4, "d": None})
+    with Store.writing(path) as store:
+        store.plan(replace(PLAN[number], labels=label) for number, label in enumerate(labels))
+        for number in (1, 2):
+            store.append(number, episode())
+        frame = store.frame()
+    assert [frame[name].to_list() for name in "abcd"] == [[1.0, 2.5], [1, 3], ["x", "4"], [1, None]]
 
 
 def test_an_episode_comes_back_as_it_was(path: Path, episode):
@@ -126,8 +149,8 @@ def test_a_closed_run_is_one_file(path: Path, episode):
 
 def test_a_run_is_there_whole_or_not_at_all(path: Path, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patch:
-        patch.setattr(connections, "SCHEMA", "BEGIN; CREATE TABLE specs (id); no such statement;")
-        with pytest.raises(RunError, match="cannot be made"):
+        patch.setattr(store_module, "SCHEMA", "BEGIN; CREATE TABLE specs (id); no such statement;")
+        with pytest.raises(RunError, match="cannot be created"):
             Store.writing(path).__enter__()
     assert list(path.parent.iterdir()) == []
     path.touch()  # as older versions left it when they were killed here
@@ -211,20 +234,6 @@ def test_runs_that_stopped_early_are_not_merged(tmp_path: Path, episode):
     with pytest.raises(RunError, match="stopped control early"):
         merge([tmp_path / "a.assay"], tmp_path / "all.assay")
     assert not (tmp_path / "all.assay").exists()
-
-
-@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
-def test_an_export_holds_every_episode(path: Path, tmp_path: Path, episode, form):
-    import polars as pl
-
-    with Store.writing(path) as store:
-        store.plan(PLAN)
-        store.append(1, episode())
-        store.append(4, episode(Outcome.FAILURE))
-        assert export(store, tmp_path / "out", form) == 2
-    frame = {"parquet": pl.read_parquet, "csv": pl.read_csv, "json": pl.read_json}[form](tmp_path / "out")
-    assert frame["outcome"].to_list() == ["success", "failure"]
-    assert {"key", "experiment", "condition", "task", "seed", "outcome", "steps"} <= set(frame.columns)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from assay.sim.compile import compile_scene
-from assay.sim.distinct import PATTERN, alike, difference
 from assay.sim.packs.pack import AssetPack
-from assay.sim.portraits import portrait
+from assay.sim.portraits import PATTERN, alike, difference, portrait
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import PICTURE
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene

@@ -18,8 +18,7 @@ from assay.sim import placement
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME, LAYOUTS
 from assay.sim.packs.pack import AssetPack
-from assay.sim.placement import central_fixtures, sample
-from assay.sim.placement_scene import PlacementScene
+from assay.sim.placement import PlacementScene, central_fixtures, sample
 from assay.sim.simulation import Simulation
 from assay.sim.states import stored_states
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene, Task, bddl
@@ -74,7 +73,7 @@ def test_every_task_settles_apart_at_rest_and_unsolved(
     world.reset(state)
     data = world.data
     assert all(contact.dist >= -2e-3 for contact in data.contact[: data.ncon])
-    assert not any(world.satisfied(task.goal) for task in together)
+    assert not any(world.is_satisfied(task.goal) for task in together)
     before = places(world.compiled, state.vector)
     for _ in range(20):
         world.step(np.zeros(7))
@@ -101,7 +100,7 @@ def test_tasks_settle_on_liberos_assets_too(
     world.reset(state)
     data = world.data
     assert all(contact.dist >= -2e-3 for contact in data.contact[: data.ncon])
-    assert not world.satisfied(tasks.load(task_id).goal)
+    assert not world.is_satisfied(tasks.load(task_id).goal)
     before = places(world.compiled, state.vector)
     for _ in range(20):
         world.step(np.zeros(7))

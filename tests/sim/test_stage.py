@@ -10,7 +10,7 @@ import pytest
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import HOME
 from assay.sim.packs.pack import AssetPack
-from assay.sim.placement_scene import CLEARANCE, PlacementScene, RefusedError
+from assay.sim.placement import CLEARANCE, PlacementScene, RefusedError
 from assay.tasks import Arena, Entity, Region, Scene
 
 LEVEL = (1.0, 0.0, 0.0, 0.0)

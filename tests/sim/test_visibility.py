@@ -11,10 +11,9 @@ import pytest
 from assay import tasks
 from assay.perturb.world.ground import Spot, added
 from assay.sim.compile import CompiledScene
-from assay.sim.planned_view import newly_hidden, planned_sights
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import PICTURE, Boxes, Eye, Sight, seen_now, sights
+from assay.sim.visibility import PICTURE, Boxes, Eye, Sight, newly_hidden, planned_sights, seen_now, sights
 from assay.tasks import Entity
 from assay.tasks.scene import CameraChange, Staging
 

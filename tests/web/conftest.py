@@ -18,7 +18,7 @@ from assay.episodes.episode import Episode, Happened, no_trajectory
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.runs.driver import drive
-from assay.runs.in_process import InProcess
+from assay.runs.executor import InProcess
 from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay.plugin import register
-from assay.sim.packs.pack import AssetPack
+from assay.plugin import AssetPack, register
 
 
 @register("asset pack", "example-assets")

@@ -1,4 +1,4 @@
-"""What a researcher scripts: run experiments, open and read runs, compare them, step a task by hand.
+"""The Python API: run experiments, load and report runs, compare them, step a task by hand.
 
     import assay
 
@@ -6,26 +6,18 @@
     for finding in run.diagnose():
         print(finding)
 
-`assay run` and the demo go through this.
-
-running         play experiments: run, evaluate
-recorded        runs that were made: open, compare, Run
-versus          one policy against another: duel, gate
-searching       the smallest change that breaks a policy: search
-auditing        what an experiment cannot see: audit, audit_states
-stepping        single tasks: load_task, make_env
-choices         tasks, seeds and conditions, as all of them take them
+running     execute experiments: run, evaluate, duel, search, audit; judge two runs: gate
+recorded    recorded runs: load_run, compare, Run
+stepping    single tasks: load_task, make_env
+tracking    experiment trackers
 """
 
 from __future__ import annotations
 
-from assay.api.auditing import Audit, audit, audit_states
-from assay.api.choices import Seeds
-from assay.api.recorded import Episodes, RecordedEpisode, Run, compare, open
-from assay.api.running import Evaluated, evaluate, run
-from assay.api.searching import search
+from assay.api.recorded import Episodes, RecordedEpisode, Run, compare, load_run
+from assay.api.running import Audit, Evaluated, SearchResult, audit, duel, evaluate, gate, run, search
 from assay.api.stepping import TaskEnv, load_task, make_env
-from assay.api.versus import duel, gate
+from assay.runs.options import RunOptions, Seeds
 
 __all__ = [
     "Audit",
@@ -33,17 +25,18 @@ __all__ = [
     "Evaluated",
     "RecordedEpisode",
     "Run",
+    "RunOptions",
+    "SearchResult",
     "Seeds",
     "TaskEnv",
     "audit",
-    "audit_states",
     "compare",
     "duel",
     "evaluate",
     "gate",
+    "load_run",
     "load_task",
     "make_env",
-    "open",
     "run",
     "search",
 ]

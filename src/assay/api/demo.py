@@ -29,7 +29,8 @@ from assay.report.page import PAGE, build
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
 from assay.runs.certificates import Cache, cache_file
-from assay.runs.execute import Observer, Options, make_certificates
+from assay.runs.execute import Observer, make_certificates
+from assay.runs.options import RunOptions
 from assay.runs.worker import WorkerConfig
 from assay.support import processes
 
@@ -190,7 +191,7 @@ def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
         for part in parts:
             if part.design().certified:
                 config = WorkerConfig(world.traits.demonstrator)
-                make_certificates(part.plan(pack), cache, config, Options(workers=workers), Observer())
+                make_certificates(part.plan(pack), cache, config, RunOptions(workers=workers), Observer())
 
 
 _done: Any = None

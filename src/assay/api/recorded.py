@@ -1,8 +1,9 @@
-"""Runs that were made: open them, read their episodes, report and compare them."""
+"""Recorded runs: load them, read their episodes, report and compare them."""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from assay.errors import FileError, RunError
 from assay.runs.driver import Ending
 from assay.runs.replay import replay, write_video
 from assay.runs.store import Store
+from assay.support.console import number_of, output, say
 from assay.support.plugins import PluginWarning, load_plugins
 
 if TYPE_CHECKING:
@@ -24,24 +26,24 @@ if TYPE_CHECKING:
     from assay.report.comparison import Compared
 
 
-def open(path: str | Path) -> Run:
-    """A run that was made before. Raises RunError where there is none."""
+def load_run(path: str | Path) -> Run:
+    """A recorded run. Raises RunError if there is none."""
     with Store.reading(Path(path)):
         return Run(Path(path))
 
 
 def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
-    """Compare runs on the episodes that all of them did, pair by pair; differences within ``margin`` do not matter.
+    """Compare runs on the episodes that all of them have, pair by pair; ``margin``: the smallest relevant difference.
 
-    Raises MeasureError where none match.
+    Raises MeasureError if none match.
     """
     from assay.report.comparison import compare_runs
-    from assay.report.run_report import named
+    from assay.report.run_report import name_runs
 
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     if len(set(paths)) < max(2, len(paths)):
         raise RunError("compare: needs two runs or more, each once")
-    return compare_runs(named(paths), margin=margin)
+    return compare_runs(name_runs(paths), margin=margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,12 @@ class Run:
 
     path: Path
     ending: Ending | None = None
-    """How the call that made it ended; None for a run that was opened."""
+    """How the call that executed it ended; None for a loaded run."""
     _scratch: Any = None
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Where it comes from: experiment, policy, assets, versions, settings."""
+        """Provenance: experiment, policy, assets, versions, settings."""
         with Store.reading(self.path) as store:
             return store.meta
 
@@ -72,18 +74,52 @@ class Run:
             return profile(store)
 
     def diagnose(self) -> tuple[Finding, ...]:
-        """What is wrong with the policy, the surest first."""
+        """The flaws found in the policy, the most certain first."""
         from assay.measures.diagnosis import diagnose
 
         return diagnose(self.profile())
 
     def summary(self) -> str:
-        """What the report says first, a sentence a line: what was found, or why nothing was, and what was measured."""
+        """The first sentences of the report, one per line: findings, or why there are none, and the main numbers."""
         from assay.report.run_report import RunReport
         from assay.report.summary import sentences
 
-        found = RunReport.read(self.path, self.path.stem)
-        return "\n".join([*found.told.found, *([] if found.only_errors else sentences(found.profile))])
+        report = RunReport.read(self.path, self.path.stem)
+        return "\n".join([*report.told.found, *([] if report.only_errors else sentences(report.profile))])
+
+    def show(self) -> None:
+        """Print success by condition, errors with tracebacks, clipped actions and refused episodes."""
+        from assay.runs.certificates import counted, recall
+        from assay.runs.display import (
+            condition_table,
+            print_clipping,
+            print_reasons,
+            print_refused,
+            print_tracebacks,
+        )
+
+        with Store.reading(self.path) as store:
+            meta, refused = store.meta, recall(store)
+            refused_by_condition = Counter(refusal.condition for refusal in refused)
+            output.print(condition_table(store.counts(), set(store.stopped), refused_by_condition))
+            print_reasons(store.reasons())
+            print_tracebacks(store.tracebacks().values())
+            print_clipping(store.clipping())
+            print_refused(counted(refused))
+        if meta.get("settings", {}).get("certificates", "") is None:
+            say("uncertified: the oracle has not solved these scenes; no time limit is derived from it")
+        if latency := meta.get("latency"):
+            say(
+                f"latency: {number_of(latency['steps'], 'control step')}, from a median of "
+                f"{latency['median_ms']:g} ms over {len(latency['ms'])} decisions, measured by the {latency['by']}"
+            )
+
+    @property
+    def has_only_errors(self) -> bool:
+        """Whether episodes were recorded, and all of them ended in an error."""
+        with Store.reading(self.path) as store:
+            counts = store.counts()
+        return bool(counts["done"].sum()) and not (counts["success"] + counts["failure"]).sum()
 
     def report(
         self,
@@ -101,7 +137,7 @@ class Run:
     ) -> Path:
         """Write the report, with its figures and tables, into a folder; returns the page.
 
-        ``beside`` are other runs that are in it, too. With ``paper`` ("libero-para") it has the tables and figures
+        ``beside``: further runs to include. With ``paper`` ("libero-para") it has the tables and figures
         of that paper instead, each under the paper's own number; ``published``: its authors' numbers beside.
         ``near_far`` says which failures are near: "ours", "paper" (LIBERO-Para's rule, which its page always has), or
         "floor=0.01&least_successes=5&with_controls=true".
@@ -114,10 +150,10 @@ class Run:
         from assay.report.for_papers import write_for_papers
         from assay.report.page import build
         from assay.report.papers import write_paper
-        from assay.report.run_report import RunReport, named
+        from assay.report.run_report import RunReport, name_runs
 
-        paths = [self.path, *(each.path if isinstance(each, Run) else Path(each) for each in beside)]
-        runs = named(paths, labels)
+        paths = [self.path, *(run.path if isinstance(run, Run) else Path(run) for run in beside)]
+        runs = name_runs(paths, labels)
         if paper is not None:
             return write_paper(paper, runs, Path(folder), published=published)
         if published:
@@ -125,8 +161,8 @@ class Run:
         rule = near_far_rule(near_far)
         chosen = None if names is None else Path(names)
         how = None if figures is None else Print.of(figures, width, font, font_size, chosen)
-        found = [RunReport.read(path, name, near_far=rule) for name, path in runs.items()]
-        built = build(found, compare_suites(runs, found))
+        reports = [RunReport.read(path, name, near_far=rule) for name, path in runs.items()]
+        built = build(reports, compare_suites(runs, reports))
         try:
             if how is not None:
                 write_for_papers(built, runs, Path(folder), how)
@@ -136,7 +172,7 @@ class Run:
 
     @cached_property
     def episodes(self) -> Episodes:
-        """The recorded episodes by key; the beginning of a key will do."""
+        """The recorded episodes by key, or by the beginning of a key."""
         return Episodes(self)
 
     def _reading(self) -> Store:
@@ -147,7 +183,7 @@ class Run:
 
 
 class Episodes(Mapping[str, "RecordedEpisode"]):
-    """The recorded episodes of a run, in the plan's order."""
+    """The recorded episodes of a run, in plan order."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -162,11 +198,11 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
         return len(self._numbers)
 
     def __getitem__(self, key: str) -> RecordedEpisode:
-        found = [number for number in self._numbers if number.startswith(key)] if key else []
-        if len(found) != 1:
-            many = "no" if not found else "more than one"
+        matches = [name for name in self._numbers if name.startswith(key)] if key else []
+        if len(matches) != 1:
+            many = "no" if not matches else "more than one"
             raise KeyError(f"{many} recorded episode of {self._run.path} has a key that begins with '{key}'")
-        return RecordedEpisode(self._run, found[0], self._numbers[found[0]])
+        return RecordedEpisode(self._run, matches[0], self._numbers[matches[0]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,25 +215,25 @@ class RecordedEpisode:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What the frame has of it."""
+        """Its row in the frame."""
         return self.run.frame().row(by_predicate=pl.col("key") == self.key, named=True)
 
     @property
     def spec(self) -> EpisodeSpec:
-        """What determines it."""
+        """Its spec."""
         with self.run._reading() as store:
             return store.specs([self.number])[0]
 
     @property
     def trajectory(self) -> Trajectory:
-        """Where the end effector went, and the actions. Raises RunError where it was not recorded."""
+        """End-effector path and actions. Raises RunError if they cannot be read."""
         with self.run._reading() as store:
             for _, trajectory in store.trajectories([self.number]):
                 return trajectory
         raise RunError(f"{self.run.path}: the trajectory of {self.key} cannot be read")
 
     def replay(self, video: str | Path | None = None) -> Episode:
-        """Play the recorded actions again; with ``video``, into an mp4 file, too."""
+        """Execute the recorded actions again; ``video``: an mp4 file to write."""
         spec, row, actions = self.spec, self.row, self.trajectory.actions
         error = str(row["error"]) if row["outcome"] == Outcome.ERROR else ""
         with self.run._reading() as store:

@@ -1,97 +1,66 @@
-"""Play experiments: all of one, or as much of it as there is time for."""
+"""Execute experiments: a whole one, as much of one as there is time for, an audit, a duel, or a search."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
-from assay.api.choices import Seeds, chosen
 from assay.api.recorded import Run
-from assay.episodes import Policy, WhileWaiting
-from assay.experiments import Experiment
+from assay.episodes import WORLDS, Policy
+from assay.errors import ExperimentError, RunError
+from assay.experiments import Experiment, load_experiment
 from assay.runs.display import RunDisplay
-from assay.runs.execute import Observer, Videos, default_path, execute
+from assay.runs.execute import Observer, default_path, execute, plain_name
+from assay.runs.options import RunOptions, RunOptionsDict, join_names
+from assay.runs.store import SUFFIX, Store
 from assay.support.console import number_of
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
+    from assay.measures.shortcuts import Probe, Shortcuts
     from assay.measures.summary import ConditionRate, Cost, Summary
+    from assay.measures.world.thresholds import Thresholds
+    from assay.runs.schedulers.duel import Duel
+    from assay.support.stats.judgement import Judgement
 
 
 def run(
     experiment: str | Experiment,
     policy: str | Policy,
     *,
-    tasks: str | Iterable[str] | None = None,
-    seeds: Seeds | None = None,
-    conditions: str | Iterable[str] | None = None,
     out: str | Path | None = None,
-    assets: str | None = None,
-    states: str | Path | None = None,
-    hold_start: int | None = None,
-    steps: int | None = None,
-    replan: int | None = None,
-    latency: int | Literal["measured"] = 0,
-    while_waiting: WhileWaiting | None = None,
-    retries: int = 1,
-    until: str | None = None,
-    video: Videos | None = None,
-    workers: int | None = None,
-    ray: str | None = None,
-    certified: bool | None = None,
-    retry_errors: bool = False,
-    timeout: float = 1800.0,
-    shard: str | None = None,
     label: str | None = None,
     progress: bool | None = None,
     observer: Observer | None = None,
+    options: RunOptions | None = None,
+    **overrides: Unpack[RunOptionsDict],
 ) -> Run:
-    """Run an experiment with a policy; the same call again goes on where it stopped.
+    """Run an experiment with a policy; the same call resumes it.
 
-    ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`;
-    ``conditions`` picks some of its conditions (``"position,displace=*"``), the control stays. With
-    ``hold_start`` every episode starts from that initial state, and seeds are the policy's alone.
-    ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or an object
-    with ``reset`` and ``act``, which acts in this process, one episode after the other. The other parameters
-    are the options of ``assay run``. Without ``out`` the run is in ``runs/``; that of an object, which no later
-    call could know again, in a temporary file that lives as long as the returned `Run`.
+    ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`.
+    ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or an object with
+    ``reset`` and ``act``, which acts in this process. The other keywords are the fields of `RunOptions`, the options
+    of ``assay run``. Without ``out`` the run is stored in ``runs/``; that of an object, which no later call could
+    recognise, in a temporary file that lives as long as the returned `Run`.
 
-    ``label`` is what reports, comparisons and figures call the policy. Where a policy's source or checkpoint has
-    changed since, ``out`` is refused: one file holds the episodes of one policy.
-
-    ``progress`` shows how far it is, and lets the first Ctrl-C finish running episodes; by default on a terminal.
-    An ``observer`` of your own is told instead.
+    ``label`` is what reports call the policy. If a policy's source or checkpoint has changed since, ``out`` is
+    refused: one file holds the episodes of one policy. ``progress`` shows a progress bar and lets the first Ctrl-C
+    finish running episodes; by default on a terminal. An ``observer`` replaces it.
     """
+    options = RunOptions.of(options, **overrides)
     scratch = None
     if out is not None:
         path = Path(out)
     elif isinstance(policy, str):
-        path = default_path(experiment if isinstance(experiment, str) else experiment.name, policy, shard)
+        name = experiment if isinstance(experiment, str) else experiment.name
+        path = default_path(name, policy, options.shard)
     else:
         scratch = scratch_folder()
-        path = Path(scratch.name) / "run.assay"
-    options = replace(
-        chosen(tasks, seeds, conditions, assets, states),
-        hold_start=hold_start,
-        steps=steps,
-        replan=replan,
-        latency=latency,
-        while_waiting=while_waiting,
-        retries=retries,
-        until=until,
-        video=video,
-        workers=workers,
-        ray=ray,
-        certified=certified,
-        retry_errors=retry_errors,
-        timeout=timeout,
-        shard=shard,
-    )
-    shown = sys.stderr.isatty() if progress is None else progress
-    if observer is None and shown:
+        path = Path(scratch.name) / f"run{SUFFIX}"
+    if observer is None and (sys.stderr.isatty() if progress is None else progress):
         with RunDisplay() as display:
             ending = execute(experiment, policy, path, options, display, label)
     else:
@@ -104,78 +73,265 @@ def evaluate(
     experiment: str | Experiment = "pro",
     *,
     budget: str | float | None = "2min",
-    tasks: str | Iterable[str] | None = None,
-    seeds: Seeds | None = None,
-    conditions: str | Iterable[str] | None = None,
     out: str | Path | None = None,
-    assets: str | None = None,
-    steps: int | None = None,
-    replan: int | None = None,
-    latency: int = 0,
-    while_waiting: WhileWaiting | None = None,
-    workers: int | None = None,
-    certified: bool | None = None,
     observer: Observer | None = None,
+    options: RunOptions | None = None,
+    **overrides: Unpack[RunOptionsDict],
 ) -> Evaluated:
-    """A short evaluation inside a training loop: success for each condition with intervals, and the drop.
+    """A short evaluation inside a training loop: success by condition with intervals, and the drop.
 
-    ``budget`` ("2min", "90s", seconds) decides how many of the seeds are played, and if need be of how few tasks;
-    what is left out is in the result. Given ``seeds`` and no budget (``budget=None``) nothing hangs on time. The same
+    ``budget`` ("2min", "90s", seconds) decides how many of the seeds are executed, and if necessary how few of the
+    tasks; what is left out is in the result. With ``seeds`` and ``budget=None`` nothing depends on time. The same
     policy gives the same episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run lives as
-    long as the result does.
+    long as the result.
     """
-    from assay.api.budget import fit
+    from assay.measures.summary import summarise
+    from assay.runs.schedulers.budget import run_within
 
+    options = RunOptions.of(options, **overrides)
+    if not isinstance(policy, str):
+        options = RunOptions.of(options, workers=0)
     scratch = None
     if out is None:
         scratch = scratch_folder()
-        out = Path(scratch.name) / "run.assay"
-    options = replace(
-        chosen(tasks, seeds, conditions, assets),
-        steps=steps,
-        replan=replan,
-        latency=latency,
-        while_waiting=while_waiting,
-        workers=workers if isinstance(policy, str) else 0,
-        certified=certified,
-    )
-    found = fit(experiment, policy, Path(out), options, budget, observer)
-    return Evaluated(
-        rates=found.summary.rates,
-        drop=found.summary.drop,
-        tasks=found.tasks,
-        seeds=found.seeds,
-        left_out=found.left_out,
-        seconds=found.seconds,
-        summary=found.summary,
-        run=Run(found.path, _scratch=scratch),
-    )
+        out = Path(scratch.name) / f"run{SUFFIX}"
+    fitted = run_within(budget, experiment, policy, Path(out), options, observer)
+    with Store.reading(fitted.path) as store:
+        summary = summarise(store)
+    left_out, seconds = fitted.left_out, fitted.seconds
+    run = Run(fitted.path, _scratch=scratch)
+    return Evaluated(summary.rates, summary.drop, fitted.tasks, fitted.seeds, left_out, seconds, summary, run)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """What a short evaluation found."""
+    """The result of a short evaluation."""
 
     rates: Mapping[str, ConditionRate]
-    """Success with its interval, by condition; ``control`` has nothing changed."""
+    """Success rate with its interval by condition; ``control`` is unperturbed."""
     drop: Cost | None
-    """What all changes cost together, in pairs with the controls; None where nothing was changed."""
+    """Loss of success over all changes, paired with the controls; None if nothing was changed."""
     tasks: tuple[str, ...]
     seeds: int
-    """Seeds 0 to this number less one, if the experiment's begin with 0."""
+    """Number of seeds, counted from 0 if the experiment's are."""
     left_out: tuple[str, ...]
-    """What of the experiment there was no time for, a sentence each."""
+    """What did not fit into the budget, a sentence each."""
     seconds: float
-    """How long it took, of the clock."""
+    """Wall-clock time."""
     summary: Summary
     run: Run
-    """All of it: to be reported, diagnosed, kept."""
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
         """Flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         return self.summary.metrics(prefix)
 
     def __str__(self) -> str:
-        about = f"{number_of(len(self.tasks), 'task')}, {number_of(self.seeds, 'seed')}, {self.seconds:.0f} s"
-        lines = [str(self.summary), about]
-        return "\n".join([*lines, *(f"left out: {each}" for each in self.left_out)])
+        size = f"{number_of(len(self.tasks), 'task')}, {number_of(self.seeds, 'seed')}, {self.seconds:.0f} s"
+        return "\n".join([str(self.summary), size, *(f"left out: {part}" for part in self.left_out)])
+
+
+def duel(
+    first: str | Policy,
+    second: str | Policy,
+    experiment: str | Experiment,
+    *,
+    margin: float = 0.05,
+    each: bool = False,
+    per_start: int | None = 1,
+    measure: str = "success",
+    out: str | Path | None = None,
+    labels: tuple[str | None, str | None] = (None, None),
+    observer: Observer | None = None,
+    options: RunOptions | None = None,
+    **overrides: Unpack[RunOptionsDict],
+) -> Duel:
+    """Run two policies on the same episodes until it is known whether the second is better, equivalent or worse.
+
+    ``out`` is a folder for ``A.assay`` and ``B.assay``; the same call resumes. ``each``: every condition has to be
+    decided as well. ``per_start``: episodes drawn of each task and seed; None for all. ``measure``: the score that is
+    compared, "success" or "progress". The other keywords are the fields of `RunOptions`. Raises DeclinedError if the
+    observer does not approve.
+    """
+    from assay.runs.schedulers.duel import duel as start_duel
+
+    return start_duel(
+        experiment,
+        (first, second),
+        None if out is None else Path(out),
+        RunOptions.of(options, **overrides),
+        margin=margin,
+        each=each,
+        per_start=per_start,
+        measure=measure,
+        labels=labels,
+        observer=observer,
+    )
+
+
+def gate(
+    run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
+) -> Judgement:
+    """Whether a run may replace a baseline: better, equivalent, or not worse by more than ``margin``, or worse.
+
+    ``each``: every condition has to pass as well. Raises MeasureError if no episode is shared.
+    """
+    from assay.measures.gate import gate as judge
+    from assay.report.comparison import read_outcomes
+    from assay.report.run_report import name_runs
+
+    paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
+    if paths[0].resolve() == paths[1].resolve():
+        raise RunError("gate: the run is its own baseline; needs two runs")
+    return judge(
+        {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
+    )
+
+
+def search(
+    policy: str | Policy,
+    axes: str | Iterable[str] = "distance",
+    *,
+    budget: int | None = None,
+    level: float = 0.5,
+    confidence: float = 0.95,
+    out: str | Path | None = None,
+    label: str | None = None,
+    observer: Observer | None = None,
+    options: RunOptions | None = None,
+    **overrides: Unpack[RunOptionsDict],
+) -> SearchResult:
+    """Find the smallest change along each axis at which a policy loses success, task by task, with an interval.
+
+    ``budget``: the maximum number of episodes, controls included; 30 per task and axis by default. ``level``: the
+    share of the starts that succeed unchanged which must still succeed; ``confidence``: of each interval. The same
+    call resumes. The other keywords are the fields of `RunOptions`. Raises DeclinedError if the observer does not
+    approve.
+    """
+    from assay.measures.run_data import RunData
+    from assay.measures.world.thresholds import thresholds
+    from assay.runs.schedulers.search import search as start_search
+
+    names = join_names(axes, ExperimentError, "axes", "'distance,delay'") or ""
+    ending = start_search(
+        policy,
+        [stripped for name in names.split(",") if (stripped := name.strip())],
+        None if out is None else Path(out),
+        RunOptions.of(options, **overrides),
+        budget=budget,
+        level=level,
+        confidence=confidence,
+        label=label,
+        observer=observer,
+    )
+    with Store.reading(ending.path) as store:
+        found = thresholds(RunData(store, with_paths=False))
+    path, played, refused = ending.path, ending.played, ending.refused
+    return SearchResult(found, path, played, refused, ending.left, ending.notes, ending.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The result of a search."""
+
+    thresholds: Thresholds
+    path: Path
+    played: int
+    """Episodes that the run has."""
+    refused: int
+    """Episodes that were not executed because the oracle has not solved their scene."""
+    left: int
+    """Searches that the same command would continue; 0 if all are over."""
+    notes: tuple[str, ...] = ()
+    """What could not be searched, a sentence each."""
+    reason: str = ""
+    """Why it ended early, if the policy was unreachable."""
+
+    def as_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        from assay.support.stats.result import plain
+
+        return {
+            "run": str(self.path),
+            "played": self.played,
+            "refused": self.refused,
+            "left": self.left,
+            "notes": list(self.notes),
+            "thresholds": plain(self.thresholds),
+        }
+
+
+def audit(
+    experiment: str | Experiment,
+    *,
+    policies: Iterable[str] = (),
+    least: float = 0.5,
+    out: str | Path | None = None,
+    observer: Observer | None = None,
+    starting: Callable[[Probe], None] = lambda probe: None,
+    options: RunOptions | None = None,
+    **overrides: Unpack[RunOptionsDict],
+) -> Audit:
+    """How much of an experiment is solved without words, without sight, or by memory alone, beside the oracle.
+
+    Ordinary runs of policies that lack an input, and of further ``policies``, into the folder ``out``; the same call
+    resumes. A condition is solved if the whole 95 % interval of its success rate is above ``least``. ``starting`` is
+    called before each run. The other keywords are the fields of `RunOptions`.
+    """
+    from assay.measures.shortcuts import check_least, shortcuts
+
+    check_least(least)
+    design = load_experiment(experiment) if isinstance(experiment, str) else experiment
+    probes = _probes(design, policies)
+    name = experiment if isinstance(experiment, str) else experiment.name
+    folder = Path(out) if out is not None else Path("runs") / f"audit-{plain_name(name)}"
+    options, observer = RunOptions.of(options, **overrides), observer or Observer()
+    runs: dict[Probe, Run] = {}
+    left = 0
+    for probe in probes:
+        starting(probe)
+        path = folder / f"{probe.name}{SUFFIX}"
+        ending = execute(experiment, probe.policy, path, options, observer, probe.title)
+        runs[probe] = Run(path, ending)
+        left += ending.left
+        if ending.reason:
+            raise RunError(f"stopped: {ending.reason}; run it again to resume once the policy is reachable")
+        if observer.stopping():
+            break
+    found = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
+    return Audit(found, {probe.name: run for probe, run in runs.items()}, left)
+
+
+def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
+    """The policies that audit an experiment: those that its world names, and further ones. Raises RunError."""
+    from assay.measures.shortcuts import MEMORY, SIGHT, WORDS, Probe
+
+    kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
+    auditors = WORLDS[design.world].traits.auditors
+    if not auditors:
+        raise RunError(f"audit: no policies without an input are known in the world '{design.world}'")
+    if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
+        valid = ", ".join(filter(None, kinds))
+        raise RunError(f"audit: world '{design.world}': auditors lack '{odd[0]}'; valid: {valid}, or nothing")
+    probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
+    probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]
+    names = [probe.name for probe in probes]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise RunError(f"audit: {', '.join(twice)}: each policy should be given once")
+    return probes
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What policies that lack an input solve of an experiment."""
+
+    shortcuts: Shortcuts
+    """By condition and policy, with intervals; ``blind_spots(probe)`` names the conditions."""
+    runs: Mapping[str, Run]
+    """The policies' runs, by name."""
+    left: int
+    """Episodes that the same call would still execute; 0 if it is over."""
+
+    def __str__(self) -> str:
+        from assay.report.audit import in_words
+
+        return "\n".join(in_words(self.shortcuts))

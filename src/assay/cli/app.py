@@ -23,26 +23,20 @@ from assay.cli import (
     certify,
     check,
     compare,
-    demo,
-    doctor,
     duel,
     experiments,
-    gate,
-    parity,
+    machine,
     plan,
     policies,
-    probe,
     report,
-    run_,
+    run,
     runs,
     search,
-    serve,
     tasks,
-    try_,
-    ui,
+    trial,
     words,
 )
-from assay.errors import AssayError, traceback_of
+from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import imported, provided
 
@@ -55,43 +49,41 @@ app = typer.Typer(
 COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = MappingProxyType(
     {
         "Evaluate a policy": {
-            "try": try_.try_,
-            "plan": plan.plan,
-            "run": run_.run,
+            "try": trial.try_policy,
+            "run": run.run,
             "report": report.report,
             "compare": compare.compare,
+            "ui": machine.ui,
+        },
+        "Plan and decide": {
+            "plan": plan.plan,
             "duel": duel.duel,
-            "gate": gate.gate,
+            "gate": duel.gate,
             "search": search.search,
-            "ui": ui.ui,
         },
-        "Policies": {
-            "policies": policies.policies,
-            "probe": probe.probe,
-            "serve": serve.serve,
-        },
-        "Experiments, tasks, instructions": {
+        "Lists": {
+            "policies": policies.app,
             "experiments": experiments.app,
+            "tasks": tasks.app,
+            "runs": runs.app,
+        },
+        "This machine": {"doctor": machine.doctor, "assets": assets.app, "demo": machine.demo},
+        "Rarely used": {
+            "probe": policies.probe,
+            "serve": policies.serve,
             "certify": certify.certify,
             "audit": audit.audit,
-            "tasks": tasks.app,
             "words": words.app,
-        },
-        "Runs": {"runs": runs.app},
-        "Plugins": {"check": check.check},
-        "This machine": {
-            "doctor": doctor.doctor,
-            "assets": assets.app,
-            "parity": parity.parity,
-            "demo": demo.demo,
+            "parity": machine.parity,
+            "check": check.check,
         },
     }
 )
-"""Heading -> name -> command, in the order of use; extensions and plugins add theirs at the end of a heading."""
+"""Heading -> name -> command, in order of use; extensions and plugins append theirs to a heading."""
 
 
 def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
-    """Heading, name and command of everything that can be called, heading by heading."""
+    """Heading, name and command of all commands, heading by heading."""
     extra = {tuple(name.split("/", 1)): address for name, address in provided("command").items()}
     for heading in dict.fromkeys((*COMMANDS, *(heading for heading, _ in extra))):
         for name, command in COMMANDS.get(heading, {}).items():
@@ -102,7 +94,7 @@ def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
 
 
 _debugging: list[bool] = []
-"""Not empty where all of a traceback is wanted."""
+"""Not empty if full tracebacks are requested."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -116,9 +108,7 @@ def root(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
     ),
-    debug: bool = typer.Option(
-        False, "--debug", help="Where an error ends a command, print all of its traceback."
-    ),
+    debug: bool = typer.Option(False, "--debug", help="Print the full traceback of an error."),
 ) -> None:
     """How much of a robot policy's success is understanding, and how much is memory?"""
     if debug:
@@ -137,51 +127,67 @@ def command_line() -> Any:
 
 
 def main() -> None:
-    """Run the command line: an error a person can act on is one line and exit status 2.
+    """Run the command line: an AssayError is printed in one line, with exit status 2.
 
-    Where it arose in somebody's own code, that code's traceback comes before it.
+    If it arose in user code, the traceback of that code comes before it.
     """
     warnings.showwarning = _warn
     _debugging.clear()
     try:
         status = command_line()(standalone_mode=False)
+    except DeclinedError:
+        sys.exit(1)
     except AssayError as error:
-        if told := "".join(traceback.format_exception(error)).strip() if _debugging else traceback_of(error):
-            say(told, aside=True)
+        if trace := "".join(traceback.format_exception(error)).strip() if _debugging else traceback_of(error):
+            say(trace, aside=True)
         _refuse(str(error))
     except KeyboardInterrupt:
         errors.print("interrupted")
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output stopped; nothing more can be said, not even at exit.
+        # The reader of our output is gone; nothing more can be printed, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except sqlite3.Error as error:
         _refuse(f"the run's file cannot be used: {error}")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
-    except Exception as error:  # typer's own are known by what they have: which package defines them varies
-        if type(error).__name__ == "Abort":  # Ctrl-C, or the end of what is typed where something is asked
+    except (
+        Exception
+    ) as error:  # typer's own are recognised by their attributes: which package defines them varies
+        if type(error).__name__ == "Abort":  # Ctrl-C, or end of input at a prompt
             errors.print("interrupted")
             sys.exit(130)
         if not hasattr(error, "format_message"):
             raise
-        _misused(error)
+        _report_misuse(error)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _misused(error: Any) -> NoReturn:
-    """A command that cannot be understood: one line that names its help; without any word, the help itself."""
+def _report_misuse(error: Any) -> NoReturn:
+    """Report an invalid command in one line that names its help; without arguments, print the help itself."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         sys.exit(error.exit_code)
     message = error.format_message().rstrip(".")
+    if message.startswith("Missing option '--policy'") and (extra := _extra_arguments(context)):
+        message += f": did you mean --policy {extra[-1]}?"
     _refuse(f"{message}; see '{context.command_path} --help'" if context is not None else message)
 
 
+def _extra_arguments(context: Any) -> list[str]:
+    """The words after a command that are neither options nor arguments: where a forgotten option name belongs."""
+    words = sys.argv[1:]
+    if context is None or context.info_name not in words:
+        return []
+    given = [word for word in words[words.index(context.info_name) + 1 :] if not word.startswith("-")]
+    expected = sum(parameter.param_type_name == "argument" for parameter in context.command.params)
+    return given[expected : expected + 1]
+
+
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-    """A warning is a line on standard error; where in the code it arose is nobody's business."""
+    """Print a warning in one line on standard error, without its place in the code."""
     line = Text.assemble(("warning:", "yellow"), " ", " ".join(str(message).split()))
     errors.print(line, soft_wrap=True, highlight=False)
 

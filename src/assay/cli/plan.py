@@ -1,4 +1,4 @@
-"""`assay plan`: what a run costs and what it can find, before it is begun."""
+"""`assay plan`: what a run costs and what it can find, before it is started."""
 
 from __future__ import annotations
 
@@ -9,248 +9,215 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Column
 
-from assay.cli import completing
-from assay.cli.execution import (
-    Assets,
-    Certified,
-    Conditions,
-    ExperimentAddress,
-    JsonFile,
-    Seeds,
-    Selection,
-    States,
-    Steps,
-    Workers,
-    write_json,
-)
+from assay.cli.options import ExperimentAddress, JsonFile, complete_policy, run_options, write_json
 from assay.errors import RunError
-from assay.runs.seeds import parse_seeds
+from assay.runs.options import RunOptions, run_command
 from assay.support.console import number_of, output, say, table_of, working
 
 if TYPE_CHECKING:
     from assay.measures.forecast import Forecast, PlannedTest
-    from assay.runs.work import Work
+    from assay.runs.plan import RunPlan
 
-LADDER = (5, 10, 20, 50)
+SEED_COUNTS = (5, 10, 20, 50)
 """Numbers of seeds that are shown beside the plan's own."""
 
 
+@run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
 def plan(
     experiment: ExperimentAddress,
+    options: RunOptions,
     policy: Annotated[
         str | None,
         typer.Option(
-            help="Whose run it will be: for the time, and the success of its controls.",
-            autocompletion=completing.policies,
+            metavar="ADDRESS",
+            help="The policy, to estimate the time and the success of its controls.",
+            autocompletion=complete_policy,
         ),
     ] = None,
-    selection: Selection = None,
-    seeds: Seeds = None,
-    conditions: Conditions = None,
-    workers: Workers = None,
-    assets: Assets = None,
-    states: States = None,
-    steps: Steps = None,
-    certified: Certified = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="How many seeds fit: 2h, 90min, 1h30m.")
+        str | None, typer.Option(metavar="TIME", help="How many seeds fit into a time: 2h, 90min, 1h30m.")
     ] = None,
     detect: Annotated[
         float | None,
-        typer.Option(min=1, max=100, metavar="POINTS", help="How many seeds find a loss of so many points."),
+        typer.Option(
+            min=1, max=100, metavar="POINTS", help="How many seeds detect a loss of this many points."
+        ),
     ] = None,
     success: Annotated[
         float | None,
         typer.Option(
-            min=1, max=100, metavar="PERCENT", help="Success of the controls; measured, or 90, by default."
+            min=1, max=100, metavar="PERCENT", help="Success of the controls (default: measured, or else 90)."
         ),
     ] = None,
     sample: Annotated[
         int,
-        typer.Option(min=0, help="Episodes to time where no earlier run of the policy tells; 0 for none."),
+        typer.Option(min=0, help="Episodes to time if the policy has no earlier run; 0 for none."),
     ] = 3,
     runs: Annotated[Path, typer.Option(help="The folder of earlier runs.")] = Path("runs"),
     target: JsonFile = None,
 ) -> None:
-    """Say what a run costs (episodes, certificates, time), and which losses it can find with a power of 80 %.
+    """Estimate the cost of a run (episodes, certificates, time), and the losses that it detects with 80 % power.
 
-    Nothing is recorded. --budget and --detect say how many seeds to choose, with the command to copy.
+    Nothing is recorded. --budget and --detect suggest a number of seeds, with the command to copy.
     """
     from assay.measures.forecast import changes_alone, forecast
     from assay.policies.registry import check_address
-    from assay.runs.planning import duration, parse_duration
-    from assay.runs.work import Options, prepare
+    from assay.runs.estimates import duration, parse_duration
+    from assay.runs.plan import RunPlan
 
     limit = None if budget is None else parse_duration(budget)
-    options = Options(
-        tasks=selection,
-        seeds=None if seeds is None else parse_seeds(seeds),
-        conditions=conditions,
-        workers=workers,
-        assets=assets,
-        states=states,
-        steps=steps,
-        certified=certified,
-    )
-    work = prepare(experiment, options)
+    planned = RunPlan.make(experiment, options)
     if policy is not None:
-        check_address(policy, work.design.world)
+        check_address(policy, planned.experiment.world)
     elif budget is not None:
-        raise RunError("--budget needs --policy: how long an episode takes hangs on who acts")
+        raise RunError("--budget needs --policy: the duration of an episode depends on it")
     share = None if success is None else success / 100
-    with working("looking, and timing a few episodes"):
-        found = forecast(work, policy, folders=[runs], success=share, sample=sample if policy else 0)
+    with working("estimating"):
+        estimate = forecast(planned, policy, folders=[runs], success=share, sample=sample if policy else 0)
     if target is not None and write_json(
-        {"experiment": experiment, "policy": policy, **found.as_json()}, target
+        {"experiment": experiment, "policy": policy, **estimate.as_json()}, target
     ):
         return
-    if found.broke:
-        raise RunError(f"all episodes that were tried broke: {found.broke}")
-    print_forecast(work, found, policy)
-    if not found.tested or found.hopeless:
+    if estimate.broke:
+        raise RunError(f"all episodes that were timed ended in an error: {estimate.broke}")
+    print_forecast(planned, estimate, policy)
+    if not estimate.tested or estimate.hopeless:
         return
-    _ladder(found)
-
-    parts = [("all conditions", found, options.conditions)]
-    if (limit is not None or detect is not None) and (part := changes_alone(work)) is not None:
+    _print_seed_counts(estimate)
+    parts = [("all conditions", estimate, options.conditions)]
+    if (limit is not None or detect is not None) and (part := changes_alone(planned)) is not None:
         fewer, names = part
-        only = replace(
-            forecast(fewer, None, success=found.success),
-            pace=found.pace,
-            certificate_pace=found.certificate_pace,
+        alone = replace(
+            forecast(fewer, None, success=estimate.success),
+            pace=estimate.pace,
+            certificate_pace=estimate.certificate_pace,
         )
-        parts.append(
-            ("one change at a time", only, ",".join(name.partition("/")[2] or name for name in names))
-        )
-    for which, chosen, selected in parts:
+        selected = ",".join(name.partition("/")[2] or name for name in names)
+        parts.append(("one change at a time", alone, selected))
+    for part_name, part_estimate, conditions in parts:
         goals: list[tuple[str, int | None]] = []
         if limit is not None:
-            goals.append((f"in {duration(limit)}", chosen.seeds_within(limit)))
+            goals.append((f"in {duration(limit)}", part_estimate.seeds_within(limit)))
         if detect is not None:
-            goals.append((f"for a loss of {detect:g} points", chosen.seeds_for(detect / 100)))
-        for goal, number in goals:
-            say(f"{goal}, {which}: {_told(chosen, number)}")
-            if number:
-                say(f"  {_command(experiment, policy, work, number, selected)}")
+            goals.append((f"for a loss of {detect:g} points", part_estimate.seeds_for(detect / 100)))
+        for goal, seeds in goals:
+            say(f"{goal}, {part_name}: {_suggest(part_estimate, seeds)}")
+            if seeds:
+                command = run_command(
+                    experiment,
+                    policy or "POLICY",
+                    planned.settings,
+                    tasks=options.tasks,
+                    seeds=seeds,
+                    conditions=conditions,
+                    assets=options.assets,
+                    states=options.states,
+                    workers=options.workers,
+                )
+                say(f"  {command}")
 
 
-def _told(found: Forecast, seeds: int | None) -> str:
-    """What comes of so many seeds."""
-    from assay.runs.planning import duration
+def _suggest(estimate: Forecast, seeds: int | None) -> str:
+    """The cost and power of a number of seeds."""
+    from assay.runs.estimates import duration
 
     if not seeds:
-        return "no number of seeds does" if seeds is None else "not even one seed"
-    then = found.with_seeds(seeds)
-    time = "" if then.seconds is None else f", about {duration(then.seconds)}"
-    worst = then.worst
-    finds = (
-        "too few starts to find a loss under every change"
-        if worst is None
-        else f"a loss of {100 * worst:.0f} points or more is found under every change"
+        return "no number of seeds is enough" if seeds is None else "not even one seed"
+    scaled = estimate.with_seeds(seeds)
+    time = "" if scaled.seconds is None else f", about {duration(scaled.seconds)}"
+    power = (
+        "too few starts to detect a loss under every change"
+        if scaled.worst is None
+        else f"a loss of {100 * scaled.worst:.0f} points or more is detected under every change"
     )
-    return f"{number_of(seeds, 'seed')}, {number_of(then.episodes, 'episode')}{time}; {finds}"
+    return f"{number_of(seeds, 'seed')}, {number_of(scaled.episodes, 'episode')}{time}; {power}"
 
 
-def print_forecast(work: Work, found: Forecast, policy: str | None) -> None:
-    """What is to be done, how long it takes, and which losses each change can show."""
-    from assay.runs.planning import duration
+def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> None:
+    """Print the size of a plan, its duration, and the losses that it detects under each change."""
+    from assay.runs.estimates import duration
 
-    tasks = len({spec.task for spec in work.specs})
-    conditions = len({spec.condition for spec in work.specs})
+    tasks = len({spec.task for spec in plan.specs})
+    conditions = len({spec.condition for spec in plan.specs})
     say(
-        f"{work.design.name}: {number_of(conditions, 'condition')}, {number_of(tasks, 'task')}, "
-        f"{number_of(found.seeds, 'seed')}: {found.episodes:,} episodes"
-        + (f", {found.done:,} of them recorded" if found.done else "")
+        f"{plan.experiment.name}: {number_of(conditions, 'condition')}, {number_of(tasks, 'task')}, "
+        f"{number_of(estimate.seeds, 'seed')}: {estimate.episodes:,} episodes"
+        + (f", {estimate.done:,} of them recorded" if estimate.done else "")
     )
-    need = found.certificates
-    if need.known or need.missing:
+    certificates = estimate.certificates
+    if certificates.known or certificates.missing:
         say(
-            f"certificates: {need.missing:,} to make, {need.known:,} are cached; scenes that the oracle cannot "
-            "solve are left out"
+            f"certificates: {certificates.missing:,} to make, {certificates.known:,} cached; scenes that the oracle "
+            "cannot solve are left out"
         )
-    if found.hopeless:
-        assert found.certificate_pace is not None
-        within = "" if work.options.steps is None else f" within --steps {work.options.steps}"
+    if estimate.hopeless:
+        assert estimate.certificate_pace is not None
+        within = "" if plan.options.steps is None else f" within --steps {plan.options.steps}"
         say(
-            f"the oracle solved none of {number_of(found.certificate_pace.timed, 'episode')} with nothing changed"
-            f"{within}: most scenes, or all, would be left out, so what the run can find is not known"
+            f"the oracle solved none of {number_of(estimate.certificate_pace.timed, 'unperturbed episode')}{within}: "
+            "most scenes, or all, would be left out, so the run's power is unknown"
         )
         return
-    if found.seconds is None:
-        why = "name --policy" if policy is None else "nothing tells how long an episode takes"
-        say(f"time: not known: {why}")
+    if estimate.seconds is None:
+        why = "pass --policy" if policy is None else "no earlier run of the policy"
+        say(f"time: unknown: {why}")
     else:
-        assert found.pace is not None
-        how = f"{found.pace.seconds:.1f} s an episode ({found.pace.source})"
-        if need.missing and found.certificate_pace is not None:
-            made = found.certificate_pace
-            how += f", {made.seconds:.1f} s a certificate ({made.source})"
+        assert estimate.pace is not None
+        details = f"{estimate.pace.seconds:.1f} s per episode ({estimate.pace.source})"
+        if certificates.missing and estimate.certificate_pace is not None:
+            pace = estimate.certificate_pace
+            details += f", {pace.seconds:.1f} s per certificate ({pace.source})"
         say(
-            f"time: {found.pace.word} {duration(found.seconds)} with {number_of(found.workers, 'worker')}: {how}"
+            f"time: about {duration(estimate.seconds)} with {number_of(estimate.workers, 'worker')}: {details}"
         )
-        if found.pace.succeeded is not None and not found.pace.at_least:
+        if estimate.pace.succeeded is not None:
             say(
-                f"{found.pace.succeeded} of the {found.pace.timed} that were timed succeeded, with nothing changed"
+                f"{estimate.pace.succeeded} of the {estimate.pace.timed} timed, unperturbed episodes succeeded"
             )
-    if not found.tested:
-        say("nothing is changed: there is no loss to find")
+    if not estimate.tested:
+        say("nothing is changed: there is no loss to detect")
         return
-    numbers = [Column(name, justify="right") for name in ("conditions", "starts", "least loss found, points")]
+    numbers = [
+        Column(name, justify="right") for name in ("conditions", "starts", "smallest detectable loss, points")
+    ]
     table = table_of(Column("change", no_wrap=True), *numbers)
     groups: list[tuple[str, tuple[PlannedTest, ...]]] = [
-        (each.change, (each,)) for each in found.tested if each.named
+        (test.change, (test,)) for test in estimate.tested if test.named
     ]
-    if together := tuple(each for each in found.tested if not each.named):
-        groups.append((f"made together ({len(together)} sets)", together))
-    for name, each in groups:
-        losses = [one.detectable(found.success) for one in each]
-        known = [f"{100 * loss:.0f}" for loss in losses if loss is not None]
-        lacking = "too few starts" if found.success else "no control succeeds"
-        told = max(known, key=float) if len(known) == len(losses) else f"none: {lacking}"
-        starts = str(min(one.starts for one in each))
-        table.add_row(name, str(sum(len(one.conditions) for one in each)), starts, told)
+    if together := tuple(test for test in estimate.tested if not test.named):
+        groups.append((f"combined changes ({len(together)} sets)", together))
+    for name, tests in groups:
+        losses = [test.detectable(estimate.success) for test in tests]
+        points = [f"{100 * loss:.0f}" for loss in losses if loss is not None]
+        reason = "too few starts" if estimate.success else "no control succeeds"
+        loss = max(points, key=float) if len(points) == len(losses) else f"none: {reason}"
+        starts = str(min(test.starts for test in tests))
+        table.add_row(name, str(sum(len(test.conditions) for test in tests)), starts, loss)
     output.print(table)
-    if found.unexpected:
-        names = [name.partition("/")[2] or name for name in found.unexpected]
+    if estimate.unexpected:
+        names = [name.partition("/")[2] or name for name in estimate.unexpected]
         say(
-            f"Besides, {number_of(len(names), 'condition')} in which success is not expected, which tell whether the "
-            f"policy repeats what it has learnt: {', '.join(names)}."
+            f"In addition, {number_of(len(names), 'condition')} in which success is not expected, which show whether "
+            f"the policy repeats what it has learnt: {', '.join(names)}."
         )
     say(
-        "With a power of 80 %, after Holm over all that a report tests; success of the controls "
-        f"{100 * found.success:.0f} % ({found.success_source})."
+        "Power 80 %, with Holm's correction over all tests of a report; success of the controls "
+        f"{100 * estimate.success:.0f} % ({estimate.success_source})."
     )
 
 
-def _ladder(found: Forecast) -> None:
-    """The same for other numbers of seeds."""
-    from assay.runs.planning import duration
+def _print_seed_counts(estimate: Forecast) -> None:
+    """Print the cost and power of other numbers of seeds."""
+    from assay.runs.estimates import duration
 
-    names = ("seeds", "episodes", "time", "least loss found under each change, points")
+    names = ("seeds", "episodes", "time", "smallest detectable loss under each change, points")
     table = table_of(*(Column(name, justify="right") for name in names))
-    for seeds in sorted({*LADDER, found.seeds}):
-        then = found.with_seeds(seeds)
-        losses = [each.detectable(found.success) for each in then.tested]
-        known = [100 * loss for loss in losses if loss is not None]
-        told = f"{min(known):.0f} to {max(known):.0f}" if known else "-"
-        few = f"; {losses.count(None)} of {len(losses)} changes: none" if known and None in losses else ""
-        time = "-" if then.seconds is None else duration(then.seconds)
-        table.add_row(str(seeds), f"{then.episodes:,}", time, told + few)
+    for seeds in sorted({*SEED_COUNTS, estimate.seeds}):
+        scaled = estimate.with_seeds(seeds)
+        losses = [test.detectable(estimate.success) for test in scaled.tested]
+        points = [100 * loss for loss in losses if loss is not None]
+        span = f"{min(points):.0f} to {max(points):.0f}" if points else "-"
+        few = f"; {losses.count(None)} of {len(losses)} changes: none" if points and None in losses else ""
+        time = "-" if scaled.seconds is None else duration(scaled.seconds)
+        table.add_row(str(seeds), f"{scaled.episodes:,}", time, span + few)
     output.print(table)
-
-
-def _command(experiment: str, policy: str | None, work: Work, seeds: int, conditions: str | None) -> str:
-    from assay.runs.commands import run_command
-
-    options = work.options
-    return run_command(
-        experiment,
-        policy or "POLICY",
-        work.settings,
-        tasks=options.tasks,
-        seeds=seeds,
-        conditions=conditions,
-        assets=options.assets,
-        states=options.states,
-        workers=options.workers,
-    )

@@ -1,37 +1,207 @@
-"""`assay policies`: who can act."""
+"""`assay policies`, `assay probe`, `assay serve`: list policies, examine a policy server, serve a policy."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import math
+import signal
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.box import SIMPLE
 from rich.table import Column
 
-from assay.cli.listing import described
-from assay.support.console import output, say, table_of
+from assay.cli.options import Assets, JsonFile, PolicyAddress, Tasks, describe_fields, write_json
+from assay.runs.options import parse_seeds
+from assay.support.console import output, progress_bar, say, table_of
+
+if TYPE_CHECKING:
+    from assay.policies.probe.examination import FieldVerdict, ProbeResult
+    from assay.policies.probe.server import Options
+
+app = typer.Typer(help="List the policies.", no_args_is_help=True)
 
 
-def policies() -> None:
+@app.command("list")
+def list_policies() -> None:
     """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
     from assay.episodes import WORLDS, world_policies, world_servers
     from assay.errors import AssayError
     from assay.support.plugins import imported
 
-    columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "what it is, and its fields")
+    columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "description and fields")
     table = table_of(*columns, box=SIMPLE)
     for name in WORLDS:
         for policy, address in world_policies(name).items():
             try:
-                policy_class = imported(address)
+                maker = imported(address)
             except AssayError as error:  # a package that is not installed
                 table.add_row(name, policy, str(error))
                 continue
-            about = (inspect.getdoc(policy_class) or "").partition("\n\n")[0].replace("\n", " ")
-            table.add_row(name, policy, described(about, policy_class))
+            summary = (inspect.getdoc(maker) or "").partition("\n\n")[0].replace("\n", " ")
+            table.add_row(name, policy, describe_fields(summary, maker))
         for scheme in world_servers(name):
-            about = f"A policy server that speaks {scheme}'s protocol; its fields: docs/policies.md."
-            table.add_row(name, f"{scheme}://host:port", about)
+            summary = f"A policy server with the protocol of {scheme}; fields: docs/policies.md."
+            table.add_row(name, f"{scheme}://host:port", summary)
         table.add_section()
-    table.add_row("any", "python:module:Class", "A class of your own; fields are its parameters.")
+    table.add_row("any", "python:module:Class", "A class of your own; its fields are its parameters.")
     output.print(table)
     say("An address sets fields after a question mark: clumsy?miss=0.3")
+
+
+EASY = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
+"""Short tasks in which the end effector turns and the gripper closes."""
+MAX_LOG_EVIDENCE = math.log(1e6)
+"""Log evidence above which no difference is shown."""
+
+
+def probe(
+    policy: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="The server's address; fields that it sets are not searched."),
+    ],
+    selection: Tasks = EASY,
+    seeds: Annotated[
+        str, typer.Option(help="Number of seeds (4 means 0 to 3), or seeds: 7,8,9 or 7-11.")
+    ] = "4",
+    moments: Annotated[
+        int, typer.Option(min=10, max=2000, help="Maximum number of moments of demonstrations to query.")
+    ] = 100,
+    episodes: Annotated[
+        int, typer.Option(min=0, max=200, help="Maximum number of episodes per convention; 0 for none.")
+    ] = 8,
+    assets: Assets = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Find how a policy server was trained: image flips, state, gripper sign, image size, replan, waiting.
+
+    The server is queried at moments of demonstrations with every known convention: with the right one, its actions
+    agree with the demonstrator's. Then a few episodes are run.
+    """
+    from assay import tasks
+    from assay.policies.probe.examination import ProbePlan, examine
+
+    chosen = tuple(task.id for task in tasks.resolve(selection))
+    plan = ProbePlan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
+    with progress_bar() as bar:
+        progress = bar.add_task("", total=None)
+        examination = examine(policy, plan, say=lambda what: bar.update(progress, description=what))
+    if json_file is not None and write_json(_examination_json(examination), json_file):
+        raise typer.Exit(0 if examination.understood else 1)
+    table = table_of("what", "fits best", "score", "next best", "score", "evidence", "verdict")
+    for field in examination.verdicts:
+        rival = "-" if field.rival is None else _short(field.rival)
+        rivals = "-" if field.rival is None else f"{field.rival_score:.2f}"
+        table.add_row(
+            field.field,
+            _short(field.chosen),
+            f"{field.score:.2f}",
+            rival,
+            rivals,
+            _evidence(field),
+            field.verdict,
+        )
+    output.print(table)
+    for field in examination.verdicts:
+        for options, reason in field.refused.items():
+            say(f"refused: {options}: {reason}")
+    changed = examination.agreement_as_given != examination.agreement
+    before = f"; as the address was given: {examination.agreement_as_given:.2f}" if changed else ""
+    say(
+        f"agreement with the demonstrator: {examination.agreement:.2f}{before} (1 is the same, 0.5 is chance)"
+    )
+    if examination.solved is not None:
+        compared = (
+            examination.solved_as_given is not None and examination.solved_as_given is not examination.solved
+        )
+        before = "" if not compared else f"; as the address was given: {_of(examination.solved_as_given)}"
+        say(f"episodes solved: {_of(examination.solved)}{before}")
+    if not examination.understood:
+        say(
+            "no known convention makes its actions agree with a demonstrator's: try other --tasks or --assets (a model "
+            "trained on LIBERO's images needs --assets libero); the model may not be able to do these tasks",
+            aside=True,
+        )
+        raise typer.Exit(1)
+    say(f"use: {examination.address}")
+
+
+def _examination_json(examination: ProbeResult) -> dict[str, object]:
+    """A JSON object."""
+    return {
+        "address": examination.address,
+        "understood": examination.understood,
+        "agreement": examination.agreement,
+        "agreement_as_given": examination.agreement_as_given,
+        "episodes": None
+        if examination.solved is None
+        else dict(zip(("solved", "of"), examination.solved, strict=True)),
+        "requests": examination.requests,
+        "fields": [
+            {
+                "field": field.field,
+                "found": dict(field.chosen),
+                "score": field.score,
+                "next": None if field.rival is None else dict(field.rival),
+                "next_score": None if field.rival is None else field.rival_score,
+                "evidence": math.exp(min(field.evidence, MAX_LOG_EVIDENCE)),
+                "verdict": field.verdict,
+                "refused": dict(field.refused),
+                "rounds": field.rounds,
+            }
+            for field in examination.verdicts
+        ],
+    }
+
+
+def _short(options: Options) -> str:
+    from assay.policies.probe.examination import format_options
+
+    return format_options(options)
+
+
+def _evidence(field: FieldVerdict) -> str:
+    if field.rival is None:
+        return "-"
+    return (
+        "> 1,000,000 : 1"
+        if field.evidence > MAX_LOG_EVIDENCE
+        else f"{max(math.exp(field.evidence), 1.0):,.0f} : 1"
+    )
+
+
+def _of(count: tuple[int, int] | None) -> str:
+    return "none played" if count is None else f"{count[0]} of {count[1]}"
+
+
+def serve(
+    policy: PolicyAddress,
+    protocol: Annotated[str, typer.Option(help="openpi or vla-eval.")] = "openpi",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 admits other machines.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8000,
+    replan: Annotated[
+        int | None, typer.Option(min=1, help="Actions to send from each chunk (default: all).")
+    ] = None,
+) -> None:
+    """Serve a policy over a websocket until Ctrl-C. It sees only what the client sends."""
+    import asyncio
+
+    from assay.policies.remote.serve import PolicyServer
+
+    server = PolicyServer(policy, protocol, replan=replan)
+
+    async def until_interrupted() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        # On its own, asyncio can miss a Ctrl-C that comes just before it goes to sleep.
+        with contextlib.suppress(NotImplementedError):  # on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+        await server.run(host, port, lambda address: say(f"{policy} is at {address} (Ctrl-C to stop)"))
+
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
+        asyncio.run(until_interrupted())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Column
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.errors import RunError
 from assay.support.console import number_of, output, say, table_of
 
@@ -19,13 +18,11 @@ app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_(
-    folder: Annotated[Path, typer.Argument(help="Where to look, and below.")] = Path("runs"),
+def list_runs(
+    folder: Annotated[Path, typer.Argument(help="The folder, searched recursively.")] = Path("runs"),
 ) -> None:
     """List the runs in a folder."""
-    from assay.runs.connections import SUFFIX
-    from assay.runs.display import print_damage
-    from assay.runs.store import Store
+    from assay.runs.store import SUFFIX, Store
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")
@@ -43,87 +40,72 @@ def list_(
             with Store.reading(path) as store:
                 meta = store.meta
                 done = f"{store.done}/{store.planned}"
-                print_damage(store)
         except (RunError, sqlite3.Error) as error:
             say(f"left out: {path}: {error}", aside=True)
             continue
         policy = meta.get("label") or meta.get("policy", "-")
-        shown = (str(each) for each in (meta.get("experiment", "-"), policy, meta.get("pack", "-")))
-        table.add_row(
-            str(path.relative_to(folder)), *shown, done, str(meta.get("started", "-"))[:16].replace("T", " ")
-        )
+        names = (str(name) for name in (meta.get("experiment", "-"), policy, meta.get("pack", "-")))
+        started = str(meta.get("started", "-"))[:16].replace("T", " ")
+        table.add_row(str(path.relative_to(folder)), *names, done, started)
     output.print(table)
 
 
 @app.command()
 def show(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="NAME.assay")],
-    out: JsonFile = None,
+    target: JsonFile = None,
 ) -> None:
-    """Show what a run is, and success for each condition."""
-    from assay.runs.about import about
+    """Show the provenance of a run, and success by condition."""
+    from assay.api import Run
     from assay.runs.certificates import counted, recall
     from assay.runs.certificates.serve import META
-    from assay.runs.display import (
-        condition_table,
-        print_clipping,
-        print_damage,
-        print_reasons,
-        print_refused,
-        print_tracebacks,
-    )
+    from assay.runs.description import describe_meta
     from assay.runs.store import Store
 
     with Store.reading(path) as store:
-        meta, counts, stopped = store.meta, store.counts(), store.stopped
-        reasons, refusals = store.reasons(), recall(store)
-        tracebacks, clipping, damaged = store.tracebacks(), store.clipping(), store.damaged()
-        print_damage(store)
-    refused = counted(refusals)
-    meta.pop(META, None)
-    if out is not None:
-        content = {"meta": meta, "conditions": counts.to_dicts(), "stopped": stopped, "errors": reasons}
-        content |= {"tracebacks": tracebacks, "clipping": clipping._asdict(), "damaged": damaged}
-        if write_json(content | {"refused": refused}, out):
-            return
+        meta, counts, refused = store.meta, store.counts(), recall(store)
+        meta.pop(META, None)
+        if target is not None:
+            content = {
+                "meta": meta,
+                "conditions": counts.to_dicts(),
+                "stopped": store.stopped,
+                "errors": store.reasons(),
+                "tracebacks": store.tracebacks(),
+                "clipping": store.clipping()._asdict(),
+                "refused": counted(refused),
+            }
+            if write_json(content, target):
+                return
     facts = table_of(Column(justify="right", no_wrap=True), "", box=None, show_header=False, pad_edge=False)
-    for name, text in about(meta):
+    for name, text in describe_meta(meta):
         facts.add_row(name, text)
     output.print(facts)
-    if counts.is_empty() and not refusals:
-        say("no episode is planned yet: the run was interrupted before; its command goes on")
+    if counts.is_empty() and not refused:
+        say("no episode is planned yet: the run was interrupted; its command resumes it")
         return
-    output.print(condition_table(counts, set(stopped), Counter(refusal.condition for refusal in refusals)))
-    print_reasons(reasons)
-    print_tracebacks(tracebacks.values())
-    print_clipping(clipping)
-    print_refused(refused)
+    Run(path).show()
 
 
 @app.command("merge")
-def merge_(
+def merge_runs(
     paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one experiment and policy.")],
     out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
 ) -> None:
-    """Put the parts of one experiment together. Exit status 1 where shards or episodes are missing."""
-    from assay.runs.display import print_damage
-    from assay.runs.merge import merge
-    from assay.runs.shards import missing
+    """Join the parts of one run. Exit status 1 if shards or episodes are missing."""
+    from assay.runs.shards import merge, missing_shards
     from assay.runs.store import Store
 
-    for path in paths:
-        with Store.reading(path) as store:
-            print_damage(store)
     count = merge(paths, out)
     say(f"{number_of(count, 'episode')} in {out}")
     with Store.reading(out) as store:
-        lacking, left = missing(store.meta), store.planned - store.done
-    if lacking:
-        say(f"the run is not whole: shards that were not given: {', '.join(map(str, lacking))}", aside=True)
+        missing, left = missing_shards(store.meta), store.planned - store.done
+    if missing:
+        say(f"the run is not complete: missing shards {', '.join(map(str, missing))}", aside=True)
     if left:
         say(
-            f"{number_of(left, 'planned episode')} not done: the shard's own command goes on with it",
+            f"{number_of(left, 'planned episode')} not executed: resume them with the shard's command",
             aside=True,
         )
-    if lacking or left:
+    if missing or left:
         raise typer.Exit(1)

@@ -8,159 +8,143 @@ from typing import TYPE_CHECKING, Annotated
 import rich.box
 import typer
 
-from assay.cli import completing
-from assay.cli.execution import (
-    Assets,
-    Certified,
+from assay.cli.options import (
     JsonFile,
-    Replan,
-    RetryErrors,
-    Seeds,
-    Selection,
-    Silence,
-    States,
-    Steps,
-    Workers,
-    say_on_primitives,
+    PolicyAddress,
+    PolicyLabel,
+    RunFile,
+    Yes,
+    note_primitives,
+    run_options,
     write_json,
 )
 from assay.errors import RunError
-from assay.runs.seeds import parse_seeds
+from assay.runs.options import RunOptions
 from assay.support.console import number_of, output, say, table_of
 
 if TYPE_CHECKING:
-    from assay.api.searches.run import Searched
-    from assay.measures.views.table import Table
+    from assay.api import SearchResult
+
+VIDEOS = "videos"
 
 
+@run_options(
+    *("tasks", "seeds", "workers", "assets", "states", "steps", "replan", "certified", "retry_errors"),
+    "timeout",
+)
 def search(
-    policy: Annotated[
-        str, typer.Argument(help="A policy's address: assay policies.", autocompletion=completing.policies)
-    ],
+    policy: PolicyAddress,
+    options: RunOptions,
     axes: Annotated[
         str,
         typer.Option(
-            help="What is changed: distance, camera, light, delay, noise, rewording, size, with commas."
+            help="Axes of change: distance, camera, light, delay, noise, rewording, size, with commas."
         ),
     ] = "distance",
-    selection: Selection = None,
     budget: Annotated[
         int | None,
         typer.Option(
-            help="The most episodes, controls too; 30 for each task and axis by default, at least 12 (more where "
-            "--level or --confidence ask for it)."
+            help="Maximum number of episodes, controls included (default: 30 per task and axis; at least 12, more "
+            "for a higher --level or --confidence)."
         ),
     ] = None,
-    combine: Annotated[
-        int, typer.Option(min=0, help="The most episodes besides, for small changes that break it together.")
-    ] = 0,
     level: Annotated[
-        float, typer.Option(help="Success is lost where less than this share of it is kept.")
+        float, typer.Option(help="Success counts as lost if less than this share of it is kept.")
     ] = 0.5,
-    confidence: Annotated[float, typer.Option(help="That an interval holds its threshold.")] = 0.95,
-    at_random: Annotated[
-        bool, typer.Option("--at-random", help="Play magnitudes and combinations at random, for comparison.")
-    ] = False,
-    seeds: Seeds = None,
-    out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay.")] = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of each interval.")] = 0.95,
+    out: RunFile = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="A folder for tables (LaTeX, CSV, Markdown), the figure and videos of the worst cases."
-        ),
+        typer.Option(help="A folder for tables (LaTeX, CSV, Markdown), the figure and videos of failures."),
     ] = None,
-    videos: Annotated[int, typer.Option(min=0, help="With --report: how many videos at most.")] = 6,
-    label: Annotated[str | None, typer.Option(help="What reports call the policy.")] = None,
-    workers: Workers = None,
-    assets: Assets = None,
-    states: States = None,
-    steps: Steps = None,
-    replan: Replan = None,
-    certified: Certified = None,
-    retry_errors: RetryErrors = False,
-    timeout: Silence = 1800.0,
+    videos: Annotated[int, typer.Option(min=0, help="With --report: maximum number of videos.")] = 6,
+    label: PolicyLabel = None,
     target: JsonFile = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Begin without asking, however long it takes.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Find the smallest change that breaks a policy: how far, how dark, how late, how differently said.
+    """Find the smallest change that breaks a policy: how far, how dark, how late, how differently worded.
 
-    For each task and axis: at which magnitude success is known to be kept, and at which to be lost. The same command
-    again goes on where it was interrupted, and with a larger --budget where that was used up.
+    For each task and axis: the magnitude up to which success is kept, and the one at which it is lost. The same command
+    resumes an interrupted search; with a larger --budget, one whose budget was used up.
     """
     from assay import api
-    from assay.cli.asking import DuelDisplay
-    from assay.measures.world.thresholds import cases_table, thresholds_table
+    from assay.cli.confirm import CountingDisplay
+    from assay.measures.world.thresholds import thresholds_table
     from assay.runs.certificates import counted, recall
     from assay.runs.display import print_errors, print_refused
     from assay.runs.store import Store
 
-    say_on_primitives(policy, assets)
-    with DuelDisplay(yes=yes) as display:
-        found = api.search(
+    note_primitives(policy, options.assets)
+    with CountingDisplay(yes=yes) as display:
+        result = api.search(
             policy,
             axes,
-            tasks=selection,
             budget=budget,
-            combine=combine,
             level=level,
             confidence=confidence,
-            seeds=None if seeds is None else parse_seeds(seeds),
-            guided=not at_random,
             out=out,
             label=label,
-            workers=workers,
-            assets=assets,
-            states=states,
-            steps=steps,
-            replan=replan,
-            certified=certified,
-            retry_errors=retry_errors,
-            timeout=timeout,
             observer=display,
+            options=options,
         )
-    if found is None:  # nobody wanted to begin
-        raise typer.Exit(1)
     written: dict[str, str] = {}
     if report is not None:
-        from assay.api.searches.writing import write
-
-        written = write(found, report, videos)
+        written = write_report(result, report, videos)
         say(f"written to {report}", aside=True)
-    if target is None or not write_json(found.as_json() | {"videos": written}, target):
-        _print(thresholds_table(found.thresholds))
-        if (cases := cases_table(found.cases, videos=written)) is not None:
-            _print(cases)
-        for note in found.notes:
+    if target is None or not write_json(result.as_json() | {"videos": written}, target):
+        table = thresholds_table(result.thresholds)
+        headings = (column.heading for column in table.columns)
+        shown = table_of(*headings, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for row in table.formatted_rows:
+            shown.add_row(*row)
+        output.print(shown)
+        say(table.note)
+        for note in result.notes:
             say(note)
-        say(f"{number_of(found.played, 'episode')} in {found.path}")
-    with Store.reading(found.path) as store:
+        say(f"{number_of(result.played, 'episode')} in {result.path}")
+    with Store.reading(result.path) as store:
         if target is None:
             print_refused(counted(recall(store)))
-        if print_errors(store):
-            raise RunError(
-                "every episode ended in an error; --retry-errors tries them again when that is mended"
-            )
-    _end(found)
-
-
-def _print(table: Table) -> None:
-    shown = table_of(
-        *(column.heading for column in table.columns), box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
-    for row in table.formatted_rows:
-        shown.add_row(*row)
-    output.print(shown)
-    say(table.note)
-
-
-def _end(found: Searched) -> None:
-    if found.reason:
-        raise RunError(f"stopped: {found.reason}; the same command goes on when the policy is back")
-    if not found.played and found.refused:
+        print_errors(store)
+    if api.Run(result.path).has_only_errors:
+        raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
+    if result.reason:
         raise RunError(
-            "nothing was played: the oracle solves none of the scenes; valid: other tasks, or more --steps"
+            f"stopped: {result.reason}; run the same command to resume once the policy server is reachable"
         )
-    if found.left:
-        which = "one search is" if found.left == 1 else f"{found.left} searches are"
-        say(f"{which} not finished: the same command goes on", aside=True)
+    if not result.played and result.refused:
+        raise RunError(
+            "no episode was run: the oracle solves none of the scenes; valid: other tasks, more --steps"
+        )
+    if result.left:
+        searches = "one search is" if result.left == 1 else f"{result.left} searches are"
+        say(f"{searches} not finished: run the same command to resume", aside=True)
         raise typer.Exit(130)
+
+
+def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, str]:
+    """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
+    from assay.api import Run
+    from assay.measures.world.thresholds import thresholds_figure, thresholds_table
+    from assay.runs.episode_video import video_file
+    from assay.runs.schedulers.search import first_failure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written: dict[str, str] = {}
+    if videos and result.played:
+        run = Run(result.path)
+        frame = run.frame()
+        for threshold in result.thresholds.found:
+            key = first_failure(frame, threshold.task, threshold.axis, threshold.kept)
+            if key and len(written) < videos:
+                episode = run.episodes[key]
+                path = video_file(folder / VIDEOS, episode.spec, episode.row["outcome"])
+                episode.replay(path)
+                written[key] = f"{VIDEOS}/{path.name}"
+    table = thresholds_table(result.thresholds)
+    for suffix, text in (("csv", table.as_csv()), ("md", table.as_markdown()), ("tex", table.as_latex())):
+        (folder / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")
+    if result.thresholds.found:
+        drawing = thresholds_figure(result.thresholds)
+        (folder / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
+    return written

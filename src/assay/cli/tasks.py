@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.errors import AssayError, TaskError
 from assay.support.console import errors, output, say, styled, table_of, working
 

@@ -24,24 +24,21 @@ from assay.measures.search import search_phrasings
 from assay.measures.success.task_labels import MIN_TASKS
 from assay.measures.words.actions import STRATUM
 from assay.measures.words.surface import LABEL
-from assay.runs.execute import workers_of
-from assay.runs.planning import (
-    USUAL_SUCCESS,
+from assay.runs.estimates import (
+    DEFAULT_SUCCESS,
     Certificates,
-    Known,
+    EarlierRuns,
     Pace,
     alone,
     certificates,
-    earlier,
-    timed,
+    earlier_runs,
+    time_episodes,
 )
+from assay.runs.execute import workers_of
+from assay.runs.plan import RunPlan
 from assay.runs.store import Store
-from assay.runs.work import Work
 from assay.support.stats.power import NAMED, SEARCHED, detectable, starts_for
 from assay.tasks.labels import COLUMN
-
-FEW = 300
-"""Episodes and certificates up to which nothing is timed without an earlier run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,66 +116,57 @@ class Forecast:
 
 
 def forecast(
-    work: Work,
+    plan: RunPlan,
     policy: str | None,
     *,
     path: Path | None = None,
     folders: Iterable[Path] = (),
     success: float | None = None,
     sample: int = 0,
-    few: int = 0,
 ) -> Forecast:
-    """Forecast a run of a policy, with the pace and the success of the controls in earlier runs.
-
-    Without earlier runs ``sample`` controls are timed: with the policy or, if ``few`` is given, with the demonstrator,
-    which is faster than a policy that needs images, and only for plans with more than ``few`` episodes.
-    """
-    traits = work.design.played_in.traits
-    need = certificates(work)
-    history = (
-        Known(None, None, 0) if policy is None else earlier(policy, work.pack, folders, work.options.steps)
-    )
-    worth = len(work.specs) + need.missing > few
-    pace, certifying, broke = history.pace, None, ""
-    if traits.demonstrator is not None and worth and need.missing:
-        certifying = earlier(traits.demonstrator, work.pack, folders, work.options.steps).pace
+    """Forecast a run of a policy, from its earlier runs in ``folders``, or else from ``sample`` timed controls."""
+    demonstrator = plan.experiment.played_in.traits.demonstrator
+    steps = plan.options.steps
+    needed = certificates(plan)
+    earlier = EarlierRuns(None, None, 0)
+    if policy is not None:
+        earlier = earlier_runs(policy, plan.pack, folders, steps)
+    pace, certifying, broke = earlier.pace, None, ""
+    if demonstrator is not None and needed.missing:
+        certifying = earlier_runs(demonstrator, plan.pack, folders, steps).pace
         if certifying is None and sample:
-            tried = timed(work, traits.demonstrator)
-            certifying = None if isinstance(tried, str) else tried
-    if pace is None and sample and worth:
-        who = traits.demonstrator if few else policy
-        pace = certifying if certifying is not None and who == traits.demonstrator else None
-        if pace is None and who is not None:
-            tried = timed(work, who, sample)
-            pace, broke = (None, tried) if isinstance(tried, str) else (tried, "")
-        pace = None if pace is None else replace(pace, at_least=who != policy)
+            timed = time_episodes(plan, demonstrator)
+            certifying = None if isinstance(timed, str) else timed
+    if pace is None and sample and policy is not None:
+        timed = certifying if certifying and policy == demonstrator else time_episodes(plan, policy, sample)
+        pace, broke = (None, timed) if isinstance(timed, str) else (timed, "")
     source = "given" if success is not None else "assumed"
-    if success is None and history.success is not None:
-        success, source = history.success, f"measured in {history.controls} controls of earlier runs"
-    to_test = expect_tests(work.specs)
+    if success is None and earlier.success is not None:
+        success, source = earlier.success, f"measured in {earlier.controls} controls of earlier runs"
+    to_test = expect_tests(plan.specs)
     return Forecast(
-        episodes=len(work.specs),
-        done=0 if path is None else _count_recorded(path, work.specs),
-        seeds=len({spec.seed for spec in work.specs}),
-        certificates=need,
-        workers=workers_of(work.options),
+        episodes=len(plan.specs),
+        done=0 if path is None else _count_recorded(path, plan.specs),
+        seeds=len({spec.seed for spec in plan.specs}),
+        certificates=needed,
+        workers=workers_of(plan.options),
         pace=pace,
         broke=broke,
         certificate_pace=certifying,
-        success=USUAL_SUCCESS if success is None else success,
+        success=DEFAULT_SUCCESS if success is None else success,
         success_source=source,
         tested=to_test.changes,
         unexpected=to_test.unexpected,
     )
 
 
-def changes_alone(work: Work) -> tuple[Work, tuple[str, ...]] | None:
+def changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
     """Part of a plan that makes one change at a time, and its conditions; None if that is all of it."""
-    chosen = alone(work.specs)
+    chosen = alone(plan.specs)
     if not chosen:
         return None
     conditions = {*chosen, CONTROL}
-    return replace(work, specs=[spec for spec in work.specs if spec.condition in conditions]), chosen
+    return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen
 
 
 def _count_recorded(path: Path, specs: Iterable[EpisodeSpec]) -> int:

@@ -139,7 +139,6 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "dissimilarity": "world.curves:DISSIMILARITY",
             "corruption": "world.curves:CORRUPTION",
             "thresholds": "world.thresholds:THRESHOLDS",
-            "worst_cases": "world.thresholds:WORST_CASES",
             "events": "world.events:EVENTS",
             "labels": "success.task_labels:LABELS",
             "memorisation": "memory.memorisation:MEMORISATION",

@@ -3,23 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import plausible, valid_rows
+from assay.measures.frames import plausible
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import Rate, rates
-from assay.runs.audit import Probe
-from assay.support.stats.intervals import Difference, Interval, newcombe, tested, wilson_interval
-from assay.support.stats.significance import within
+from assay.support.stats.intervals import wilson_interval
 
 LEAST = 0.5
 """Success rate above which a condition counts as solved."""
+
+
+WORDS, SIGHT, MEMORY = "without words", "without sight", "memory alone"
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        WORDS: "the words were understood",
+        SIGHT: "it looked where things are",
+        MEMORY: "anything was understood",
+    }
+)
+"""Missing input of a policy -> the conclusion that its success rules out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A policy that lacks an input."""
+
+    name: str
+    """Name of its run."""
+    policy: str
+    """Its address."""
+    lacks: str | None = None
+    """One of `KINDS`, or another description; None for the policy that lacks nothing."""
+
+    @property
+    def title(self) -> str:
+        """Heading of its column."""
+        return self.name if self.lacks is None else f"{self.lacks} ({self.name})"
 
 
 class Solved(StrEnum):
@@ -187,89 +213,5 @@ def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Sho
     return Shortcuts(tuple(frames), rows, least)
 
 
-@dataclass(frozen=True, slots=True)
-class StatesTask(Result):
-    """One task from both kinds of initial state."""
-
-    task: str
-    stored: Rate
-    sampled: Rate
-
-
-@dataclass(frozen=True, slots=True)
-class States(Result):
-    """Success from stored initial states and from sampled ones."""
-
-    tasks: tuple[StatesTask, ...]
-    stored: Rate
-    sampled: Rate
-    difference: float
-    """Sampled minus stored, within tasks."""
-    interval: Interval
-    """Newcombe interval over episodes within tasks; includes 0 if the test does."""
-    p: float
-    """Exact, by permutation of episodes within tasks (Mantel-Haenszel)."""
-
-    def as_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {
-            "tasks": [
-                {"task": task.task, **{kind: _counts(getattr(task, kind)) for kind in ("stored", "sampled")}}
-                for task in self.tasks
-            ],
-            "stored": _counts(self.stored),
-            "sampled": _counts(self.sampled),
-            "difference": self.difference,
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "p": self.p,
-        }
-
-
 def _counts(rate: Rate) -> dict[str, object]:
     return {"successes": rate.successes, "n": rate.count, "errors": rate.errors, "rate": rate.rate}
-
-
-def states(stored: pl.DataFrame, sampled: pl.DataFrame) -> States:
-    """Compare two runs of the same tasks with unrelated starts.
-
-    Raises MeasureError without a shared task that has valid episodes on both sides.
-    """
-    sides = [valid_rows(frame.filter(pl.col("condition") == CONTROL)) for frame in (stored, sampled)]
-    shared = [name for name in sides[0]["task"].unique(maintain_order=True) if name in set(sides[1]["task"])]
-    if not shared:
-        raise MeasureError("audit: no task has episodes from stored and from sampled states")
-    sides = [frame.filter(pl.col("task").is_in(shared)) for frame in sides]
-    by_task = [{str(rate.group["task"]): rate for rate in rates(frame, ("task",))} for frame in sides]
-    hits, counts = (
-        [np.array([getattr(side[task], name) for task in shared], float) for side in by_task]
-        for name in ("successes", "count")
-    )
-    estimate, p = within_tasks(hits[0], counts[0], hits[1], counts[1])
-    (all_stored,), (all_sampled,) = (rates(frame, ()) for frame in sides)
-    return States(
-        tuple(StatesTask(task, by_task[0][task], by_task[1][task]) for task in shared),
-        all_stored,
-        all_sampled,
-        estimate.difference,
-        estimate.interval,
-        p,
-    )
-
-
-def within_tasks(
-    hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
-) -> tuple[Difference, float]:
-    """Difference of two shares within tasks, (tasks,) each, and its p; episodes are independent, tasks are fixed.
-
-    Tasks have Mantel-Haenszel weights. The Newcombe interval uses the pooled variance, which is conservative.
-    """
-    weights = counts * counts_now / (counts + counts_now)
-    shares = [
-        float((weights * hit / count).sum() / weights.sum())
-        for hit, count in ((hits, counts), (now, counts_now))
-    ]
-    worth = [float(weights.sum() ** 2 / (weights**2 / count).sum()) for count in (counts, counts_now)]
-    estimate = newcombe((shares[0], shares[1]), (worth[0], worth[1]), 0.0)
-    p = within(hits, counts, now, counts_now)
-    return replace(estimate, interval=tested(estimate.interval, p)), p

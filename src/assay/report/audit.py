@@ -9,13 +9,10 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.errors import RunError
-from assay.measures.shortcuts import ProbeCell, Shortcuts, Solved, States
-from assay.measures.success.rates import Rate
+from assay.measures.shortcuts import KINDS, MEMORY, Probe, ProbeCell, Shortcuts, Solved
 from assay.measures.views.style import FAINT, INK, ORANGE, SHADES
 from assay.measures.views.table import Column, Table, Value
-from assay.measures.views.wording import NOT, between, listed, number, p_phrase, percent, plural, points
-from assay.runs.audit import KINDS, MEMORY, Probe
-from assay.support.stats.intervals import LEVEL
+from assay.measures.views.wording import NOT, between, listed, number, percent, plural
 
 FORMATS = (".png", ".svg", ".pdf")
 """How the names of figures may end."""
@@ -134,52 +131,6 @@ def _named(conditions: Sequence[str]) -> str:
     more = len(conditions) - MOST_NAMES
     shown = conditions if more <= 1 else conditions[:MOST_NAMES]
     return ", ".join(shown) + (f" and {more} more" if more > 1 else "")
-
-
-def states_table(found: States, policy: str) -> Table:
-    """Success on every task, from stored and from sampled states."""
-    columns = (
-        Column("task"),
-        Column("stored: n", "count"),
-        Column("success", "share"),
-        Column("95 % interval", "share"),
-        Column("sampled: n", "count"),
-        Column("success", "share"),
-        Column("95 % interval", "share"),
-    )
-    rows: list[tuple[Value, ...]] = [
-        (task.task, *_counted(task.stored), *_counted(task.sampled)) for task in found.tasks
-    ]
-    rows.append(("all", *_counted(found.stored), *_counted(found.sampled)))
-    note = "95 % Wilson intervals over episodes."
-    return Table(
-        "states", f"{policy}: stored initial states against sampled ones", columns, tuple(rows), note
-    )
-
-
-def _counted(rate: Rate) -> tuple[Value, ...]:
-    return rate.count, rate.rate, rate.interval
-
-
-def states_in_words(found: States, policy: str) -> list[str]:
-    """Whether the stored states are easier, and how sure that is."""
-    numbers = (
-        f"{percent(found.sampled.rate)} from sampled states, {percent(found.stored.rate)} from stored ones; difference "
-        f"within tasks {points(found.difference)} points (95 % interval {between(found.interval, 100)}, "
-        f"{p_phrase(found.p)}, exact)"
-    )
-    if found.p >= 1 - LEVEL:
-        return [
-            f"It is undecided whether {policy} does better from one kind of initial state: {numbers}.",
-            f"The most that stored states can be better by is {number(-100 * found.interval.low)} points.",
-        ]
-    better = "stored" if found.difference < 0 else "sampled"
-    told = [f"{policy} does better from {better} initial states: {numbers}."]
-    if better == "stored":
-        told.append(
-            "Its success from the stored states does not carry over to others of the same distribution."
-        )
-    return told
 
 
 def markdown(table: Table, said: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.sentences import Diagnosis
 from assay.measures.views.wording import listed
 from assay.report.run_report import RunReport
-from assay.runs.about import lateness
+from assay.runs.description import lateness
 from assay.runs.provenance import IDENTITY
 
 

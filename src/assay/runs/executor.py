@@ -1,36 +1,33 @@
-"""What a run needs of whoever executes it: local processes, Ray, or this very process."""
+"""The interface between the driver and what executes episodes, and the simplest executor: this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from assay.episodes.episode import Episode
-from assay.episodes.spec import EpisodeSpec
-
-if TYPE_CHECKING:
-    from assay.runs.worker import WorkerConfig
+from assay.episodes import Episode, EpisodeSpec, Policy
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 Batch = Sequence[tuple[int, EpisodeSpec]]
 """Numbered specs that share a compiled scene."""
 
 
 class Source(Protocol):
-    """Hands out work and takes it back."""
+    """Hands out episodes and accepts them back."""
 
     def take(self, latest: str | None) -> Batch:
-        """The next batch, preferably of the scene a worker has at hand; empty if there is none now."""
+        """The next batch, preferably of the scene that the worker has compiled; empty if there is none now."""
         ...
 
     def give_back(self, numbers: Sequence[int]) -> None:
-        """Take back what was handed out and not done."""
+        """Return episodes that were handed out and not executed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Done:
-    """An episode that was performed."""
+    """An executed episode."""
 
     number: int
     episode: Episode
@@ -38,50 +35,77 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """A worker that died, and the episode it was performing, if any."""
+    """A worker that died, and the episode that it was executing, if any."""
 
     number: int | None
     reason: str
     violent: bool = False
-    """Whether it was killed from outside rather than by what it did."""
+    """Whether it was killed from outside (SIGKILL, out of memory) rather than crashed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Nothing happened for a moment."""
+    """Time has passed without an event."""
 
 
 Event = Done | Died | Tick
 
 
 class Executor(Protocol):
-    """Executes what a source hands out, until that is nothing any more."""
+    """Executes the episodes that a source hands out, until it has no more."""
 
     workers: int
-    """How many episodes run at once."""
+    """Number of episodes that run concurrently."""
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        """Events as they come. When ``stopping`` turns true, what runs is finished and no more is begun.
+        """Yield events. When ``stopping`` turns true, running episodes are finished and no more are started.
 
-        A worker that dies gives its batch back and is replaced; the episode it died of is not given back:
-        that is for the driver to decide. Raises PolicyError if the policy cannot be loaded.
+        A worker that dies returns its batch and is replaced; the episode that it was executing is not returned:
+        the driver decides about it. Raises PolicyError if the policy cannot be loaded.
         """
         ...
 
 
 @runtime_checkable
 class Player(Protocol):
-    """Whoever plays episodes by itself, in place of a policy that is asked for actions: somebody's script."""
+    """An external script that runs whole episodes, in place of a policy."""
 
     @property
     def address(self) -> str:
-        """What the run calls it."""
+        """Its name in the run."""
         ...
 
     def identity(self) -> dict[str, str]:
-        """What it hangs on: name -> digest."""
+        """Digests of its files, by name."""
         ...
 
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
-        """What executes the episodes; ``planned`` are all of the run, those that are done among them."""
+        """The executor of its episodes; ``planned`` are all episodes of the run, recorded ones included."""
         ...
+
+
+class InProcess:
+    """Executes episodes sequentially in this process: for objects as policies, short runs and debugging."""
+
+    workers = 1
+
+    def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
+        """``policy``: an object used instead of the policy at the config's address; it is not closed."""
+        self._config, self._policy = config, policy
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        """See `Executor`."""
+        runner = EpisodeRunner(self._config, self._policy)
+        latest: str | None = None
+        try:
+            while not stopping() and (batch := source.take(latest)):
+                numbers = [number for number, _ in batch]
+                for number, spec in batch:
+                    if stopping():
+                        source.give_back(numbers)
+                        return
+                    latest = spec.scene_key
+                    numbers.remove(number)
+                    yield Done(number, runner.run(spec))
+        finally:
+            runner.close(policy=self._policy is None)

@@ -1,4 +1,4 @@
-"""Local processes: one worker each, replaced when it dies."""
+"""Local worker processes, replaced when they die."""
 
 from __future__ import annotations
 
@@ -8,49 +8,48 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
+from assay.policies.remote.batching import open_relay
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.support import processes
 
-TICK = 0.2
-"""Seconds between looks at the clock."""
-BEAT = 1.0
-"""Seconds between a worker's signs of life, while it steps."""
-STARTS = 3
-"""How many workers in a row may fail to start."""
-LOADING = 600.0
-"""Seconds a worker may take to load the policy."""
+POLL_INTERVAL_S = 0.2
+HEARTBEAT_INTERVAL_S = 1.0
+MAX_FAILED_STARTS = 3
+"""Workers in a row that may fail to start."""
+LOADING_TIMEOUT_S = 600.0
+"""Seconds that a worker may take to load the policy."""
 
 
 @dataclass(slots=True, eq=False)
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    started: float
-    """When it last gave a sign of life, seconds of the clock."""
+    last_seen: float
+    """Time of the last sign of life, monotonic seconds."""
     ready: bool = False
     latest: str | None = None
-    """The scene it has at hand."""
+    """The scene that it has compiled."""
     batch: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
-    """What is set aside for it, in order."""
+    """Episodes reserved for it, in order."""
     current: int | None = None
-    """The episode it performs."""
+    """The episode that it executes."""
 
     @property
     def idle(self) -> bool:
-        """Whether it could begin an episode."""
+        """Whether it can start an episode."""
         return self.ready and self.current is None
 
 
 class LocalProcesses:
-    """Executes on this machine."""
+    """Executes in processes of this machine, behind a relay if the policy's address has ``batch=``."""
 
     def __init__(self, config: WorkerConfig, workers: int, *, timeout: float = 1800.0) -> None:
         self.workers = workers
@@ -59,7 +58,11 @@ class LocalProcesses:
         self._failed_starts = 0
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        """See Executor."""
+        """See `Executor`."""
+        with open_relay(self._config.policy) as address:
+            yield from self._execute(replace(self._config, policy=address), source, stopping)
+
+    def _execute(self, config: WorkerConfig, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         workers: list[_Worker] = []
         try:
             while True:
@@ -69,25 +72,20 @@ class LocalProcesses:
                 idle = [worker for worker in workers if worker.idle]
                 busy = [worker for worker in workers if not worker.idle]
                 if not idle and len(workers) < self.workers and not stopping():
-                    workers.append(self._start())
+                    workers.append(_start(config))
                     continue
                 if not busy:
                     return
-                for worker in self._heard(busy):
+                ready = wait([worker.pipe for worker in busy], timeout=POLL_INTERVAL_S)
+                for worker in [worker for worker in busy if worker.pipe in ready]:
                     yield from self._listen(worker, workers, source)
-                yield from self._given_up(workers, source)
+                yield from self._remove_silent(workers, source)
                 yield Tick()
         finally:
             _stop(workers)
 
-    def _start(self) -> _Worker:
-        ours, theirs = processes.context().Pipe()
-        process = processes.start(_work, theirs, self._config, variables=self._config.variables)
-        theirs.close()
-        return _Worker(process, ours, time.monotonic())
-
     def _feed(self, worker: _Worker, source: Source, stopping: bool) -> None:
-        """Give a worker its next episode: one at a time, so that no more is begun when it should stop."""
+        """Send a worker its next episode: one at a time, so that none is started after a request to stop."""
         if stopping:
             source.give_back([number for number, _ in worker.batch])
             worker.batch.clear()
@@ -98,13 +96,9 @@ class LocalProcesses:
             return
         worker.current, spec = worker.batch.popleft()
         worker.latest = spec.scene_key
-        worker.started = time.monotonic()
-        with suppress(OSError):  # it died; its pipe will say so
+        worker.last_seen = time.monotonic()
+        with suppress(OSError):  # it died; reading its pipe will show that
             worker.pipe.send((worker.current, spec))
-
-    def _heard(self, busy: list[_Worker]) -> list[_Worker]:
-        ready = wait([worker.pipe for worker in busy], timeout=TICK)
-        return [worker for worker in busy if worker.pipe in ready]
 
     def _listen(self, worker: _Worker, workers: list[_Worker], source: Source) -> Iterator[Event]:
         try:
@@ -112,31 +106,30 @@ class LocalProcesses:
         except (EOFError, OSError):
             yield from self._remove(worker, workers, source, "")
             return
-        worker.started = time.monotonic()
+        worker.last_seen = time.monotonic()
         if isinstance(message, Done):
             worker.current = None
             yield message
         elif isinstance(message, tuple):
-            said, traceback = message
-            broken = PolicyError(said)
-            broken.traceback = traceback
-            raise broken
+            reason, traceback = message
+            error = PolicyError(reason)
+            error.traceback = traceback
+            raise error
         else:
             worker.ready = True
             self._failed_starts = 0
 
-    def _given_up(self, workers: list[_Worker], source: Source) -> Iterator[Event]:
-        """Workers that gave no sign of life for too long are ended."""
+    def _remove_silent(self, workers: list[_Worker], source: Source) -> Iterator[Event]:
+        """Stop workers that have given no sign of life for too long."""
         for worker in list(workers):
             if worker.idle:
                 continue
             if worker.process.exitcode is not None and not worker.pipe.poll():
-                yield from self._remove(
-                    worker, workers, source, ""
-                )  # a child of its own may hold the pipe open
+                # A child process of the worker may hold the pipe open, so that no end of file is seen.
+                yield from self._remove(worker, workers, source, "")
                 continue
-            allowed = self._timeout if worker.ready else LOADING
-            if time.monotonic() - worker.started > allowed:
+            allowed = self._timeout if worker.ready else LOADING_TIMEOUT_S
+            if time.monotonic() - worker.last_seen > allowed:
                 worker.process.kill()
                 yield from self._remove(worker, workers, source, f"gave no sign of life for {allowed:.0f} s")
 
@@ -152,7 +145,7 @@ class LocalProcesses:
         worker.pipe.close()
         if not worker.ready:
             self._failed_starts += 1
-            if self._failed_starts >= STARTS:
+            if self._failed_starts >= MAX_FAILED_STARTS:
                 raise RunError(f"workers cannot start: {reason or _ending(code)}{_hint()}")
         source.give_back([number for number, _ in worker.batch])
         yield Died(
@@ -160,6 +153,13 @@ class LocalProcesses:
             reason or f"the worker died: {_ending(code)}",
             violent=not reason and code == -signal.SIGKILL,
         )
+
+
+def _start(config: WorkerConfig) -> _Worker:
+    ours, theirs = processes.context().Pipe()
+    process = processes.start(_work, theirs, config, variables=config.variables)
+    theirs.close()
+    return _Worker(process, ours, time.monotonic())
 
 
 def _stop(workers: list[_Worker]) -> None:
@@ -173,7 +173,7 @@ def _stop(workers: list[_Worker]) -> None:
 
 
 def _hint() -> str:
-    """What a script may have forgotten: workers import it, and must not begin the run once more."""
+    """A hint for scripts: workers import the script, which must not start the run again."""
     if getattr(sys.modules.get("__main__"), "__spec__", None) is not None:
         return ""
     return '; a script calls assay.run under `if __name__ == "__main__":`, or with workers=0'
@@ -189,9 +189,11 @@ def _ending(code: int | None) -> str:
 
 
 def _work(pipe: Connection, config: WorkerConfig) -> None:
-    """A worker's life: load the policy, perform episodes until the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver; it lets us finish
-    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the driver is done with us, or gone
+    """The main function of a worker: load the policy, execute episodes until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the driver, which lets workers finish
+    with suppress(
+        EOFError, BrokenPipeError, ConnectionResetError
+    ):  # the driver has closed the pipe, or is gone
         try:
             runner = EpisodeRunner(config)
         except AssayError as error:
@@ -201,7 +203,7 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
         def beat() -> None:
             nonlocal latest
-            if time.monotonic() - latest > BEAT:
+            if time.monotonic() - latest > HEARTBEAT_INTERVAL_S:
                 latest = time.monotonic()
                 pipe.send(None)
 

@@ -18,7 +18,7 @@ from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
 from assay.runs.executor import Died, Done, Event, Source, Tick
-from assay.runs.local import LOADING, TICK
+from assay.runs.local import LOADING_TIMEOUT_S, POLL_INTERVAL_S
 from assay.runs.ray_guard import RayGuard
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
@@ -186,7 +186,7 @@ class RayActors:
     def _heard(self, workers: list[_Worker]) -> list[_Worker]:
         """Those whose first call is answered. An actor does what it is asked in order."""
         first = {worker.calls[0][1]: worker for worker in workers if worker.calls}
-        ready, _ = self._ray.wait(list(first), timeout=TICK)
+        ready, _ = self._ray.wait(list(first), timeout=POLL_INTERVAL_S)
         if ready:
             ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0)
         return [first[call] for call in ready]
@@ -224,7 +224,7 @@ class RayActors:
                 f"{free} of {self._cpus()} CPUs are free"
             )
         for worker in list(workers):
-            allowed = self._timeout if worker.ready else max(self._timeout, LOADING)
+            allowed = self._timeout if worker.ready else max(self._timeout, LOADING_TIMEOUT_S)
             if worker.placed and worker.calls and now - worker.heard > allowed:
                 yield from self._remove(
                     worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False

@@ -1,4 +1,4 @@
-"""Where a run comes from: whatever is needed to know whether two runs may be compared, or one resumed."""
+"""Provenance of a run: what decides whether two runs may be compared, or one resumed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from assay.support.files import digest_of
 from assay.support.plugins import Plugin
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
-"""What must be the same for a run to be resumed."""
+"""Values that must be equal for a run to be resumed."""
 IDENTITY = "policy_identity"
-"""Digests of a policy's source and of the files it is given: name -> digest. Runs of Assay 0.1.0 have none."""
+"""Digests of a policy's source and of the files that it is given: name -> digest."""
 ALL = "*"
 """The selection of all conditions."""
-MENDED = "mended"
-"""Names of values that were damaged and are what a command said that resumed the run."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
-"""What may be another when it is resumed, and is written down."""
+"""Values that may differ when a run is resumed, and are recorded then."""
 
 
 def provenance(
@@ -43,9 +41,9 @@ def provenance(
     identity: dict[str, str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> dict[str, object]:
-    """Everything about the run but its episodes; ``settings`` are those that hold for all of them.
+    """Everything about a run but its episodes; ``settings`` are those that hold for all of them.
 
-    ``identity``: what the policy hangs on, name -> digest, as `assay.policies.identity` tells it.
+    ``identity``: digests of the policy's files by name, see `assay.policies.identity`.
     """
     return {
         "experiment": experiment,
@@ -70,25 +68,25 @@ def provenance(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What decides whether two runs are of one experiment, and is not the same."""
+    """A value that must be equal for two runs to be of one experiment, and differs."""
 
     field: str
     """The name in ``meta``."""
     parts: tuple[str, ...]
-    """What differs within it, where it is a mapping: settings, a plugin's module, files of the policy."""
+    """What differs within a mapping: settings, a plugin's module, files of the policy."""
     was: object
     now: object
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A readable name of the field."""
         if self.field == IDENTITY:
             return f"the policy's {self.parts[0]}"
         return f"plugin {self.parts[0]}" if self.field == "plugins" else self.field.replace("_", " ")
 
 
-def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> Difference | None:
-    """The first that decides whether two runs are of one experiment and is not the same."""
+def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> Difference | None:
+    """The first value that must be equal for two runs to be of one experiment, and differs."""
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
         if was != now:
@@ -97,7 +95,7 @@ def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> Difference 
     if was is not None and now is not None and was != now:
         part = _parts(was, now)[0]
         return Difference(IDENTITY, (part,), was.get(part), now.get(part))
-    was, now = ({each["module"]: each for each in meta.get("plugins", ())} for meta in (known, fresh))
+    was, now = ({plugin["module"]: plugin for plugin in meta.get("plugins", ())} for meta in (known, fresh))
     for module in was.keys() & now.keys():  # parts of a run may need others, each its own
         if was[module] != now[module]:
             return Difference("plugins", (module,), *_values(was[module], now[module]))
@@ -106,65 +104,59 @@ def differing(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> Difference 
 
 def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
     """The plugins of several parts of a run, each once, sorted by module."""
-    every = {each["module"]: each for meta in metas for each in meta.get("plugins", ())}
-    return [every[module] for module in sorted(every)]
+    plugins = {plugin["module"]: plugin for meta in metas for plugin in meta.get("plugins", ())}
+    return [plugins[module] for module in sorted(plugins)]
 
 
-def check(path: Path, fresh: dict[str, object], *, empty_is_new: bool = False) -> None:
-    """Raise RunError where a file holds a run of another experiment; leaves it as it is.
+def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool = False) -> None:
+    """Raise RunError if a file holds another run than the one described by ``fresh``.
 
-    A policy that was mended after nothing but errors is no other one: there is nothing to be mixed. With
-    ``empty_is_new`` a run without an episode is in nobody's way; not so where its file is not kept open, as others may
-    be about to record into it.
+    A policy that was changed after nothing but errors counts as the same: there is nothing to mix. With
+    ``empty_is_new`` a file without episodes may be overwritten; not so if others may be about to record into it.
     """
-    if not path.is_file():
-        return
-    with Store.reading(path) as store:
-        lost = store.lost_meta(fresh)
-        known = {} if empty_is_new and not store.held else store.meta | lost
-        if known and {"experiment", "policy"} <= lost.keys():
-            raise RunError(
-                f"{path}: what it says of its experiment and of its policy is damaged, so whose episodes it holds "
-                "cannot be told: choose another --out, or delete it"
-            )
-        if known and not store.judged:
-            known = {**known, IDENTITY: fresh.get(IDENTITY)}
-    if known and (found := differing(known, fresh)):
-        raise RunError(f"{path} {_said(found, str(fresh['pack']))}: choose another --out, or delete it")
+    known = {} if empty_is_new and not store.done else store.meta
+    if known and not _has_outcomes(store):
+        known = {**known, IDENTITY: fresh.get(IDENTITY)}
+    if known and (difference := first_difference(known, fresh)):
+        described = _describe(difference, str(fresh["pack"]))
+        raise RunError(f"{store.path} {described}: choose another --out, or delete it")
 
 
-def _said(found: Difference, pack: str) -> str:
-    """What a run holds that is not what is asked for."""
-    changed = f"has changed since ({found.was} then, {found.now} now)"
-    if found.field == IDENTITY:
-        return f"holds episodes of another policy: {found.name} {changed}"
-    if found.field == "pack_digest":
+def _has_outcomes(store: Store) -> bool:
+    """Whether an episode was recorded that is not an error."""
+    counts = store.counts()
+    return bool((counts["success"] + counts["failure"]).sum())
+
+
+def _describe(difference: Difference, pack: str) -> str:
+    """How a file differs from what is to be recorded."""
+    changed = f"has changed since ({difference.was} then, {difference.now} now)"
+    if difference.field == IDENTITY:
+        return f"holds episodes of another policy: {difference.name} {changed}"
+    if difference.field == "pack_digest":
         return f"holds episodes with other assets: {pack} {changed}"
-    if found.field == "settings" and found.parts[:1] == ("states",):
+    if difference.field == "settings" and difference.parts[:1] == ("states",):
         return f"holds episodes from other stored states: --states {changed}"
-    return f"holds a run with {found.name} {found.was}, not {found.now}"
+    return f"holds a run with {difference.name} {difference.was}, not {difference.now}"
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
-    """Write provenance into a new run, or one without an episode that was for something else; circumstances that
-    changed since are added to a run's ``resumed``.
+    """Write provenance into a new run; circumstances that have changed since are added to ``resumed``.
 
     ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
     """
-    if store.meta and not store.held and differing(store.meta, fresh):
+    if store.meta and not store.done and first_difference(store.meta, fresh):
         store.clear()
-    if mended := store.mend_meta(fresh):
-        store.describe(**{MENDED: sorted({*store.meta.get(MENDED, ()), *mended})})
     known = store.meta
-    chosen = [ALL if conditions is None else conditions]
+    selection = [ALL if conditions is None else conditions]
     if not known:
-        store.describe(**fresh, conditions=chosen)
+        store.describe(**fresh, conditions=selection)
         return
-    if IDENTITY in known and not store.judged:
+    if IDENTITY in known and not _has_outcomes(store):
         store.describe(**{IDENTITY: fresh.get(IDENTITY)})
     if (plugins := all_plugins(known, fresh)) != known.get("plugins", []):
         store.describe(plugins=plugins)
-    store.describe(conditions=all_conditions(known, {"conditions": chosen}))
+    store.describe(conditions=all_conditions(known, {"conditions": selection}))
     before = [known, *known.get("resumed", ())][-1]
     now = {name: fresh[name] for name in CIRCUMSTANCES}
     if any(before.get(name) != value for name, value in now.items() if name != "started"):
@@ -172,8 +164,8 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
 
 
 def all_conditions(*described: Mapping[str, Any]) -> list[str]:
-    """The selections of conditions of several runs' plans together."""
-    chosen = dict.fromkeys(selection for each in described for selection in each.get("conditions", (ALL,)))
+    """The selections of conditions of several runs together."""
+    chosen = dict.fromkeys(selection for meta in described for selection in meta.get("conditions", (ALL,)))
     return [ALL] if ALL in chosen else list(chosen)
 
 
@@ -185,23 +177,23 @@ def _parts(was: object, now: object) -> tuple[str, ...]:
 
 
 def _values(was: object, now: object) -> tuple[object, object]:
-    """Two values, or what of two mappings differs."""
+    """Two values, or the differing parts of two mappings."""
     if not isinstance(was, dict) or not isinstance(now, dict):
         return was, now
     parts = _parts(was, now)
-    said = [", ".join(f"{name}={each.get(name)}" for name in parts) for each in (was, now)]
-    return said[0], said[1]
+    first, second = (", ".join(f"{name}={value.get(name)}" for name in parts) for value in (was, now))
+    return first, second
 
 
 def states_digest(folder: Path) -> str:
-    """12 hex digits that stand for the files of a folder of stored initial states."""
-    return digest_of(sorted(each for each in folder.rglob("*") if each.is_file()), folder)[:12]
+    """Digest of a folder of stored initial states, 12 hex digits."""
+    return digest_of(sorted(file for file in folder.rglob("*") if file.is_file()), folder)[:12]
 
 
 def commit_of(module: Path) -> str | None:
-    """The commit of the checkout of Assay that this module of ours is in; None where it is in none.
+    """The commit of the checkout of Assay that contains a module; None outside of one.
 
-    A repository around it is somebody else's: one whose `.venv` we are installed in, or that has a copy of us.
+    Any other repository around it is not Assay's: Assay may be installed in its `.venv`, or copied into it.
     """
     package = next(parent for parent in module.resolve().parents if parent.name == "assay")
     root = package.parents[1]

@@ -17,10 +17,8 @@ from typing import Any
 
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
-from assay.runs.connections import attached, read_connection
 from assay.runs.rows import COUNTED
-from assay.runs.soundness import labels_of
-from assay.runs.store import Store
+from assay.runs.store import Store, attached, read_connection
 from assay.support.plugins import load_plugins
 
 PAGE = 50
@@ -62,7 +60,7 @@ DESCENDING = "-"
 """Before the name of what is sorted by: the other way round."""
 _DIFFERING = """
 FROM specs JOIN episodes USING (id)
-JOIN their_specs theirs ON theirs.key = specs.key JOIN their_episodes those ON those.id = theirs.id
+JOIN other.specs theirs ON theirs.key = specs.key JOIN other.episodes those ON those.id = theirs.id
 WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition = :condition)
 """
 
@@ -88,15 +86,15 @@ class Run:
 
     @contextmanager
     def beside(self, path: Path) -> Iterator[None]:
-        """Make another run's tables known as ``their_specs`` and so on."""
-        with Store.reading(path) as other, attached(self._db, path, other.damage):
+        """Make another run's tables available as ``other.specs`` and so on."""
+        with Store.reading(path), attached(self._db, path):
             yield
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[Run]:
     """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
-    with Store.reading(path) as store, closing(read_connection(path, timeout=10)[0]) as db:
+    with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
         load_plugins(store.meta.get("plugins", ()))  # what is missing is told by the report
         yield Run(store, db)
 
@@ -371,7 +369,7 @@ def _choices(path: Path, file: int, planned: int) -> Choices:
         texts = run.rows("SELECT labels FROM specs GROUP BY labels ORDER BY min(id)")
     values: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for (text,) in texts:
-        for name, value in labels_of(text).items():
+        for name, value in json.loads(text).items():
             if len(values[name]) <= MOST_VALUES:
                 values[name][value if isinstance(value, str) else json.dumps(value)] = None
     few = {name: tuple(found) for name, found in values.items() if len(found) <= MOST_VALUES}
@@ -401,7 +399,7 @@ def _row(row: tuple[Any, ...]) -> Row:
         condition=condition,
         task=task,
         seed=seed,
-        labels=labels_of(labels),
+        labels=json.loads(labels),
         spec=spec,
         outcome=outcome,
         instruction=instruction or "",

@@ -1,4 +1,4 @@
-"""A run's tables: their schema, and how specs, episodes and paths become rows and come back."""
+"""The tables of a run file: their schema, and the conversion of specs, episodes and trajectories to rows and back."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import EpisodeSpec, Label, key_of
-from assay.runs.soundness import FURTHEST, KINDS, MOST_STEPS, fitted, labels_of
 
 APPLICATION = 0x41535359
-"""Marks the file as ours: "ASSY"."""
-MOST_NUMBERS = 64
-"""Of one control step in a trajectory: the numbers of an action are fewer."""
+"""SQLite's application id of run files: "ASSY"."""
 VERSION = 2
-"""Of the schema. Version 1 is that of Assay 0.1.0: see `format_1`."""
-
-SINCE = {
+"""Version of the schema."""
+MAX_VALUES_PER_STEP = 64
+"""Upper bound on the numbers stored per control step of a trajectory."""
+DETAILS = {
     "initial_positions": "positions",
     "contacts": "intervals",
     "clipped": "cut",
@@ -33,22 +32,26 @@ SINCE = {
     "side_effects": "effects",
     "aftermath": "after",
 }
-"""Tables that older runs of this format lack, and the column of each, JSON: where the things that a task is about
-stood at the start, when the robot touched what, how many actions were cut, where somebody's code broke, how long
-each decision took, which events happened when, how far each atom of the goal came and the episode as a whole, what
-was done besides, and whether success lasts."""
+"""Tables with one JSON value per episode, and the column of each; early files of this version lack some."""
 KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
-"""Those in which nothing, or 0, is something that is known."""
-ADDED = "".join(
+"""Those in which an empty value, or 0, is information."""
+DETAIL_TABLES = "".join(
     f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
-    for table, column in SINCE.items()
+    for table, column in DETAILS.items()
 )
 UNCOUNTED = "uncounted"
-"""The table of planned episodes that came, or would come, after their condition was decided. Older runs lack it: of a
-decided condition they have all episodes whose keys are not greater than ``last``."""
-ADDED += f"CREATE TABLE IF NOT EXISTS {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
+"""The table of planned episodes that come after their condition was decided."""
+DETAIL_TABLES += f"CREATE TABLE IF NOT EXISTS {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
 COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
-"""Whether an episode counts, in a query that joins ``stopped`` with ``specs``."""
+"""SQL: whether an episode counts; for queries that join ``stopped`` with ``specs``."""
+SPEC = "key, experiment, condition, task, seed, scene, spec, labels"
+EPISODE = "outcome, instruction, steps, seconds, decisions, images, attempts, touched, moved, truth, error, transient"
+INVALID = """
+SELECT count(*) FROM specs LEFT JOIN episodes USING (id)
+WHERE NOT json_valid(spec) OR NOT json_valid(labels) OR NOT json_valid(coalesce(truth, '{}'))
+   OR coalesce(outcome, 'error') NOT IN ('success', 'failure', 'error')
+"""
+"""SQL: the number of planned or recorded episodes that cannot be decoded."""
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION};
@@ -87,7 +90,7 @@ CREATE TABLE trajectories (
     gripper BLOB NOT NULL,
     actions BLOB NOT NULL
 );
-{ADDED}CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
+{DETAIL_TABLES}CREATE TABLE stopped (condition TEXT PRIMARY KEY, last TEXT NOT NULL, rule TEXT NOT NULL) WITHOUT ROWID;
 COMMIT;
 """
 
@@ -112,8 +115,10 @@ LEFT JOIN contacts USING (id) LEFT JOIN stages USING (id) LEFT JOIN progress USI
 LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id)
 WHERE {COUNTED} ORDER BY specs.id
 """
-DTYPES = {"bool": pl.Boolean, "text": pl.String, "number": pl.Float64}
-"""Of labels that no episode has a value of, by what they are."""
+_NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor")
+_FLAGS = ("plausible", "guessable", "milder")
+_EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
+"""Types of labels of which no episode of a run has a value; others are text."""
 COLUMNS = {
     "id": pl.Int64,
     "key": pl.String,
@@ -150,22 +155,22 @@ COLUMNS = {
     "jerk": pl.Float64,
     "side_effects": pl.String,
 }
-"""Of a frame, in the order of the query.
+"""Columns of a frame, in the order of the query.
 
-Those from ``stages`` on are null in older runs, and where a world does not know them: when each atom came to which
-stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; of things that the goal does not name the largest
-displacement (metres) and tilt (degrees), and how far a drawer, a door or a knob was opened (1: as far as LIBERO calls
-open); the largest force of the robot on a thing (newton); control steps in which the arm touched something; the end
-effector's path (metres) and jerk (m/s^3); all side effects (JSON)."""
+Those from ``stages`` on are null if the world, or an early version, does not record them: the step at which each atom
+reached each stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; the largest displacement (metres) and tilt
+(degrees) of objects that the goal does not name, and the largest opening of a drawer, door or knob (1 is LIBERO's
+threshold of open); the largest force of the robot on an object (newton); control steps in which the arm touched
+something; path length (metres) and jerk (m/s^3) of the end effector; all side effects (JSON)."""
 
 
 def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
-    """Rows of specs, without their ids."""
+    """Rows of the table of specs, without ids."""
     labels: dict[str, Label] = {}
     written = "{}"
     for spec in specs:
         if spec.labels is not labels:  # seeds share them
-            labels, written = spec.labels, json.dumps(cleaned(dict(spec.labels)), sort_keys=True)
+            labels, written = spec.labels, json.dumps(to_storable(dict(spec.labels)), sort_keys=True)
         text = spec.to_json()
         yield (
             key_of(text),
@@ -180,7 +185,7 @@ def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
 
 
 def episode_row(episode: Episode) -> tuple[object, ...]:
-    """A row of episodes, without its id."""
+    """A row of the table of episodes, without its id."""
     return (
         episode.outcome.value,
         storable(episode.instruction),
@@ -198,73 +203,126 @@ def episode_row(episode: Episode) -> tuple[object, ...]:
 
 
 def storable(text: str) -> str:
-    """A text of anybody's as a file can hold it: what is no Unicode is replaced."""
+    """Text with lone surrogates replaced, which SQLite cannot store."""
     return text.encode(errors="replace").decode()
 
 
-def cleaned(value: object) -> object:
-    """A value of anybody's as JSON can hold it: no number that is not finite, no text that is no Unicode."""
+def to_storable(value: object) -> object:
+    """A value that JSON can hold: numbers that are not finite become None, lone surrogates are replaced."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {cleaned(name): cleaned(each) for name, each in value.items()}
-    return [cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+        return {to_storable(name): to_storable(part) for name, part in value.items()}
+    return [to_storable(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def trajectory_row(episode: Episode) -> tuple[object, ...]:
-    """A row of trajectories, without its id."""
+    """A row of the table of trajectories, without its id."""
     path = episode.trajectory
-    return (episode.steps, *map(_packed, (path.end_effector, path.gripper, path.actions)))
+    return (episode.steps, *map(_pack, (path.end_effector, path.gripper, path.actions)))
 
 
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with its labels as columns of their own."""
-    texts = frame["labels"].unique().to_list()
-    texts = [text for text in texts if text != "{}"]
-    labels = dict(zip(texts, fitted(labels_of(text) for text in texts), strict=True))
-    names = sorted({name for label in labels.values() for name in label})
+    """A frame with its labels as columns."""
+    texts = [text for text in frame["labels"].unique().to_list() if text != "{}"]
+    labels: list[dict[str, Label]] = [json.loads(text) for text in texts]
+    names = sorted({name for label in labels for name in label})
     if not names:
         return frame.drop("labels")
-    table = pl.DataFrame(
-        [{"labels": text} | {name: each.get(name) for name in names} for text, each in labels.items()],
-        infer_schema_length=None,
-    )
-    unknown = [name for name in names if table[name].dtype == pl.Null]  # no episode has a value
-    table = table.with_columns(pl.col(name).cast(DTYPES[KINDS.get(name, "text")]) for name in unknown)
+    columns = {name: _column([label.get(name) for label in labels]) for name in names}
+    table = pl.DataFrame({"labels": texts} | columns, strict=False)
+    unknown = [name for name in names if table[name].dtype == pl.Null]
+    table = table.with_columns(pl.col(name).cast(_EMPTY_LABELS.get(name, pl.String())) for name in unknown)
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
 
 
-def trajectory_of(steps: int, *blobs: bytes) -> Trajectory:
-    """A trajectory from its row. Raises ValueError, TypeError or zlib's error for what is damaged."""
-    if not 0 <= steps <= MOST_STEPS:
-        raise ValueError(f"{steps} steps")
-    positions, gripper, actions = (_unpacked(blob, (steps + 1) * MOST_NUMBERS) for blob in blobs)
+def _column(values: list[Label]) -> list[Label]:
+    """The values of a label in one type: text if some are text, numbers if some are not yes or no."""
+    kinds = {type(value) for value in values if value is not None}
+    if str in kinds and len(kinds) > 1:
+        return [None if value is None else str(value) for value in values]
+    if len(kinds) > 1:
+        number = float if float in kinds else int
+        return [None if value is None else number(value) for value in values]
+    return values
+
+
+def mixed_labels(labels: Iterable[Mapping[str, Label]]) -> set[str]:
+    """Names of labels of which some values are text and others are not."""
+    kinds: dict[str, set[bool]] = {}
+    for label in labels:
+        for name, value in label.items():
+            if value is not None:
+                kinds.setdefault(name, set()).add(isinstance(value, str))
+    return {name for name, is_text in kinds.items() if len(is_text) > 1}
+
+
+def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
+    """A trajectory from its row. Raises ValueError, TypeError or zlib.error for damaged data."""
+    positions, gripper, actions = (_unpack(blob, (steps + 1) * MAX_VALUES_PER_STEP) for blob in blobs)
     # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
     width = len(actions) // count if len(actions) else 7
-    found = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
-    if len(found.end_effector) not in (0, len(gripper)) or len(found.actions) not in (0, count):
-        raise ValueError("its parts do not fit together")
-    if not max(np.abs(positions).max(initial=0), np.abs(gripper).max(initial=0)) <= FURTHEST:
-        raise ValueError("positions where nothing is")
-    return found
+    path = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
+    if len(path.end_effector) not in (0, len(gripper)) or len(path.actions) not in (0, count):
+        raise ValueError("lengths of its parts differ")
+    return path
 
 
-def _packed(values: np.ndarray) -> bytes:
-    """float32 numbers, the bytes of equal weight side by side, which compress far better."""
+def _pack(values: np.ndarray) -> bytes:
+    """Compress float32 numbers; bytes of equal significance are stored together, which compresses far better."""
     raw = np.ascontiguousarray(values, dtype="<f4")
     return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
 
 
-def _unpacked(blob: bytes, most: int) -> np.ndarray:
-    """What `_packed` was given, at most so many numbers: a few bytes may stand for gigabytes."""
+def _unpack(blob: bytes, limit: int) -> np.ndarray:
+    """The inverse of `_pack`, for at most ``limit`` numbers: a few bytes could expand to gigabytes."""
     unpacking = zlib.decompressobj()
-    raw = unpacking.decompress(blob, 4 * most)
+    raw = unpacking.decompress(blob, 4 * limit)
     if unpacking.unconsumed_tail or not unpacking.eof:
-        raise ValueError("not so many numbers as it has steps")
+        raise ValueError("more numbers than its steps allow")
     values = np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel()
     if not np.isfinite(values).all():
         raise ValueError("numbers that are not finite")
     return values
+
+
+MANY_CLIPPED = 0.1
+"""Share of clipped actions above which a warning is printed."""
+
+
+class Clipping(NamedTuple):
+    """Actions outside [-1, 1], which the robot's controller clips."""
+
+    episodes: int
+    """Episodes of worlds that clip actions."""
+    affected: int
+    """Episodes with a clipped action."""
+    cut: int
+    """Clipped actions."""
+    actions: int
+
+    @classmethod
+    def of(cls, episodes: Iterable[Episode]) -> Self:
+        """Count over episodes."""
+        counts = [(episode.clipped, episode.steps) for episode in episodes if episode.clipped is not None]
+        clipped = [count for count, _ in counts]
+        return cls(len(counts), sum(map(bool, clipped)), sum(clipped), sum(steps for _, steps in counts))
+
+    @property
+    def share(self) -> float:
+        """Share of clipped actions."""
+        return self.cut / self.actions if self.actions else 0.0
+
+    @property
+    def warning(self) -> str:
+        """A warning if many actions were clipped, else empty."""
+        if self.share < MANY_CLIPPED:
+            return ""
+        return (
+            f"{100 * self.share:.0f} % of the actions ({self.cut:,} of {self.actions:,}, in {self.affected:,} of "
+            f"{self.episodes:,} episodes) were outside [-1, 1] and were clipped: does the policy return "
+            "normalised actions? (docs/policies.md, Pitfalls)"
+        )

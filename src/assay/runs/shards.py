@@ -1,32 +1,37 @@
-"""A plan in parts that know nothing of each other: one for each job of a cluster, put together by `merge`.
+"""Shards: independent parts of a plan, one per job of a cluster, joined by `merge`.
 
-A start (task and seed) is whole in one shard, so that an episode, its control and their certificates are made by one
-job. Every shard keeps the places of its episodes in the whole plan and a digest of that plan: shards of one plan,
-merged, are the run that nobody divided, and shards of different plans are refused.
+A start (task and seed) is entirely in one shard, so that one job makes an episode, its control and their certificates.
+Every shard stores the positions of its episodes in the whole plan and a digest of that plan: merged shards equal the
+undivided run, and shards of different plans are refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.store import Store
+from assay.runs.certificates.serve import META as REFUSED
+from assay.runs.certificates.serve import recall
+from assay.runs.provenance import all_conditions, all_plugins, first_difference
+from assay.runs.store import SUFFIX, Store
+from assay.support.files import replacing
 
 META = "shard"
-"""The name under which a run remembers which shard it is."""
+"""Name of a run's shard in its meta table."""
 MERGED = "shards"
-"""The name under which a merged run remembers which shards it holds."""
+"""Name of a merged run's shards in its meta table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of so many parts, counted from 1."""
+    """Part ``number``, from 1, ``of`` several."""
 
     number: int
     of: int
@@ -36,8 +41,8 @@ class Shard:
         """``3/16``. Raises RunError."""
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            most = match[2] if match is not None and int(match[2]) else "16"
-            raise RunError(f"--shard '{text}': valid: which one of how many, 1/{most} to {most}/{most}")
+            last = match[2] if match is not None and int(match[2]) else "16"
+            raise RunError(f"--shard '{text}': valid: part/parts, 1/{last} to {last}/{last}")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -46,32 +51,31 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """The episodes of one shard, and where they stand in the whole plan."""
+    """The episodes of one shard, and their positions in the whole plan."""
 
     shard: Shard
     specs: list[EpisodeSpec]
     places: Mapping[str, int]
-    """Key of a spec without its time limit, which certificates may set -> its place, from 0."""
+    """Key of a spec without its time limit, which certificates may set -> position, from 0."""
     plan: str
     """A digest of the whole plan."""
 
     def place(self, spec: EpisodeSpec) -> int:
-        """Where an episode stands in the whole plan, from 0."""
+        """Position of an episode in the whole plan, from 0."""
         return self.places[_untimed(spec)]
 
     def as_json(self) -> dict[str, object]:
-        """What a run remembers of it."""
+        """The shard as a run stores it."""
         return {"number": self.shard.number, "of": self.shard.of, "plan": self.plan}
 
 
-def divided(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
-    """A shard of a plan: every so-manieth start. Raises RunError where there are fewer starts than shards."""
-    starts = {
-        start: place for place, start in enumerate(dict.fromkeys((each.task, each.seed) for each in specs))
-    }
+def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
+    """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
+    distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
+    starts = {start: place for place, start in enumerate(distinct)}
     if shard.of > len(starts):
         raise RunError(
-            f"--shard {shard}: the plan has {len(starts)} starts (tasks and seeds); valid: at most so many shards"
+            f"--shard {shard}: more shards than the plan has starts (task and seed): {len(starts)}"
         )
     keys = [_untimed(spec) for spec in specs]
     mine = [
@@ -83,55 +87,90 @@ def divided(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
     return Part(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
 
 
-def check_shard(path: Path, part: Part | None) -> None:
-    """Raise RunError where a file holds another shard, another plan's, or none where one is asked for."""
-    if not path.is_file():
-        return
-    with Store.reading(path) as store:
-        known, is_new = store.meta.get(META), not store.planned
-    if is_new or known == (None if part is None else part.as_json()):
+def check_shard(store: Store, part: Part | None) -> None:
+    """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
+    path, known = store.path, store.meta.get(META)
+    if not store.planned or known == (None if part is None else part.as_json()):
         return
     if known is None:
-        raise RunError(f"{path}: holds a whole run, no shard of one: choose another --out")
-    held = f"{known['number']}/{known['of']}"
+        raise RunError(f"{path}: holds a whole run, not a shard: choose another --out")
+    shard = f"{known['number']}/{known['of']}"
     if part is None:
         raise RunError(
-            f"{path}: holds shard {held}: --shard {held} goes on with it, assay runs merge puts shards together"
+            f"{path}: holds shard {shard}: resume it with --shard {shard}, or join shards with assay runs merge"
         )
-    if held != str(part.shard):
-        raise RunError(f"{path}: holds shard {held}, not {part.shard}: choose another --out")
+    if shard != str(part.shard):
+        raise RunError(f"{path}: holds shard {shard}, not {part.shard}: choose another --out")
     raise RunError(
-        f"{path}: holds shard {held} of another plan (tasks, seeds or conditions differ): choose another --out"
+        f"{path}: holds shard {shard} of another plan (tasks, seeds or conditions differ): choose another --out"
     )
 
 
-def together(metas: Sequence[Mapping[str, Any]], paths: Sequence[Path]) -> dict[str, object] | None:
-    """What merged shards are; None where the runs are no shards. Raises RunError where they are not of one plan."""
-    found = [meta.get(META) for meta in metas]
-    if not any(found):
-        return None
-    for path, known in zip(paths, found, strict=True):
-        if known is None:
-            raise RunError(
-                f"{path}: is not a shard, and other files are: shards are merged with shards of the same plan only"
-            )
-        if (known["plan"], known["of"]) != (found[0]["plan"], found[0]["of"]):  # type: ignore[index]
-            raise RunError(
-                f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
-            )
-    return {"of": found[0]["of"], "there": sorted(each["number"] for each in found if each)}  # type: ignore[index]
-
-
-def missing(meta: Mapping[str, Any]) -> list[int]:
+def missing_shards(meta: Mapping[str, Any]) -> list[int]:
     """The shards that a merged run lacks."""
-    known = meta.get(MERGED)
-    return [] if not known else sorted({*range(1, known["of"] + 1)} - {*known["there"]})
+    shards = meta.get(MERGED)
+    return [] if not shards else sorted({*range(1, shards["of"] + 1)} - {*shards["there"]})
 
 
-def in_order(parts: Iterable[Store]) -> list[tuple[object, ...]]:
-    """The rows of the plans of several shards in the order of the whole plan, without the places that they had."""
-    rows = sorted((row for part in parts for row in part.plan_rows()), key=lambda row: row[0])
-    return [(None, *row[1:]) for row in rows]
+def merge(paths: Sequence[Path], out: Path) -> int:
+    """Write a run with the plans and episodes of several runs of one policy and experiment; returns their number.
+
+    If several hold an episode of the same spec, the first without an error counts. Raises RunError if they are of
+    different experiments, or if ``out`` exists.
+    """
+    if out.exists():
+        raise RunError(f"{out} exists already")
+    with replacing(out, suffix=SUFFIX, database=True) as growing, Store.writing(growing) as merged:
+        shards = _plan_shards(merged, paths)
+        for path in paths:
+            with Store.reading(path) as part:
+                _merge_meta(merged, part)
+                merged.add_all(part)
+        if shards is not None:
+            merged.describe(**{MERGED: shards})
+        return merged.done
+
+
+def _plan_shards(merged: Store, paths: Sequence[Path]) -> dict[str, object] | None:
+    """Plan the episodes of shards in the order of the divided plan; None if the runs are not shards."""
+    with ExitStack() as opened:
+        parts = [opened.enter_context(Store.reading(path)) for path in paths]
+        shards: list[Any] = [part.meta.get(META) for part in parts]
+        if not any(shards):
+            return None
+        for path, shard in zip(paths, shards, strict=True):
+            if shard is None:
+                raise RunError(f"{path}: is not a shard, and other files are: merge shards of one plan only")
+            if (shard["plan"], shard["of"]) != (shards[0]["plan"], shards[0]["of"]):
+                raise RunError(
+                    f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
+                )
+        rows = sorted((row for part in parts for row in part.plan_rows()), key=lambda row: row[0])
+        merged.add_plan((None, *row[1:]) for row in rows)
+        return {"of": shards[0]["of"], "there": sorted(shard["number"] for shard in shards)}
+
+
+def _merge_meta(merged: Store, part: Store) -> None:
+    path = part.path
+    if part.stopped:
+        raise RunError(
+            f"{path} stopped {', '.join(part.stopped)} early (--until); only complete runs can be merged"
+        )
+    known, fresh = merged.meta, part.meta
+    if not known:
+        kept = {name: value for name, value in fresh.items() if name != META}
+        merged.describe(**kept, merged=[path.name])
+        return
+    if difference := first_difference(fresh, known):
+        name, was, now = difference.name, difference.was, difference.now
+        raise RunError(f"{path} is another experiment: its {name} is {was}, not {now}")
+    refused = dict.fromkeys((*recall(merged), *recall(part)))
+    merged.describe(
+        **{REFUSED: list(refused)},
+        plugins=all_plugins(known, fresh),
+        conditions=all_conditions(known, fresh),
+        merged=[*known["merged"], path.name],
+    )
 
 
 def _untimed(spec: EpisodeSpec) -> str:

@@ -1,4 +1,4 @@
-"""A few episodes of one policy, task by task: a quick count, with nothing stored."""
+"""A few episodes of one policy, task by task: a quick count without a run file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from assay.episodes import LIBERO, Episode, EpisodeSpec, Initial, Outcome, WhileWaiting
-from assay.runs.worker import EpisodeRunner, WorkerConfig
+from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
+from assay.errors import AssayError, one_line
+from assay.runs.driver import driving
+from assay.runs.execute import make_executor
+from assay.runs.options import MEASURED, RunOptions
+from assay.runs.schedulers.plan import PlanScheduler
+from assay.runs.store import Store
+from assay.runs.worker import WorkerConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,53 +34,46 @@ class Trial:
 
     @property
     def episodes(self) -> int:
-        """How many there were."""
+        """Number of episodes."""
         return len(self.attempts)
 
     @property
     def successes(self) -> int:
-        """How many reached the goal."""
+        """Number of successes."""
         return len(self.steps)
 
     @property
     def failed(self) -> tuple[int, ...]:
-        """The seeds of those that ran out of time."""
-        return tuple(
-            attempt.spec.seed for attempt in self.attempts if attempt.episode.outcome is Outcome.FAILURE
-        )
+        """Seeds of failures."""
+        return tuple(attempt.spec.seed for attempt in self._ending_in(Outcome.FAILURE))
 
     @property
     def errors(self) -> int:
-        """In how many the policy broke."""
+        """Number of errors."""
         return len(self.reasons)
 
     @property
     def counted(self) -> int:
-        """How many say something about success: all but errors."""
+        """Number of episodes without an error."""
         return self.episodes - self.errors
 
     @property
     def steps(self) -> tuple[int, ...]:
         """Control steps of the successes."""
-        return tuple(
-            attempt.episode.steps for attempt in self.attempts if attempt.episode.outcome is Outcome.SUCCESS
-        )
+        return tuple(attempt.episode.steps for attempt in self._ending_in(Outcome.SUCCESS))
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the policy broke, where it did."""
-        return tuple(
-            attempt.episode.error for attempt in self.attempts if attempt.episode.outcome is Outcome.ERROR
-        )
+        """Messages of the errors."""
+        return tuple(attempt.episode.error for attempt in self._ending_in(Outcome.ERROR))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why it failed, where it says so."""
-        return tuple(
-            attempt.episode.error
-            for attempt in self.attempts
-            if attempt.episode.outcome is Outcome.FAILURE and attempt.episode.error
-        )
+        """Explanations of failures, if a policy gives them."""
+        return tuple(filter(None, (attempt.episode.error for attempt in self._ending_in(Outcome.FAILURE))))
+
+    def _ending_in(self, outcome: Outcome) -> list[Attempt]:
+        return [attempt for attempt in self.attempts if attempt.episode.outcome is outcome]
 
     def as_json(self) -> dict[str, object]:
         """A JSON object."""
@@ -102,41 +101,64 @@ class Trial:
 
 
 def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
-    """Attempts, task by task."""
+    """Attempts grouped by task, in the order of their first attempts; seeds in order."""
+    order = {
+        task: place for place, task in enumerate(dict.fromkeys(attempt.spec.task for attempt in attempts))
+    }
+    attempts = sorted(attempts, key=lambda attempt: (order[attempt.spec.task], attempt.spec.seed))
     return [
-        Trial(task, tuple(each)) for task, each in groupby(attempts, key=lambda attempt: attempt.spec.task)
+        Trial(task, tuple(group)) for task, group in groupby(attempts, key=lambda attempt: attempt.spec.task)
     ]
 
 
-def attempts(
-    address: str,
-    chosen: Sequence[str],
+def try_tasks(
+    policy: str,
+    world: str,
+    tasks: Sequence[str],
     seeds: Sequence[int],
-    *,
-    pack: str = "primitives",
-    initial: Initial = "sampled",
-    steps: int | None = None,
-    replan: int | None = None,
-    latency: int = 0,
-    while_waiting: WhileWaiting = "play",
-    states: Path | None = None,
-    world: str = LIBERO,
+    pack: str,
+    options: RunOptions,
     videos: Path | None = None,
-    video_successes: bool = True,
 ) -> Iterator[Attempt]:
-    """Run a policy on the tasks of some ids; one attempt after the other, as it is done.
+    """Execute the unperturbed tasks with a policy, with some of the options of a run; yields finished episodes.
 
-    With ``initial="stored"`` a seed is the index of a state in LIBERO's file of the task. ``videos``: a folder
-    for a video of each, or of failures alone.
+    With stored states a seed is the index of a state in LIBERO's file of the task. ``videos``: the folder for videos,
+    if the options ask for them. Without a number of workers, episodes are executed in this process.
     """
-    config = WorkerConfig(address, world, videos=videos, video_successes=video_successes, states=states)
-    runner = EpisodeRunner(config)
-    try:
-        for task in chosen:
-            for seed in seeds:
-                spec = EpisodeSpec(task, seed, pack, steps=steps, replan=replan, initial=initial)
-                if latency:
-                    spec = replace(spec, latency=latency, while_waiting=while_waiting)
-                yield Attempt(spec, runner.run(spec))
-    finally:
-        runner.close()
+    assert options.latency != MEASURED
+    specs = []
+    for task in tasks:
+        for seed in seeds:
+            spec = EpisodeSpec(
+                task, seed, pack, steps=options.steps, replan=options.replan, initial=options.initial
+            )
+            if options.latency:
+                waiting = options.while_waiting or "play"
+                spec = replace(spec, latency=options.latency, while_waiting=waiting)
+            try:
+                _ = spec.scene_key
+            except AssayError as error:  # a file that is not a task
+                yield Attempt(spec, Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(error, 300)))
+            else:
+                specs.append(spec)
+    worker = WorkerConfig(
+        policy,
+        world,
+        videos=videos if options.video is not None else None,
+        video_successes=options.video == "all",
+        states=options.states and options.states.absolute(),
+    )
+    executor = make_executor(worker, replace(options, workers=options.workers or 0))
+    finished: list[Attempt] = []
+
+    def watch(spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        if spec is not None and episode is not None:
+            finished.append(Attempt(spec, episode))
+
+    with Store.scratch() as store:
+        store.plan(specs)
+        scheduler = PlanScheduler(store.todo())
+        for _ in driving(store, executor, scheduler, stopping=lambda: False, watch=watch):
+            yield from finished
+            finished.clear()
+    yield from finished

@@ -19,10 +19,9 @@ from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
 from assay.measures.frames import perturbed_rows, plausible
 from assay.measures.success.rates import Rate, success_rate
-from assay.runs.connections import SUFFIX, lock_file
 from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels
-from assay.runs.signature import signature
+from assay.runs.store import SUFFIX, lock_file, signature
 from assay.support.files import is_locked
 
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from assay.errors import AssayError
 from assay.measures import MeasureError
-from assay.report.verdicts import in_a_word, verdicts
-from assay.runs.about import about
-from assay.runs.connections import SUFFIX
+from assay.report.comparison import describe_decision, verdicts
+from assay.runs.description import describe_meta
 from assay.runs.queries import NotFoundError, differing, reading
+from assay.runs.store import SUFFIX
 from assay.web.library import is_running
 from assay.web.site import Text, TheSite, render, render_page, theme
 
@@ -83,7 +83,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
     """A run: success by condition and cell, live while it is running."""
     path = site.library.path(name)
     with reading(path) as run:
-        meta, damaged = run.store.meta, run.store.damaged()
+        meta, damaged = run.store.meta, run.store.damage
     progress, running = site.progress(path), is_running(path)
     if running:
         site.pace(path, progress.done, progress.planned)  # the first sample
@@ -92,7 +92,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         "run.html",
         name=name,
         meta=meta,
-        about=about(meta),
+        about=describe_meta(meta),
         others=site.library.siblings(name),
         damaged=damaged,
         running=running,
@@ -121,7 +121,7 @@ def compare_page(
             values |= {
                 "comparison": comparison,
                 "verdicts": verdicts(comparison),
-                "drops": [(drop, in_a_word(drop)) for drop in contrasts if drop.aspect == "drop"],
+                "drops": [(drop, describe_decision(drop)) for drop in contrasts if drop.aspect == "drop"],
             }
             with reading(first) as opened:
                 values["page"] = differing(opened, second, condition, after or 0)

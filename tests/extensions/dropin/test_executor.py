@@ -18,7 +18,8 @@ from assay.experiments import load_experiment
 from assay.extensions.dropin.executor import Script, Stop, _taken, command_of, run_free
 from assay.extensions.dropin.planned import MARK, Planned, group
 from assay.runs.driver import Ending
-from assay.runs.execute import Options, execute
+from assay.runs.execute import execute
+from assay.runs.options import RunOptions
 from assay.runs.store import Store
 
 STEPS = 6
@@ -76,14 +77,14 @@ def test_a_script_plays_an_experiment_as_assay_run_does(
     path = tmp_path / "script.assay"
     played = Script(("python", str(script)), "primitives")
     monkeypatch.setenv("STOPS", "1")
-    first = execute("pro", played, path, Options(**ASKED))
+    first = execute("pro", played, path, RunOptions(**ASKED))
     assert played.status == 7 and (first.done, first.left) == (2, 2), "it stopped after one task"
     monkeypatch.delenv("STOPS")
-    again = execute("pro", played, path, Options(**ASKED))
+    again = execute("pro", played, path, RunOptions(**ASKED))
     assert (again.done, again.left) == (2, 0), "what was recorded is left out"
     script.write_text(SCRIPT + "# another")
     with pytest.raises(RunError, match="another policy"):
-        execute("pro", played, path, Options(**ASKED))
+        execute("pro", played, path, RunOptions(**ASKED))
     asked = api.run("pro", Waving(), out=tmp_path / "run.assay", progress=False, **ASKED)
     with Store.reading(path) as one, Store.reading(asked.path) as other:
         assert _episodes(one) == _episodes(other) and len(_episodes(one)) == 4
@@ -184,10 +185,10 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     (folder / "main.py").write_text(LEFT.replace("path(0)", "path(1)"))
     asked = ASKED | {"seeds": (0,), "conditions": "control"}
     idle = Script(("python", str(folder / "idle.py")), "primitives")
-    assert execute("pro", idle, path, Options(**asked)).done == 0
+    assert execute("pro", idle, path, RunOptions(**asked)).done == 0
     script = Script(("python", str(folder / "main.py")), "primitives")
     more = asked | {"tasks": "libero_goal/3,libero_goal/7", "conditions": "words=empty"}
-    return Left(script, execute("pro", script, path, Options(**more)), path)
+    return Left(script, execute("pro", script, path, RunOptions(**more)), path)
 
 
 def test_it_is_known_which_tasks_a_script_never_played(left: Left):
@@ -229,7 +230,7 @@ def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
     monkeypatch.setenv("STATUS", "3")
     asked = ASKED | {"seeds": (0,), "conditions": "control"}
     played = execute(
-        "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", Options(**asked)
+        "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", RunOptions(**asked)
     )
     assert played.done == 0 and not _outcomes(tmp_path / "a.assay")
 

@@ -32,7 +32,7 @@ def episode(folder: Path, number: int) -> Episode:
 
 
 def step(recorder: Recorder, action: np.ndarray = MOVES) -> None:
-    recorder.step(action, absolute=False, seen_at=0)
+    recorder.step(action, absolute=False, observe_at=0)
 
 
 def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tmp_path: Path):

@@ -42,7 +42,7 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
         world = Simulation(compile_scene(saved.scene, load_pack("primitives")))
         state = world.sample(0)
         world.reset(state)
-        assert not world.satisfied(saved.goal)
+        assert not world.is_satisfied(saved.goal)
         done = rollout(SceneEnv(world, saved, state), Oracle(), EpisodeSpec(saved.id, 0))
         world.close()
         assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)
@@ -147,7 +147,7 @@ def test_the_command_makes_tasks_that_other_commands_take(
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
     index = json.loads((out / "index.json").read_text())
     instruction = index["scenes"]["scene_000"]["tasks"][0]["instruction"]
-    said = assay("try", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
+    said = assay("try", "--policy", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
     (trial,) = json.loads(said.out)["tasks"]
     assert trial["successes"] == 1 and trial["task"].startswith(str(out))
     said = assay("tasks", "list", out, "--json", "-")

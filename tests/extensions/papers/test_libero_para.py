@@ -68,7 +68,7 @@ def test_files_are_named_after_the_paper_and_hold_what_the_episodes_say(
     paper: PaperReport, everything: Path, tmp_path: Path
 ):
     page = paper.write(tmp_path / "out")
-    frame = assay.open(everything).frame()
+    frame = assay.load_run(everything).frame()
     worded = frame.filter(frame["object"].is_not_null())
     whole, bare = read(page.parent, "table-2")
     assert float(whole["LIBERO-Para"]) == pytest.approx((worded["outcome"] == "success").mean())
@@ -127,7 +127,7 @@ BRIEF = Paper("brief", "A paper with one table", _brief)
 
 
 def test_the_api_writes_a_paper_of_one_s_own_too(bare: Path, everything: Path, tmp_path: Path):
-    page = assay.open(bare).report(tmp_path / "out", everything, paper=f"python:{__name__}:BRIEF")
+    page = assay.load_run(bare).report(tmp_path / "out", everything, paper=f"python:{__name__}:BRIEF")
     assert "everything" in page.read_text() and (tmp_path / "out" / "tables" / "table-2.tex").is_file()
 
 

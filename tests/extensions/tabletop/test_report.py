@@ -162,7 +162,7 @@ def test_a_run_on_tables_and_one_elsewhere_stand_side_by_side(
     page = build([report.parts[0].report, RunReport.read(other)])
     place = [column.name for column in page.overview.columns].index("L1")
     assert page.overview.rows[0][place] and page.overview.rows[1][place] is None and page.shared_tables == ()
-    assert "2 runs side by side" in undrawn(page).html()
+    assert "Comparison of 2 runs" in undrawn(page).html()
 
 
 def test_the_object_is_json(report: Report):

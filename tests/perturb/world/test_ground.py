@@ -11,7 +11,7 @@ from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.world import Displace, Distractors, ExchangePlaces, Jitter, Obstacle, Relocate, Swap
 from assay.perturb.world.ground import Ground, Spot
 from assay.sim.footprints import footprint
-from assay.sim.planned_view import newly_hidden
+from assay.sim.visibility import newly_hidden
 from assay.tasks import Atom, Goal, Predicate, Scene
 
 

@@ -8,12 +8,22 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, horizon, rollout
-from assay.policies.oracle.grasps import Obstacles, hand_points, obstacles, of_piece, pieces, ranked_grasps
-from assay.policies.oracle.motion import DOWN, about_vertical, facing, tilting, turn
+from assay.policies.oracle.grasps import (
+    COLLISION_COST,
+    OPEN_WIDTH_M,
+    OUT_OF_REACH_COST,
+    Obstacles,
+    Reach,
+    graspable_pieces,
+    grasps_of_piece,
+    gripper_points,
+    obstacles,
+    ranked_grasps,
+)
+from assay.policies.oracle.motion import DOWN, facing, rotation_about_z, rotation_between, shortest_rotation
 from assay.policies.oracle.plan import ImpossibleError, pursue
 from assay.policies.oracle.policy import Oracle
-from assay.policies.oracle.reach import IN_THE_WAY, OPENED, OUT_OF_REACH, Reach
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Atom, Goal, Predicate, Rectangle
@@ -34,13 +44,13 @@ def pursued(world: Simulation, goal: Goal, steps: int) -> bool:
 
 def reaches(world: Simulation, goal: Goal, steps: int) -> bool:
     """Whether it reaches a goal from where the world is before that many steps have been made in all."""
-    motion = pursue(Sight(world), goal)
-    while world.steps < steps and not world.satisfied(goal):
+    motion = pursue(SceneState(world), goal)
+    while world.steps < steps and not world.is_satisfied(goal):
         action = next(motion, None)
         if action is None:
             break
         world.step(action)
-    return world.satisfied(goal)
+    return world.is_satisfied(goal)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +114,7 @@ def test_a_bottle_is_laid_on_its_side_and_what_lies_so_is_set_upright():
     assert pursued(world, laid, 300)
     for _ in range(8):
         world.step(RELEASE)
-    assert world.satisfied(laid) and not world.satisfied(upright)
+    assert world.is_satisfied(laid) and not world.is_satisfied(upright)
     assert reaches(world, upright, 600)
 
 
@@ -136,7 +146,7 @@ def test_an_impossible_goal_is_refused_with_the_atom_and_the_reason(atom: Atom, 
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     with pytest.raises(ImpossibleError, match=why) as caught:
-        next(pursue(Sight(world), Goal((atom,))))
+        next(pursue(SceneState(world), Goal((atom,))))
     assert str(atom) in str(caught.value)
     assert world.steps == 0
 
@@ -145,26 +155,26 @@ def test_what_already_holds_of_a_fixed_thing_is_not_impossible():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     goal = Goal((Atom(Predicate.ON, ("flat_stove_1", "main_table_stove_region")),))
-    assert world.satisfied(goal)
+    assert world.is_satisfied(goal)
     with pytest.raises(StopIteration) as end:
-        next(pursue(Sight(world), goal))
+        next(pursue(SceneState(world), goal))
     assert end.value.value is True
 
 
 def test_grasps_leave_room_for_the_hand_and_hold_something():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
-    sight = Sight(world)
+    scene = SceneState(world)
     for name in ("akita_black_bowl_1", "wine_bottle_1"):
-        entity = sight.entity(name)
+        entity = scene.entity(name)
         assert entity is not None
-        grasps = list(ranked_grasps(sight, entity))
+        grasps = list(ranked_grasps(scene, entity))
         assert grasps, name
         costs = [grasp.cost for grasp in grasps]
         assert costs == sorted(costs)
-        around, mine = obstacles(sight, sight.solid_geoms), obstacles(sight, entity.geoms)
+        around, mine = obstacles(scene, scene.solid_geoms), obstacles(scene, entity.geoms)
         for grasp in grasps[:3]:
-            assert not around.contain(hand_points(grasp.position, grasp.rotation))
+            assert not around.contain(gripper_points(grasp.position, grasp.rotation))
             line = np.linspace(-0.037, 0.037, 75)[:, None] * grasp.rotation[:, 0] + grasp.position
             assert mine.contain(line), (name, grasp)
 
@@ -172,25 +182,31 @@ def test_grasps_leave_room_for_the_hand_and_hold_something():
 def test_a_thing_walled_in_offers_no_free_grasp():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
-    sight = Sight(world)
-    entity = sight.entity("cream_cheese_1")
+    scene = SceneState(world)
+    entity = scene.entity("cream_cheese_1")
     assert entity is not None
-    lid = Obstacles(sight.box(entity).centre[None] + (0, 0, 0.1), np.eye(3)[None], np.full((1, 3), 0.05))
-    candidates = [grasp for piece in pieces(sight, entity) for grasp in of_piece(sight, piece, np.zeros(3))]
+    lid = Obstacles(scene.box(entity).centre[None] + (0, 0, 0.1), np.eye(3)[None], np.full((1, 3), 0.05))
+    candidates = [
+        grasp
+        for piece in graspable_pieces(scene, entity)
+        for grasp in grasps_of_piece(scene, piece, np.zeros(3))
+    ]
     assert candidates
-    assert all(lid.contain(hand_points(grasp.position, grasp.rotation)) for grasp in candidates)
+    assert all(lid.contain(gripper_points(grasp.position, grasp.rotation)) for grasp in candidates)
 
 
 @pytest.mark.parametrize("angle", [-3.0, -1.2, 0.0, 1e-4, 0.7, 3.1])
 def test_turn_is_the_way_from_one_rotation_to_another(angle: float):
     start = facing(np.array([0.3, -0.2, -1.0]), np.array([0.0, 1.0, 0.0]))
-    np.testing.assert_allclose(turn(start, about_vertical(angle) @ start), [0.0, 0.0, angle], atol=1e-9)
+    np.testing.assert_allclose(
+        rotation_between(start, rotation_about_z(angle) @ start), [0.0, 0.0, angle], atol=1e-9
+    )
 
 
 def test_tilting_takes_one_direction_to_another():
     up, directions = np.eye(3)[2], [np.eye(3)[0], np.array([0.0, 0.6, 0.8]), -np.eye(3)[2], np.eye(3)[2]]
     for end in directions:
-        rotation = tilting(up, end)
+        rotation = shortest_rotation(up, end)
         np.testing.assert_allclose(rotation @ up, end, atol=1e-12)
         np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-12)
         assert np.linalg.det(rotation) == pytest.approx(1.0)
@@ -199,16 +215,16 @@ def test_tilting_takes_one_direction_to_another():
 def test_reach_tells_what_the_arm_gets_to_from_what_it_does_not():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
-    sight = Sight(world)
-    bowl, cabinet = sight.entity("akita_black_bowl_1"), sight.entity("wooden_cabinet_1")
+    scene = SceneState(world)
+    bowl, cabinet = scene.entity("akita_black_bowl_1"), scene.entity("wooden_cabinet_1")
     assert bowl is not None and cabinet is not None
-    before = sight.data.qpos.copy()
-    reach, down = Reach(sight, bowl), facing(DOWN, np.array([0.0, 1.0, 0.0]))
-    here = sight.hand()[0]
-    assert reach.cost(here + (0.1, 0.1, -0.05), down, OPENED) == 0
-    assert reach.cost(here + (0.8, 0.0, 0.0), down, OPENED) > OUT_OF_REACH
-    assert reach.cost(sight.box(cabinet).centre, down, OPENED) >= IN_THE_WAY
-    np.testing.assert_array_equal(sight.data.qpos, before)
+    before = scene.data.qpos.copy()
+    reach, down = Reach(scene, bowl), facing(DOWN, np.array([0.0, 1.0, 0.0]))
+    here = scene.gripper_pose()[0]
+    assert reach.cost(here + (0.1, 0.1, -0.05), down, OPEN_WIDTH_M) == 0
+    assert reach.cost(here + (0.8, 0.0, 0.0), down, OPEN_WIDTH_M) > OUT_OF_REACH_COST
+    assert reach.cost(scene.box(cabinet).centre, down, OPEN_WIDTH_M) >= COLLISION_COST
+    np.testing.assert_array_equal(scene.data.qpos, before)
 
 
 def test_a_half_turn_is_found_about_any_axis():
@@ -218,7 +234,7 @@ def test_a_half_turn_is_found_about_any_axis():
         np.array([1.0, -1.0, 1.0]) / np.sqrt(3),
     ):
         half = 2 * np.outer(axis, axis) - np.eye(3)
-        way = turn(np.eye(3), half)
+        way = rotation_between(np.eye(3), half)
         assert np.linalg.norm(way) == pytest.approx(np.pi)
         assert abs(way @ axis) == pytest.approx(np.pi)
 

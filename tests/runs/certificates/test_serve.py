@@ -19,7 +19,7 @@ from assay.runs.certificates import (
     remember,
     summarise,
 )
-from assay.runs.merge import merge
+from assay.runs.shards import merge
 from assay.runs.store import Store
 
 CONTROL = EpisodeSpec("libero_goal/1", 0, experiment="x")
@@ -102,7 +102,7 @@ def test_a_run_remembers_its_refusals_also_when_it_grows_or_is_merged(tmp_path: 
 
 
 @pytest.mark.parametrize("limit", [None, 1.1])
-def test_planning_asks_only_for_what_is_needed(cache: Cache, limit: float | None):
+def test_estimates_asks_only_for_what_is_needed(cache: Cache, limit: float | None):
     """Episodes that were not asked about are not let through by accident."""
     cache.put(claim(CONTROL), SOLVED)
     service = Service(cache, limit)

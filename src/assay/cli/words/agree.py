@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.cli.words.scenes import draw_scenes, task_loader
 from assay.support.console import say
 

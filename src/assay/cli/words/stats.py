@@ -10,7 +10,7 @@ import rich.box
 import typer
 from rich.table import Column
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.errors import PerturbationError
 from assay.support.console import output, say, table_of
 

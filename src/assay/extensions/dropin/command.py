@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.execution import (
-    Certified,
-    Conditions,
-    HoldStart,
-    PolicyLabel,
-    RetryErrors,
-    Seeds,
-    Selection,
-    States,
-    Steps,
-)
+from assay.cli.options import PRIMITIVES, PolicyLabel, RunFile, run_options
 from assay.errors import RunError
-from assay.runs.seeds import parse_seeds
-from assay.support.console import number_of, output, say
+from assay.runs.options import RunOptions
+from assay.support.console import number_of, say
 
 if TYPE_CHECKING:
     from assay.extensions.dropin.planned import Planned
@@ -31,112 +20,74 @@ ON_PRIMITIVES = "scores on them are not LIBERO's"
 ON_LIBERO = "LIBERO's own"
 
 
+@run_options(
+    *("assets", "states", "tasks", "seeds", "conditions", "hold_start", "steps", "certified", "retry_errors")
+)
 def libero(
     command: Annotated[
         list[str],
         typer.Argument(metavar="-- COMMAND ...", help="The script: python main.py and its options."),
     ],
-    assets: Annotated[
-        str, typer.Option(help="Asset pack: primitives, libero (LIBERO's own), a plugin's.")
-    ] = "primitives",
-    states: States = None,
+    options: RunOptions,
     experiment: Annotated[
         str | None,
         typer.Option(
-            help="Let the script play this experiment's controls and perturbed tasks, and record them."
+            help="Let the script run this experiment's controls and perturbed tasks, and record them."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run's file, NAME.assay; with --experiment.")] = None,
-    selection: Selection = None,
-    seeds: Seeds = None,
-    conditions: Conditions = None,
-    hold_start: HoldStart = None,
-    steps: Steps = None,
-    certified: Certified = None,
+    out: RunFile = None,
     each_a_task: Annotated[
-        bool, typer.Option("--each-a-task", help="Every episode is a task with one initial state.")
+        bool, typer.Option("--each-a-task", help="Make every episode a task with one initial state.")
     ] = False,
-    retry_errors: RetryErrors = False,
     label: PolicyLabel = None,
 ) -> None:
     """Run a script that was written for LIBERO on Assay's engine: its `import libero` is Assay's stand-in.
 
-    With --experiment, the suite that the script asks for consists of the experiment's controls and perturbed tasks,
-    with its seeds as initial states, and every episode is recorded. The same command again leaves out what is recorded.
+    With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
+    with its seeds as initial states, and every episode is recorded. The same command resumes.
     """
     from assay.extensions.dropin.executor import run_free
 
-    made_with = ON_LIBERO if assets == "libero" else ON_PRIMITIVES
-    say(f"assay libero: Assay's engine in place of LIBERO; assets: {assets} ({made_with})", aside=True)
+    assets = options.assets or PRIMITIVES
+    note = ON_LIBERO if assets == "libero" else ON_PRIMITIVES
+    say(f"assay libero: Assay's engine in place of LIBERO; assets: {assets} ({note})", aside=True)
     if experiment is None:
-        for name, given in {
-            "--out": out,
-            "--tasks": selection,
-            "--seeds": seeds,
-            "--conditions": conditions,
-            "--hold-start": hold_start,
-            "--steps": steps,
-            "--certified or --uncertified": certified,
-            "--each-a-task": each_a_task or None,
-            "--retry-errors": retry_errors or None,
-            "--label": label,
-        }.items():
-            if given is not None:
-                raise RunError(f"{name} is for --experiment NAME")
-        raise typer.Exit(run_free(command, assets, states))
+        plain = RunOptions(assets=options.assets, states=options.states)
+        changed = [
+            field.name
+            for field in fields(plain)
+            if getattr(options, field.name) != getattr(plain, field.name)
+        ]
+        own = {"out": out, "label": label, "each_a_task": each_a_task or None}
+        changed += [name for name, value in own.items() if value is not None]
+        if changed:
+            raise RunError(f"--{changed[0].replace('_', '-')} is for --experiment NAME")
+        raise typer.Exit(run_free(command, assets, options.states))
+    from assay.api import Run
     from assay.extensions.dropin.executor import Script
     from assay.extensions.dropin.recorder import ENDED_EARLY
-    from assay.runs.certificates import counted, recall
-    from assay.runs.display import (
-        Certifying,
-        condition_table,
-        print_clipping,
-        print_reasons,
-        print_refused,
-        print_tracebacks,
-    )
-    from assay.runs.execute import Options, default_path, execute
-    from assay.runs.store import Store
+    from assay.runs.display import CertifyingDisplay
+    from assay.runs.execute import default_path, execute
 
     script = Script(tuple(command), assets, each_a_task, _announce)
     path = out or default_path(experiment, script.address)
-    options = Options(
-        tasks=selection,
-        seeds=None if seeds is None else parse_seeds(seeds),
-        conditions=conditions,
-        assets=assets,
-        states=states,
-        hold_start=hold_start,
-        steps=steps,
-        certified=certified,
-        retry_errors=retry_errors,
-    )
-    with Certifying() as certifying:
-        ending = execute(experiment, script, path, options, certifying, label=label)
-    with Store.reading(path) as store:
-        refused = recall(store)
-        of_condition = Counter(each.condition for each in refused)
-        output.print(condition_table(store.counts(), set(store.stopped), of_condition))
-        print_reasons(store.reasons())
-        print_tracebacks(store.tracebacks().values())
-        if store.broken() and not retry_errors:
-            say("--retry-errors offers episodes that ended in an error to the script again")
-        print_clipping(store.clipping())
-        print_refused(counted(refused))
-        counts = store.counts()
-        early = [
-            row for row in store.frame().iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)
-        ]
+    with CertifyingDisplay() as certifying:
+        ending = execute(experiment, script, path, replace(options, assets=assets), certifying, label=label)
+    run = Run(path, ending)
+    run.show()
+    frame = run.frame()
+    if "error" in frame["outcome"] and not options.retry_errors:
+        say("--retry-errors offers episodes that ended in an error to the script again")
+    early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
             f"{number_of(len(early), 'failure')} had less time than usual: {early[0]['error']}. "
             "Are the steps that the script allows what you mean?"
         )
-    nothing_ran = counts["done"].sum() and not (counts["success"] + counts["failure"]).sum()
     skipped = script.unplayed and not script.status
-    mended = " once the script is mended" if script.status else ""
-    goes_on = "" if skipped else f": the same command goes on{mended}"
-    rest = f", {number_of(ending.left, 'planned episode')} left{goes_on}" if ending.left else ""
+    fixed = " once the script is fixed" if script.status else ""
+    resume = "" if skipped else f": run the same command to resume{fixed}"
+    rest = f", {number_of(ending.left, 'planned episode')} left{resume}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if not ending.done and not ending.left:
         say("all of them were there already, so the script was not started")
@@ -149,7 +100,7 @@ def libero(
     if script.status:
         say(f"the script ended with exit status {script.status}", aside=True)
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
-    if ending.left or nothing_ran:
+    if ending.left or run.has_only_errors:
         raise typer.Exit(1)
 
 

@@ -22,7 +22,7 @@ from assay.extensions.dropin.task_files import compiled
 from assay.extensions.dropin.things import Thing, ThingState
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation
-from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, SEEN, Simulation
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, Simulation
 from assay.sim.states import from_flat
 from assay.tasks import Atom, Predicate, Task
 
@@ -54,7 +54,7 @@ class Game(Protocol):
         """Begin from an initial state that the script gives."""
         ...
 
-    def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
+    def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
         """One control step."""
         ...
 
@@ -88,9 +88,9 @@ class FreePlay:
         """Restore one of LIBERO's states, or one with fixtures."""
         return self.simulation.reset(from_flat(self.simulation.compiled, numbers))
 
-    def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
+    def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
         """One control step."""
-        return self.simulation.step(action, absolute=absolute, seen_at=seen_at)
+        return self.simulation.step(action, absolute=absolute, observe_at=observe_at)
 
     def observe(self) -> Observation:
         """What is to see now."""
@@ -98,7 +98,7 @@ class FreePlay:
 
     def succeeded(self) -> bool:
         """Whether the goal is reached now."""
-        return self.simulation.satisfied(self.task.goal)
+        return self.simulation.is_satisfied(self.task.goal)
 
     def end(self, *, closed: bool = False) -> None:
         """Give back what it holds."""
@@ -212,7 +212,9 @@ class Domain(Partial):
         self.timestep += 1
         read = self._clock.step()
         seen = self._game.step(
-            np.asarray(action), absolute=not self._is_relative, seen_at=SEEN + 1 if read is None else read
+            np.asarray(action),
+            absolute=not self._is_relative,
+            observe_at=OBSERVED_SUBSTEP + 1 if read is None else read,
         )
         if self._game.simulation is not self._simulation:  # an event has changed the scene
             relative = self._is_relative

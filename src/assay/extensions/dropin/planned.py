@@ -19,7 +19,7 @@ from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import AssayError, StateError, TaskError
 from assay.extensions.dropin.session import session
 from assay.extensions.dropin.task_files import BDDL, INIT, entries, write_states, write_task
-from assay.runs.planned import PlannedTask, planned_tasks
+from assay.runs.plan import PlannedTask, planned_tasks
 from assay.tasks import Instruction, Task, short_name
 
 MARK = -18_001.0

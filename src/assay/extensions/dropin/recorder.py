@@ -76,7 +76,7 @@ class Recorder:
         self.close_episode()
         return self._begin(self._planned.index_of(numbers))
 
-    def step(self, action: np.ndarray, *, absolute: bool, seen_at: int) -> Observation:
+    def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
         """One control step, with actions in the precision that they are stored in."""
         done = self._check(action)
         if not self._actions:

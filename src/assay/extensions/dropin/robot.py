@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from assay.extensions.dropin.missing import Partial
-from assay.sim.controller import SCALE
+from assay.sim.controller import ARM, KD, KP, SCALE
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
-from assay.sim.torque import ARM, KD, KP
 
 
 class Controller(Partial):

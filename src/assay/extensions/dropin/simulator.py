@@ -225,11 +225,13 @@ class MjSim:
 
     def set_state(self, value: MjSimState) -> None:
         """Set them; `forward` makes everything else follow."""
-        self._simulation.put(np.concatenate([[value.time], value.qpos, value.qvel]))
+        self._simulation.overwrite(np.concatenate([[value.time], value.qpos, value.qvel]))
 
     def set_state_from_flattened(self, value: np.ndarray) -> None:
         """The same from one vector; what a longer one has besides is left alone."""
-        self._simulation.put(np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size])
+        self._simulation.overwrite(
+            np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size]
+        )
 
     def forward(self) -> None:
         """Compute everything that follows from the state."""

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column
 
-from assay.cli.execution import Assets, Processes
-from assay.cli.pictures import check_picture
+from assay.cli.options import Assets, Processes, check_picture
 from assay.errors import RenderingError, TaskError, did_you_mean
 from assay.support.console import output, progress_bar, say, table_of
 

@@ -19,8 +19,8 @@ from assay.extensions.generate.proposals import propose
 from assay.extensions.generate.sightline import hidden, hidden_regions
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
-from assay.sim.distinct import alike
 from assay.sim.packs.pack import AssetPack
+from assay.sim.portraits import alike
 from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.streams import stream
@@ -200,7 +200,7 @@ def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
     for seed in range(order.tries):
         state = world.sample(seed)
         world.reset(state)
-        if world.satisfied(task.goal):
+        if world.is_satisfied(task.goal):
             return DONE, 0
         spec = EpisodeSpec(task.id, seed, order.pack, steps=goal_horizon(task.goal))
         done = rollout(SceneEnv(world, task, state), Oracle(), spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -137,12 +138,10 @@ def export(
     ] = "",
 ) -> None:
     """Write the episodes of a run as a table (key, condition, task, seed, outcome, steps, ...), or for other tools."""
-    from assay.runs.display import print_damage
-    from assay.runs.export import Format, written
-    from assay.runs.export import export as write
     from assay.runs.store import Store
+    from assay.support.files import replacing
 
-    targets: list[tuple[Format, Path | None]] = [("parquet", parquet), ("csv", csv), ("json", json)]
+    targets = [("parquet", parquet), ("csv", csv), ("json", json)]
     if lerobot is not None:
         to, out = "lerobot", lerobot
     if to is None and not any(target for _, target in targets):
@@ -150,15 +149,19 @@ def export(
             "no output given; use --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL"
         )
     with Store.reading(path) as store:
-        print_damage(store)
         if to is not None:
             from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
 
             options = ExportOptions(out, episodes, most, images, size, project, dataset)
             say(export_to(to, store, options))
         for form, target in targets:
-            if target is not None and str(target) == "-":
-                emit(written(store, form)[1])
-            elif target is not None:
-                count = write(store, target, form)
-                say(f"{count} episodes written to {target}")
+            if target is None:
+                continue
+            frame, content = store.frame().drop("id"), BytesIO()
+            getattr(frame, f"write_{form}")(content)
+            if str(target) == "-":
+                emit(content.getvalue())
+            else:
+                with replacing(target) as unfinished:
+                    unfinished.write_bytes(content.getvalue())
+                say(f"{len(frame)} episodes written to {target}")

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import Assets, Tasks
+from assay.cli.options import Assets, Tasks
 from assay.errors import PolicyError
 from assay.extensions.learn.visuomotor.settings import Head, Input
-from assay.runs.seeds import parse_seeds
+from assay.runs.options import parse_seeds
 from assay.support.console import number_of, progress_bar, say
 
 SUFFIX = ".safetensors"

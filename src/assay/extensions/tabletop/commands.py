@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.execution import Processes
-from assay.cli.pictures import check_picture
+from assay.cli.options import Processes, check_picture
 from assay.errors import PolicyError
 from assay.support.console import number_of, progress_bar, say
 

@@ -33,7 +33,7 @@ from assay.measures.views.wording import (
     plural,
     points,
 )
-from assay.runs.sequential import anytime_p, start_order
+from assay.runs.schedulers.until import anytime_p, start_order
 from assay.support.stats.bootstrap import bootstrap
 from assay.support.stats.conditional import LogOdds, conditional_log_odds
 from assay.support.stats.distributions import normal_below

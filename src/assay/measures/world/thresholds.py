@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,14 +12,13 @@ import polars as pl
 
 from assay.episodes import Outcome
 from assay.episodes.spec import CONTROL
-from assay.experiments.search import AXIS, FRESH, MAGNITUDE
+from assay.experiments.search import AXIS, MAGNITUDE
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, share_limits
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import NOT, listed, percent, plural
-from assay.support.stats.betting import Wager, share_of
+from assay.measures.views.wording import NOT, listed, percent
 from assay.support.stats.intervals import wilson_interval
 from assay.support.stats.thresholds import ALPHA, LEVEL, Evidence
 
@@ -113,25 +111,6 @@ class Thresholds(Result):
     """Axes that do not apply to a task, one sentence each."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorstCase(Result):
-    """A combination of small changes, on fresh starts."""
-
-    task: Annotated[str, Column("task")]
-    condition: str
-    failures: int
-    starts: int
-    confirmed: Annotated[bool, Column("confirmed")]
-    """Whether success is significantly below the level."""
-    example: str
-    """Key of a failed episode, or empty."""
-
-    @property
-    def changes(self) -> str:
-        """The changes, without the name of the experiment."""
-        return self.condition.partition("/")[2]
-
-
 def thresholds(run: RunData) -> Thresholds:
     """Thresholds of every axis of every task that was searched."""
     search: dict[str, Any] = run.meta.get(META, {})
@@ -202,38 +181,6 @@ def _measure_axis(
     )
 
 
-def worst_cases(run: RunData) -> tuple[WorstCase, ...]:
-    """Combinations that were run on fresh starts, confirmed ones first."""
-    search: dict[str, Any] = run.meta.get(META, {})
-    level, alpha = search.get("level", LEVEL), 1 - search.get("confidence", 1 - ALPHA)
-    rows = run.whole.filter(pl.col(FRESH).fill_null(False))
-    cases = []
-    tested: Counter[str] = Counter()
-    for (task, condition), whole in rows.group_by("task", "condition", maintain_order=True):
-        tested[str(task)] += 1
-        group = whole.filter(pl.col("outcome") != Outcome.ERROR)
-        if group.is_empty():
-            continue
-        lost = (group["outcome"] == Outcome.FAILURE).to_list()
-        failed = group.filter(pl.col("outcome") == Outcome.FAILURE)["key"].to_list()
-        cases.append(
-            WorstCase(
-                str(task), str(condition), len(failed), len(lost),
-                _is_lost(lost, level, share_of(alpha, tested[str(task)])),
-                failed[0] if failed else "",
-            )
-        )  # fmt: skip
-    return tuple(sorted(cases, key=lambda case: (not case.confirmed, -case.failures / case.starts)))
-
-
-def _is_lost(failures: Iterable[bool], level: float, alpha: float) -> bool:
-    """Whether a betting test rejects that success is at least ``level``."""
-    wager = Wager(1 - 2 * level)
-    for is_failure in failures:
-        wager.see(1.0 if is_failure else -1.0)
-    return wager.won(alpha)
-
-
 def thresholds_table(result: Thresholds, report: object = None) -> Table:
     """Thresholds by task and axis."""
 
@@ -258,28 +205,6 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
         "episodes",
         Column("remark", value=lambda threshold: threshold.remark),
         note=note + (f" Left out: {'; '.join(result.cannot)}." if result.cannot else ""),
-        shown_at_once=True,
-    )
-
-
-def cases_table(
-    cases: Sequence[WorstCase], report: object = None, videos: Mapping[str, str] | None = None
-) -> Table | None:
-    """Combinations of small changes that make the policy fail; ``videos`` by key of the episode."""
-    if not cases:
-        return None
-    video = Column("video", value=lambda case: (videos or {}).get(case.example, NOT))
-    return Table.of(
-        "worst_cases",
-        "Small changes that make it fail together",
-        cases,
-        "task",
-        Column("changes", value=lambda case: case.changes),
-        Column("failures on fresh starts", value=lambda case: f"{case.failures}/{case.starts}"),
-        "confirmed",
-        *([video] if videos else []),
-        note="Each change alone keeps success, with confidence. Confirmed: success is lost, with confidence, on starts "
-        "that were not used to find the combination.",
         shown_at_once=True,
     )
 
@@ -350,18 +275,6 @@ def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
         yield f"Not searched: {'; '.join(result.cannot)}."
 
 
-def case_sentences(cases: Sequence[WorstCase], profile: Profile) -> Iterator[str]:
-    """Combinations of small changes that make the policy fail."""
-    confirmed = [case for case in cases if case.confirmed]
-    if cases and not confirmed:
-        yield f"None of {plural(len(cases), 'combination')} of small changes is known to make it fail."
-    for case in confirmed:
-        yield (
-            f"Fails under {case.changes} together in {case.task}, but not under each change alone "
-            f"({case.failures} of {plural(case.starts, 'fresh start')} fail)."
-        )
-
-
 THRESHOLDS = Measure(
     "thresholds",
     "The smallest change at which success is lost, by task and axis, with an anytime-valid interval.",
@@ -369,12 +282,4 @@ THRESHOLDS = Measure(
     needs=(AXIS,),
     panels=(Panel(SECTION, (thresholds_table,), (thresholds_figure,)),),
     sentences=threshold_sentences,
-)
-WORST_CASES = Measure(
-    "worst_cases",
-    "Small changes that make the policy fail together, confirmed on fresh starts.",
-    worst_cases,
-    needs=(FRESH,),
-    panels=(Panel(SECTION, (cases_table,)),),
-    sentences=case_sentences,
 )

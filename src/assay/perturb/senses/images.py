@@ -15,7 +15,7 @@ from assay.episodes.fields import check_change, within
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError, did_you_mean
 from assay.sim import Observation
-from assay.sim.observation import Kind
+from assay.sim.observation import ImageKind
 from assay.sim.render import CAMERAS as VIEWS
 
 CAMERAS = (
@@ -97,7 +97,7 @@ class _OpticalFilter(Filter):
     def observe(self, observation: Observation) -> Observation:
         return observation.through(self._look)
 
-    def _look(self, behind: Observation, kind: Kind, camera: str, height: int, width: int) -> np.ndarray:
+    def _look(self, behind: Observation, kind: ImageKind, camera: str, height: int, width: int) -> np.ndarray:
         seen = behind.picture(kind, camera, height, width)
         if kind != "colour" or not self._sense.concerns(camera):
             return seen
@@ -377,7 +377,7 @@ class _Insensitive(PictureSense):
         return not self.everywhere
 
     @abstractmethod
-    def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:
+    def shown(self, kind: ImageKind, first: np.ndarray) -> np.ndarray:
         """The picture that is shown all the time, made of the first one."""
 
     def begin(self, key: Key) -> Filter:
@@ -392,7 +392,7 @@ class DroppedCamera(_Insensitive):
 
     kind = "senses/dropped_camera"
 
-    def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:
+    def shown(self, kind: ImageKind, first: np.ndarray) -> np.ndarray:
         """Zeros."""
         return np.zeros_like(first)
 
@@ -404,7 +404,7 @@ class FrozenCamera(_Insensitive):
 
     kind = "senses/frozen_camera"
 
-    def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:
+    def shown(self, kind: ImageKind, first: np.ndarray) -> np.ndarray:
         """The first picture."""
         return first
 
@@ -419,7 +419,7 @@ class BlankPictures(_Insensitive):
     grey: float = within(0.0, 1.0, default=0.5)
     """From black (0) to white (1)."""
 
-    def shown(self, kind: Kind, first: np.ndarray) -> np.ndarray:
+    def shown(self, kind: ImageKind, first: np.ndarray) -> np.ndarray:
         """One tone."""
         return np.full_like(first, round(255 * self.grey) if kind == "colour" else 0)
 
@@ -431,7 +431,7 @@ class _PatchFilter(Filter):
     def observe(self, observation: Observation) -> Observation:
         return observation.through(self._look)
 
-    def _look(self, behind: Observation, kind: Kind, camera: str, height: int, width: int) -> np.ndarray:
+    def _look(self, behind: Observation, kind: ImageKind, camera: str, height: int, width: int) -> np.ndarray:
         seen, sense = behind.picture(kind, camera, height, width), self._sense
         if sense.concerns(camera):
             drawn = Chance((*self._key, camera), behind.step).lasting().random(2)
@@ -449,7 +449,7 @@ class _InsensitiveFilter(Filter):
         self._first = self._first or observation
         return observation.through(self._look)
 
-    def _look(self, behind: Observation, kind: Kind, camera: str, height: int, width: int) -> np.ndarray:
+    def _look(self, behind: Observation, kind: ImageKind, camera: str, height: int, width: int) -> np.ndarray:
         if self._first is None or not self._sense.concerns(camera):
             return behind.picture(kind, camera, height, width)
         # The first one is drawn once in an episode, and says what is no camera and no size.

@@ -14,7 +14,7 @@ from assay.errors import PerturbationError, did_you_mean
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.footprints import Footprint, footprint
 from assay.sim.layout import LAYOUTS, layout_of
-from assay.sim.planned_view import newly_hidden
+from assay.sim.visibility import newly_hidden
 from assay.tasks import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)

@@ -19,10 +19,9 @@ from assay.perturb.world.ground import Ground, added, fresh_name, movable, owner
 from assay.perturb.world.kinds import sort_of, unseen
 from assay.perturb.world.objects import NEW_COLOURS, Replace, with_entity
 from assay.perturb.world.spoken import Spoken, colours_said
-from assay.sim.distinct import COLOUR, PATTERN, SIZE, difference
 from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
-from assay.sim.portraits import portrait
+from assay.sim.portraits import COLOUR, PATTERN, SIZE, difference, portrait
 from assay.tasks import Entity, Instruction, Predicate, Task
 from assay.tasks.language import COLOURS, lexicon
 from assay.tasks.language.meaning import rename_moved

@@ -1,7 +1,8 @@
-"""Where a two-finger hand can take hold of a thing: found from its shape, not from its name.
+"""Grasps of a two-finger gripper, derived from the shape of an object and not from its name.
 
-Every colliding piece that is thin enough across is a candidate: a can's body, a bowl's rim, a pan's handle.
-What counts is that fingers and palm have room beside it on the way there.
+Every colliding piece that is thin enough is a candidate: the body of a can, the rim of a bowl, the handle of a pan.
+Fingers and palm need free space beside it and on the way there, and the arm must reach the pose: `Reach` solves inverse
+kinematics on a copy of the simulation.
 """
 
 from __future__ import annotations
@@ -13,53 +14,54 @@ from itertools import product
 
 import numpy as np
 
-from assay.policies.oracle.motion import DOWN, cross, facing
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.motion import DOWN, HALF_TURN, cross, easier_flip, facing, rotation_between
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
+from assay.sim.controller import ARM
 from assay.support.jit import compiled
 
-WIDEST = 0.074
-"""Widest piece that is taken hold of, metres; the hand opens to 0.08."""
-TIP = 0.0115
-"""How far a finger reaches beyond the grip site, metres."""
-DEEP = 0.022
-"""How far into a piece the fingers reach at most, metres; the palm begins 0.03 behind the grip site."""
-MARGIN = 0.003
-"""How much air there must be around the hand, metres."""
-TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
-"""How the hand may come at a thing that has no room above it, radians off the vertical."""
-TOUCH = 0.02
-"""What each point of the hand that touches something where a thing is taken costs."""
-FAR = 0.7
-"""How far from the robot's base the arm reaches down with ease, metres."""
-SIDEWAYS = 0.012
-"""How far to one side of a piece the open hand may be, metres: it pushes it to its middle."""
-SOLID = 0.02
-"""How wide a piece must be for that, metres: not a rim."""
-FLAT = 0.35
-"""How far from level an axis may point to be held across from above, as a sine."""
-LEANING = 0.8
-"""The same if the hand leans with it."""
+MAX_GRASP_WIDTH_M = 0.074
+"""Widest piece that is grasped; the gripper opens to 0.08."""
+FINGERTIP_M = 0.0115
+"""Length of a finger beyond the grip site."""
+MAX_FINGER_DEPTH_M = 0.022
+"""Depth of the fingers around a piece; the palm begins 0.03 behind the grip site."""
+CLEARANCE_M = 0.003
+"""Required free space around the gripper."""
+APPROACH_TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
+"""Angles of approach off the vertical, radians, for objects without free space above."""
+CONTACT_COST = 0.02
+"""Per point of the gripper that touches something at a grasp."""
+EASY_REACH_M = 0.7
+"""Distance from the robot's base within which the arm reaches down easily."""
+MAX_SIDE_OFFSET_M = 0.012
+"""Offset of the open gripper to one side of a piece, which is then pushed to its centre."""
+MIN_OFFSET_WIDTH_M = 0.02
+"""Width of a piece that allows such an offset: not a rim."""
+MAX_AXIS_SINE = 0.35
+"""Of an axis against the horizontal for a grasp across it from above."""
+MAX_LEANING_SINE = 0.8
+"""The same if the gripper leans with the axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grasp:
-    """A pose of the hand at which closing it takes hold."""
+    """A pose of the gripper in which it can close around an object."""
 
     position: np.ndarray
     """Of the grip site, (3,)."""
     rotation: np.ndarray
-    """Of the grip site, (3, 3): x opens, z points out of the hand."""
+    """Of the grip site, (3, 3): the fingers open along x, z points out of the gripper."""
     width: float
-    """Between the fingers when they close, metres: that of what is held, more if it is nearer to one of them."""
+    """Of the object between the fingers, metres, plus twice the offset to one side."""
     cost: float
-    """The smaller the better."""
+    """Smaller is better."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """The box around something to take hold of."""
+class GraspablePiece:
+    """Bounding box of a part that may be grasped."""
 
     middle: np.ndarray
     """(3,)"""
@@ -68,12 +70,12 @@ class Piece:
     half: np.ndarray
     """Half-lengths, (3,)."""
     round: bool
-    """Whether it is as wide whichever way it is held."""
+    """Whether its width is the same in all directions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Obstacles:
-    """The boxes around colliding geoms, for asking what is free."""
+    """Oriented bounding boxes of colliding geoms, for tests of free space."""
 
     centres: np.ndarray  # (n, 3)
     rotations: np.ndarray  # (n, 3, 3)
@@ -82,20 +84,22 @@ class Obstacles:
     _high: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + MARGIN
+        reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + CLEARANCE_M
         object.__setattr__(self, "_low", self.centres - reach)
         object.__setattr__(self, "_high", self.centres + reach)
 
     def contain(self, points: np.ndarray) -> int:
-        """How many of the points (p, 3) are inside a box or nearer than the margin to one."""
+        """The number of points (p, 3) inside a box or nearer than the clearance to one."""
         return int(
-            _count_inside(points, self.centres, self.rotations, self.halves + MARGIN, self._low, self._high)
+            _count_inside(
+                points, self.centres, self.rotations, self.halves + CLEARANCE_M, self._low, self._high
+            )
         )
 
 
 @compiled
 def _count_inside(points, centres, rotations, halves, low, high):  # type: ignore[no-untyped-def]
-    """How many points (p, 3) are inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
+    """The number of points (p, 3) inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
     least, most = points[0].copy(), points[0].copy()
     for p in range(1, len(points)):
         for k in range(3):
@@ -128,78 +132,86 @@ def _count_inside(points, centres, rotations, halves, low, high):  # type: ignor
     return count
 
 
-def obstacles(sight: Sight, geoms: Iterable[int]) -> Obstacles:
-    """The boxes around some geoms."""
+def obstacles(scene: SceneState, geoms: Iterable[int]) -> Obstacles:
+    """Oriented bounding boxes of geoms."""
     ids = np.fromiter(geoms, dtype=np.intp)
-    rotations = sight.data.geom_xmat[ids].reshape(-1, 3, 3)
-    offsets = np.einsum("nij,nj->ni", rotations, sight.model.geom_aabb[ids, :3])
-    return Obstacles(sight.data.geom_xpos[ids] + offsets, rotations, sight.model.geom_aabb[ids, 3:])
+    rotations = scene.data.geom_xmat[ids].reshape(-1, 3, 3)
+    offsets = np.einsum("nij,nj->ni", rotations, scene.model.geom_aabb[ids, :3])
+    return Obstacles(scene.data.geom_xpos[ids] + offsets, rotations, scene.model.geom_aabb[ids, 3:])
 
 
-def ranked_grasps(sight: Sight, entity: EntityIndex) -> Iterator[Grasp]:
-    """Grasps from above and aslant, best first; every point of the hand that touches something costs.
+def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
+    """Grasps from above and tilted, best first; contacts of the gripper add to the cost.
 
-    What touches is found out only for grasps that may be the next best.
+    Contacts are computed lazily, only for grasps that may be the next best.
     """
-    around = obstacles(sight, sight.solid_geoms)
+    around = obstacles(scene, scene.solid_geoms)
     weighed: list[tuple[float, int, Grasp]] = []
-    for number, grasp in enumerate(all_grasps(sight, entity, TILTS)):
+    for number, grasp in enumerate(all_grasps(scene, entity, APPROACH_TILTS)):
         while weighed and weighed[0][0] <= grasp.cost:
             yield heappop(weighed)[2]
-        cost = grasp.cost + TOUCH * around.contain(_taking_points(grasp))
+        cost = grasp.cost + CONTACT_COST * around.contain(_taking_points(grasp))
         heappush(weighed, (cost, number, replace(grasp, cost=cost)))
     while weighed:
         yield heappop(weighed)[2]
 
 
-def all_grasps(sight: Sight, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:
-    """Every way to hold an entity, whatever is around it, best first.
+def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:
+    """All grasps of an entity regardless of obstacles, best first.
 
-    ``tilts`` are angles off the vertical at which the hand may come, radians.
+    ``tilts``: angles of approach off the vertical, radians.
     """
-    centre = sight.data.xipos[entity.body]
-    found = [grasp for piece in pieces(sight, entity) for grasp in of_piece(sight, piece, centre, tilts)]
-    return sorted(found, key=lambda grasp: grasp.cost)
+    centre = scene.data.xipos[entity.body]
+    geoms = [
+        grasp
+        for piece in graspable_pieces(scene, entity)
+        for grasp in grasps_of_piece(scene, piece, centre, tilts)
+    ]
+    return sorted(geoms, key=lambda grasp: grasp.cost)
 
 
-def can_be_held(sight: Sight, entity: EntityIndex) -> bool:
+def can_be_grasped(scene: SceneState, entity: EntityIndex) -> bool:
     """Whether an entity has any piece that fits between the fingers."""
-    return any(True for piece in pieces(sight, entity) for _ in of_piece(sight, piece, np.zeros(3), TILTS))
+    return any(
+        True
+        for piece in graspable_pieces(scene, entity)
+        for _ in grasps_of_piece(scene, piece, np.zeros(3), APPROACH_TILTS)
+    )
 
 
-def piece_of(sight: Sight, geom: int) -> Piece:
-    """One colliding geom."""
-    rotation = sight.data.geom_xmat[geom].reshape(3, 3)
-    middle = sight.data.geom_xpos[geom] + rotation @ sight.model.geom_aabb[geom, :3]
-    round_ = sight.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
-    return Piece(middle, rotation, sight.model.geom_aabb[geom, 3:], round_)
+def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
+    """The piece of one colliding geom."""
+    rotation = scene.data.geom_xmat[geom].reshape(3, 3)
+    middle = scene.data.geom_xpos[geom] + rotation @ scene.model.geom_aabb[geom, :3]
+    round_ = scene.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
+    return GraspablePiece(middle, rotation, scene.model.geom_aabb[geom, 3:], round_)
 
 
-def pieces(sight: Sight, entity: EntityIndex) -> list[Piece]:
-    """What there is to take hold of: every colliding geom, and the whole."""
-    found = [piece_of(sight, geom) for geom in entity.geoms]
-    origin, frame = sight.pose(entity)
-    middles = np.array([(piece.middle - origin) @ frame for piece in found])
-    reach = np.array([np.abs(frame.T @ piece.rotation) @ piece.half for piece in found])
+def graspable_pieces(scene: SceneState, entity: EntityIndex) -> list[GraspablePiece]:
+    """The pieces of an entity: every colliding geom, and the whole."""
+    geoms = [geom_piece(scene, geom) for geom in entity.geoms]
+    origin, frame = scene.pose(entity)
+    middles = np.array([(piece.middle - origin) @ frame for piece in geoms])
+    reach = np.array([np.abs(frame.T @ piece.rotation) @ piece.half for piece in geoms])
     low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
-    return [*found, Piece(origin + frame @ (low + high) / 2, frame, (high - low) / 2, False)]
+    return [*geoms, GraspablePiece(origin + frame @ (low + high) / 2, frame, (high - low) / 2, False)]
 
 
-def of_piece(
-    sight: Sight, piece: Piece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
+def grasps_of_piece(
+    scene: SceneState, piece: GraspablePiece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
 ) -> Iterator[Grasp]:
-    """The ways to hold one piece: across each of its axes that lies flat and is short enough."""
+    """Grasps of one piece: across each of its axes that is level and short enough."""
     middle, rotation, half = piece.middle, piece.rotation, piece.half
-    _, hand = sight.hand()
-    level = [k for k in range(3) if abs(rotation[2, k]) < LEANING]
+    _, hand = scene.gripper_pose()
+    level = [k for k in range(3) if abs(rotation[2, k]) < MAX_LEANING_SINE]
     axes, widths = [rotation[:, k] for k in level], [2 * half[k] for k in level]
     if piece.round:
         axes = [np.array([np.cos(a), np.sin(a), 0.0]) for a in np.arange(0, np.pi, np.pi / 8)]
         widths = [2 * float(np.sort(half)[0])] * len(axes)
     for axis, width in zip(axes, widths, strict=True):
-        if width > WIDEST:
+        if width > MAX_GRASP_WIDTH_M:
             continue
-        leans = abs(axis[2]) >= FLAT
+        leans = abs(axis[2]) >= MAX_AXIS_SINE
         across = axis if leans else np.array([axis[0], axis[1], 0.0]) / np.hypot(axis[0], axis[1])
         straight = facing(DOWN - across * (DOWN @ across), across)[:, 2]
         along = cross(straight, across)
@@ -212,35 +224,41 @@ def of_piece(
                 depth = float((half / np.maximum(slant, 1e-6)).min())
             else:
                 depth = float(np.abs(approach @ rotation) @ half)
-            turned = facing(approach, across)
-            twist = np.arccos(np.clip(abs(hand[:, 0] @ turned[:, 0]), 0.0, 1.0))
+            rotation_there = facing(approach, across)
+            twist = np.arccos(np.clip(abs(hand[:, 0] @ rotation_there[:, 0]), 0.0, 1.0))
             shallow = max(0.0, 0.01 - depth) * 4
-            deep = min(DEEP - depth, 0.3 * depth)
-            room = min(SIDEWAYS, WIDEST / 2 - width / 2)
+            deep = min(MAX_FINGER_DEPTH_M - depth, 0.3 * depth)
+            room = min(MAX_SIDE_OFFSET_M, MAX_GRASP_WIDTH_M / 2 - width / 2)
             asides = (
-                (0.0, room, -room) if not tilt and not offset and width > SOLID and room > MARGIN else (0.0,)
+                (0.0, room, -room)
+                if not tilt and not offset and width > MIN_OFFSET_WIDTH_M and room > CLEARANCE_M
+                else (0.0,)
             )
-            for back, aside in product({deep, min(deep, depth - TIP - MARGIN - 0.001)}, asides):
+            for back, aside in product({deep, min(deep, depth - FINGERTIP_M - CLEARANCE_M - 0.001)}, asides):
                 position = middle + along * offset + approach * back + across * aside
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
-                far = max(0.0, float(np.linalg.norm(position[:2] - sight.base())) - FAR)
+                far = max(0.0, float(np.linalg.norm(position[:2] - scene.base())) - EASY_REACH_M)
                 cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
                 cost += 3 * abs(aside) + (0.02 * float(np.arcsin(abs(axis[2]))) if leans else 0.0)
-                yield Grasp(position, turned, float(width + 2 * abs(aside)), cost)
+                yield Grasp(position, rotation_there, float(width + 2 * abs(aside)), cost)
 
 
 def _taking_points(grasp: Grasp) -> np.ndarray:
-    """Points (p, 3) that must be free to take hold: the open hand's, and those the fingers close through."""
-    inner = np.arange(grasp.width / 2 + MARGIN + 0.004, 0.04, 0.006)
-    closing = _grid(np.concatenate([inner, -inner]), (-0.006, 0.006), (TIP, TIP - 0.008, TIP - 0.016))
+    """Points (p, 3) that must be free for a grasp: of the open gripper, and of the closing fingers."""
+    inner = np.arange(grasp.width / 2 + CLEARANCE_M + 0.004, 0.04, 0.006)
+    closing = _grid(
+        np.concatenate([inner, -inner]),
+        (-0.006, 0.006),
+        (FINGERTIP_M, FINGERTIP_M - 0.008, FINGERTIP_M - 0.016),
+    )
     return np.concatenate(
-        [hand_points(grasp.position, grasp.rotation), closing @ grasp.rotation.T + grasp.position]
+        [gripper_points(grasp.position, grasp.rotation), closing @ grasp.rotation.T + grasp.position]
     )
 
 
-def hand_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """Points (p, 3) in the room that the open hand takes up at a pose, and on the straight way back."""
-    return np.asarray(_HAND @ rotation.T + position)
+def gripper_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Points (p, 3) in the volume of the open gripper at a pose, and behind it along its axis."""
+    return np.asarray(_GRIPPER @ rotation.T + position)
 
 
 def palm_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
@@ -248,18 +266,124 @@ def palm_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     return np.asarray(_PALM @ rotation.T + position)
 
 
-def hand_itself(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """Points (p, 3) in the room that the open hand and the wrist take up at a pose."""
-    return np.asarray(_ITSELF @ rotation.T + position)
+def gripper_and_wrist_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Points (p, 3) in the volume of the open gripper and the wrist at a pose."""
+    return np.asarray(_GRIPPER_AND_WRIST @ rotation.T + position)
 
 
 def _grid(*axes: Iterable[float]) -> np.ndarray:
     return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-_FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(TIP, -0.05, -0.008))
+_FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(FINGERTIP_M, -0.05, -0.008))
 _PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
-_HAND = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
+_GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
 _WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
-_ITSELF = np.concatenate([_HAND[_HAND[:, 2] > -0.1], _WRIST])
-"""In the hand's frame, (p, 3)."""
+_GRIPPER_AND_WRIST = np.concatenate([_GRIPPER[_GRIPPER[:, 2] > -0.1], _WRIST])
+"""All in the gripper's frame, (p, 3)."""
+
+
+IK_ITERATIONS = 40
+"""Steps of the inverse kinematics towards a pose."""
+IK_DAMPING = 1e-3
+MAX_JOINT_STEP_RAD = 0.3
+"""Of one iteration."""
+IK_TOLERANCE = np.array([0.004, 0.03])
+"""At which the iteration ends, metres and radians."""
+MAX_IK_ERROR = np.array([0.015, 0.12])
+"""Of a pose that counts as reachable, metres and radians."""
+MAX_PENETRATION_M = 0.004
+"""Of the robot into something else."""
+OPEN_WIDTH_M = 0.079
+"""Between the fingers of the open gripper."""
+CLOSED_WIDTH_M = 0.0
+"""Between the fingers of the closed gripper."""
+OUT_OF_REACH_COST = 1.0
+"""Of a pose that the arm does not reach."""
+JOINT_MARGIN_RAD = 0.15
+"""Desired distance of each joint from the end of its range."""
+JOINT_LIMIT_COST = 0.4
+"""Of a joint at the end of its range."""
+COLLISION_COST = 0.3
+"""Of a pose in which the arm touches something."""
+
+
+class Reach:
+    """Costs of poses of the gripper, by inverse kinematics on a copy of the simulation."""
+
+    def __init__(self, scene: SceneState, held: EntityIndex) -> None:
+        self._sight = scene
+        self._held = held
+        self._data = mujoco.MjData(scene.model)
+        self._rest = scene.data.qpos[:ARM].copy()
+        self.checks = 0
+        """The number of poses that were computed."""
+
+    def cost(self, position: np.ndarray, rotation: np.ndarray, width: float) -> float:
+        """The cost of a pose: 0, or more if the arm cannot reach it or touches anything but the held object.
+
+        ``width``: between the fingers, metres.
+        """
+        self.checks += 1
+        errors = self._solve(position, rotation, width)
+        if np.any(errors > MAX_IK_ERROR):
+            return OUT_OF_REACH_COST + float(errors[0])
+        low, high = self._sight.model.jnt_range[:ARM].T
+        arm = self._data.qpos[:ARM]
+        spare = float(np.minimum(arm - low, high - arm).min())
+        strained = JOINT_LIMIT_COST * max(0.0, 1.0 - spare / JOINT_MARGIN_RAD)
+        return strained + (COLLISION_COST if self._is_blocked() else 0.0)
+
+    def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
+        """The rotation (3, 3), with swapped fingers if that is easier or the only way, and the cost of the pose."""
+        best = first = easier_flip(self._sight, rotation)
+        least = np.inf
+        for candidate in (first, first @ HALF_TURN):
+            cost = self.cost(position, candidate, width)
+            if cost < least:
+                best, least = candidate, cost
+            if not cost:
+                break
+        return best, least
+
+    def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
+        """Bring the copy's gripper as near to a pose as it gets; returns what is left in metres and radians."""
+        model, data = self._sight.model, self._data
+        data.qpos[:] = self._sight.data.qpos
+        data.qpos[ARM : ARM + 2] = width / 2, -width / 2
+        data.mocap_pos[:], data.mocap_quat[:] = self._sight.data.mocap_pos, self._sight.data.mocap_quat
+        site = self._sight.site
+        low, high = model.jnt_range[:ARM].T
+        jacobian = np.zeros((6, model.nv))
+        errors = np.full(2, np.inf)
+        for _ in range(IK_ITERATIONS):
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            way = np.concatenate(
+                [
+                    position - data.site_xpos[site],
+                    rotation_between(data.site_xmat[site].reshape(3, 3), rotation),
+                ]
+            )
+            errors = np.array([np.linalg.norm(way[:3]), np.linalg.norm(way[3:])])
+            if np.all(errors < IK_TOLERANCE):
+                break
+            mujoco.mj_jacSite(model, data, jacobian[:3], jacobian[3:], site)
+            arm = jacobian[:, :ARM]
+            inverse = arm.T @ np.linalg.inv(arm @ arm.T + IK_DAMPING * np.eye(6))
+            ease = 0.1 * (self._rest - data.qpos[:ARM])
+            step = inverse @ way + ease - inverse @ (arm @ ease)
+            step *= min(1.0, MAX_JOINT_STEP_RAD / float(np.abs(step).max()))
+            data.qpos[:ARM] = np.clip(data.qpos[:ARM] + step, low, high)
+        return errors
+
+    def _is_blocked(self) -> bool:
+        """Whether the robot penetrates anything but the held object."""
+        mujoco.mj_collision(self._sight.model, self._data)
+        robot = self._sight.robot_geoms
+        contact = self._data.contact
+        for (one, other), distance in zip(contact.geom, contact.dist, strict=True):
+            others = one not in self._held.geoms and other not in self._held.geoms
+            if distance < -MAX_PENETRATION_M and others and (one in robot) != (other in robot):
+                return True
+        return False

@@ -1,4 +1,4 @@
-"""Moving what is hinged or slides: drawers, doors and knobs, by their joints' own geometry."""
+"""Drawers, doors and knobs, moved according to the geometry of their joints."""
 
 from __future__ import annotations
 
@@ -7,237 +7,246 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.policies.oracle.grasps import TIP, hand_points, obstacles, of_piece, palm_points, piece_of
+from assay.policies.oracle.grasps import (
+    CLOSED_WIDTH_M,
+    FINGERTIP_M,
+    OPEN_WIDTH_M,
+    Reach,
+    geom_piece,
+    grasps_of_piece,
+    gripper_points,
+    obstacles,
+    palm_points,
+)
 from assay.policies.oracle.motion import (
     CLOSED,
     DOWN,
     OPEN,
     Motion,
-    about_vertical,
     action_towards,
     cross,
+    easier_flip,
     facing,
     grip,
     move,
-    nearest_turn,
+    rotation_about_z,
+    rotation_between,
     travel,
-    turn,
 )
-from assay.policies.oracle.reach import OPENED, SHUT, Reach
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 
-TILTS = np.radians([20.0, 35.0, 5.0])
-"""How steeply downwards the hand comes at a handle, radians; tried in turn."""
-SLANT = np.radians(35.0)
-"""How far off the vertical the hand pushes a drawer, radians, so that only the fingers come near."""
+HANDLE_TILTS = np.radians([20.0, 35.0, 5.0])
+"""Downward angles of approach to a handle, radians, in the order of attempts."""
+PUSH_TILT = np.radians(35.0)
+"""Angle off the vertical when pushing a drawer, radians, so that only the fingers come near."""
 HOOK_TILTS = np.radians([50.0, 40.0])
-"""The same for hooking it."""
-HOOK = 0.008
-"""How far behind a handle and below its top the fingertips hook it, metres."""
-FINGER = 0.022
-"""How wide a finger is, metres."""
-AJAR = 0.45
-"""How far a door is drawn by its handle before it is pushed, radians."""
-BEHIND = 0.05
-"""How far in front of a surface the hand starts to push it, metres."""
+"""Angles for hooking a handle, radians."""
+HOOK_DEPTH_M = 0.008
+"""Depth of the fingertips behind a handle and below its top."""
+FINGER_WIDTH_M = 0.022
+"""Width of a finger."""
+AJAR_RAD = 0.45
+"""Angle to which a door is pulled by its handle before it is pushed."""
+PUSH_START_M = 0.05
+"""Distance in front of a surface at which a push starts."""
 
 
-def set_joint(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Bring a joint to a value: slide or swing, pull or push, whichever the joint calls for."""
-    kind = sight.model.jnt_type[joint]
+def set_joint(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
+    """Move a joint to a value by pulling, pushing, turning or swinging, depending on its type."""
+    kind = scene.model.jnt_type[joint]
     if kind == mujoco.mjtJoint.mjJNT_SLIDE:
-        outwards = abs(value) > abs(sight.joint(joint))
+        outwards = abs(value) > abs(scene.joint(joint))
         if outwards:
-            return (yield from _pull(sight, entity, joint, value))
-        return (yield from _push(sight, entity, joint, value))
-    if abs(sight.axis(joint)[2]) > 0.9 and _is_knob(sight, entity, joint):
-        return (yield from _turn(sight, entity, joint, value))
-    return (yield from _swing(sight, entity, joint, value))
+            return (yield from _pull(scene, entity, joint, value))
+        return (yield from _push(scene, entity, joint, value))
+    if abs(scene.axis(joint)[2]) > 0.9 and _is_knob(scene, entity, joint):
+        return (yield from _turn(scene, entity, joint, value))
+    return (yield from _swing(scene, entity, joint, value))
 
 
-def _pull(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Draw a drawer or a door to ``value`` by its handle: held, or hooked where the palm has no room."""
-    sense = np.sign(value - sight.joint(joint))
-    slides = sight.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
+def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
+    """Pull a drawer or a door to ``value`` by its handle: grasped, or hooked where the palm has no free space."""
+    sense = np.sign(value - scene.joint(joint))
+    slides = scene.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
 
     def way() -> np.ndarray:
-        """Where the handle goes next, (3,)."""
+        """Direction of motion of the handle, (3,)."""
         if slides:
-            return np.asarray(sight.axis(joint) * sense)
-        tangent = cross(sight.axis(joint), sight.data.geom_xpos[handle] - sight.anchor(joint)) * sense
+            return np.asarray(scene.axis(joint) * sense)
+        tangent = cross(scene.axis(joint), scene.data.geom_xpos[handle] - scene.anchor(joint)) * sense
         return np.asarray(tangent / np.linalg.norm(tangent))
 
-    handle = _handle(sight, entity, joint, sense)
-    for hold in sorted(_holds(sight, handle, way()), key=lambda hold: hold.touching):
-        start = sight.joint(joint)
+    handle = _handle(scene, entity, joint, sense)
+    for hold in sorted(_handle_grips(scene, handle, way()), key=lambda hold: hold.touching):
+        start = scene.joint(joint)
         before = hold.position - hold.rotation[:, 2] * 0.09
-        rotation, _ = Reach(sight, entity).easier(before, hold.rotation, OPENED)
-        here, _ = sight.hand()
-        clearance = max(before[2], sight.highest_between(here[:2], before[:2], entity)) + 0.04
-        yield from travel(sight, before, rotation, hold.gripper, clearance=clearance)
-        yield from move(sight, hold.position, rotation, hold.gripper, steps=30, near=0.006)
-        yield from grip(sight, CLOSED, steps=10 if hold.gripper == OPEN else 1)
-        last = sight.joint(joint)
+        rotation, _ = Reach(scene, entity).easier(before, hold.rotation, OPEN_WIDTH_M)
+        here, _ = scene.gripper_pose()
+        clearance = max(before[2], scene.highest_between(here[:2], before[:2], entity)) + 0.04
+        yield from travel(scene, before, rotation, hold.gripper, clearance=clearance)
+        yield from move(scene, hold.position, rotation, hold.gripper, steps=30, near=0.006)
+        yield from grip(scene, CLOSED, steps=10 if hold.gripper == OPEN else 1)
+        last = scene.joint(joint)
         for step in range(70):
-            if (sight.joint(joint) - value) * sense >= 0:
+            if (scene.joint(joint) - value) * sense >= 0:
                 break
-            here, _ = sight.hand()
+            here, _ = scene.gripper_pose()
             goal = here + way() * 0.03
             if hold.gripper == CLOSED:
-                goal = hold.position + way() * (abs(sight.joint(joint) - start) + 0.03)
-            yield action_towards(sight, goal, rotation, CLOSED)
+                goal = hold.position + way() * (abs(scene.joint(joint) - start) + 0.03)
+            yield action_towards(scene, goal, rotation, CLOSED)
             if step % 12 == 11:
-                if abs(sight.joint(joint) - last) < (0.004 if slides else 0.02):
+                if abs(scene.joint(joint) - last) < (0.004 if slides else 0.02):
                     break
-                last = sight.joint(joint)
-        yield from grip(sight, OPEN, steps=6)
-        here, rotation = sight.hand()
-        yield from move(sight, here - rotation[:, 2] * 0.08, rotation, OPEN, steps=14, near=0.02)
-        if (sight.joint(joint) - value) * sense >= -0.003:
+                last = scene.joint(joint)
+        yield from grip(scene, OPEN, steps=6)
+        here, rotation = scene.gripper_pose()
+        yield from move(scene, here - rotation[:, 2] * 0.08, rotation, OPEN, steps=14, near=0.02)
+        if (scene.joint(joint) - value) * sense >= -0.003:
             return True
     return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Hold:
-    """A way to draw by a handle."""
+class HandleGrip:
+    """A pose of the gripper for pulling a handle."""
 
     position: np.ndarray
     """Of the grip site, (3,)."""
     rotation: np.ndarray
     """Of the grip site, (3, 3)."""
     gripper: float
-    """What the gripper is told on the way there: OPEN to hold the handle, CLOSED to hook it."""
+    """Gripper component on the way there: OPEN to grasp the handle, CLOSED to hook it."""
     touching: int
-    """How many points of the palm would be inside something."""
+    """The number of points of the palm that would be inside something."""
 
 
-def _holds(sight: Sight, handle: int, outward: np.ndarray) -> Iterator[_Hold]:
-    """Ways to draw a handle, a geom, outward (3,)."""
-    around = obstacles(sight, sight.solid_geoms)
-    box = sight.geom_box(handle)
-    upright = int(np.argmax(box.size)) == 2
+def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterator[HandleGrip]:
+    """Poses for pulling a handle, a geom, outward (3,)."""
+    around = obstacles(scene, scene.solid_geoms)
+    box = scene.geom_box(handle)
+    is_vertical = int(np.argmax(box.size)) == 2
     across = cross(outward, DOWN)
-    for tilt in TILTS:
+    for tilt in HANDLE_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
-        rotation = facing(approach, cross(approach, DOWN if upright else across))
+        rotation = facing(approach, cross(approach, DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
-        yield _Hold(position, rotation, OPEN, around.contain(palm_points(position, rotation)))
-    for tilt in () if upright else HOOK_TILTS:
+        yield HandleGrip(position, rotation, OPEN, around.contain(palm_points(position, rotation)))
+    for tilt in () if is_vertical else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
         lowest = (
-            approach * TIP - cross(across, approach) * FINGER / 2
+            approach * FINGERTIP_M - cross(across, approach) * FINGER_WIDTH_M / 2
         )  # of the fingertips, seen from the site
-        behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK)
-        behind[2] = box.high[2] - HOOK
+        behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
+        behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
-        yield _Hold(position, rotation, CLOSED, around.contain(palm_points(position, rotation)))
+        yield HandleGrip(position, rotation, CLOSED, around.contain(palm_points(position, rotation)))
 
 
-def _push(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Push a drawer shut with the closed hand."""
-    inward = sight.axis(joint) * np.sign(value - sight.joint(joint))
-    approach = DOWN * np.cos(SLANT) + inward * np.sin(SLANT)
-    handle = sight.geom_box(_handle(sight, entity, joint, np.sign(sight.joint(joint) - value)))
-    start = handle.centre - inward * (BEHIND + 0.01)
-    rotation, _ = Reach(sight, entity).easier(start, facing(approach, cross(inward, DOWN)), SHUT)
-    yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.2)
+def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
+    """Push a drawer closed with the closed gripper."""
+    inward = scene.axis(joint) * np.sign(value - scene.joint(joint))
+    approach = DOWN * np.cos(PUSH_TILT) + inward * np.sin(PUSH_TILT)
+    handle = scene.geom_box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
+    start = handle.centre - inward * (PUSH_START_M + 0.01)
+    rotation, _ = Reach(scene, entity).easier(start, facing(approach, cross(inward, DOWN)), CLOSED_WIDTH_M)
+    yield from travel(scene, start, rotation, CLOSED, clearance=start[2] + 0.2)
     for _ in range(80):
-        if (value - sight.joint(joint)) * np.sign(value or 1.0) <= 0:
+        if (value - scene.joint(joint)) * np.sign(value or 1.0) <= 0:
             break
-        here, _ = sight.hand()
+        here, _ = scene.gripper_pose()
         goal = handle.centre + inward * ((here - handle.centre) @ inward + 0.04)
         goal[2] = start[2]
-        yield action_towards(sight, goal, rotation, CLOSED)
-    here, _ = sight.hand()
-    yield from move(sight, here - inward * 0.06, rotation, CLOSED, steps=12, near=0.02)
-    return bool((value - sight.joint(joint)) * np.sign(value or 1.0) <= 0.003)
+        yield action_towards(scene, goal, rotation, CLOSED)
+    here, _ = scene.gripper_pose()
+    yield from move(scene, here - inward * 0.06, rotation, CLOSED, steps=12, near=0.02)
+    return bool((value - scene.joint(joint)) * np.sign(value or 1.0) <= 0.003)
 
 
-def _turn(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Hold a knob across its fin and turn it."""
-    anchor = sight.anchor(joint)
+def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
+    """Grasp a knob across its fin and turn it."""
+    anchor = scene.anchor(joint)
     for attempt in range(3):
-        fin = max(sight.geoms_of(entity, joint), key=lambda geom: sight.geom_box(geom).high[2])
-        grasps = sorted(of_piece(sight, piece_of(sight, fin), anchor), key=lambda grasp: grasp.cost)
+        fin = max(scene.geoms_of(entity, joint), key=lambda geom: scene.geom_box(geom).high[2])
+        grasps = sorted(grasps_of_piece(scene, geom_piece(scene, fin), anchor), key=lambda grasp: grasp.cost)
         if not grasps:
             return False
-        height = sight.geom_box(fin).high[2] - 0.012 - 0.004 * attempt
+        height = scene.geom_box(fin).high[2] - 0.012 - 0.004 * attempt
         position = np.array([anchor[0], anchor[1], height])
-        rotation = nearest_turn(sight, grasps[0].rotation)
+        rotation = easier_flip(scene, grasps[0].rotation)
         above = position + (0.0, 0.0, 0.09)
-        yield from travel(sight, above, rotation, OPEN, clearance=above[2] + 0.03)
-        yield from move(sight, position, rotation, OPEN, steps=30, near=0.005)
-        yield from grip(sight, CLOSED, steps=10)
+        yield from travel(scene, above, rotation, OPEN, clearance=above[2] + 0.03)
+        yield from move(scene, position, rotation, OPEN, steps=30, near=0.005)
+        yield from grip(scene, CLOSED, steps=10)
         for _ in range(40):
-            left = value - sight.joint(joint)
+            left = value - scene.joint(joint)
             if abs(left) < 0.05:
                 break
-            _, now = sight.hand()
-            spun = about_vertical(float(np.clip(left, -0.5, 0.5))) @ now
-            yield action_towards(sight, position, spun, CLOSED)
-        yield from grip(sight, OPEN, steps=6)
-        here, now = sight.hand()
-        yield from move(sight, here + (0.0, 0.0, 0.1), now, OPEN, steps=14, near=0.02)
-        if abs(value - sight.joint(joint)) < 0.15:
+            _, now = scene.gripper_pose()
+            spun = rotation_about_z(float(np.clip(left, -0.5, 0.5))) @ now
+            yield action_towards(scene, position, spun, CLOSED)
+        yield from grip(scene, OPEN, steps=6)
+        here, now = scene.gripper_pose()
+        yield from move(scene, here + (0.0, 0.0, 0.1), now, OPEN, steps=14, near=0.02)
+        if abs(value - scene.joint(joint)) < 0.15:
             return True
     return False
 
 
-def _swing(sight: Sight, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Push a door along its arc with the closed hand."""
-    anchor, axis = sight.anchor(joint), sight.axis(joint)
-    sense = np.sign(value - sight.joint(joint))
-    panel = max(sight.geoms_of(entity, joint), key=lambda geom: float(np.prod(sight.geom_box(geom).size)))
+def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
+    """Push a door along its arc with the closed gripper."""
+    anchor, axis = scene.anchor(joint), scene.axis(joint)
+    sense = np.sign(value - scene.joint(joint))
+    panel = max(scene.geoms_of(entity, joint), key=lambda geom: float(np.prod(scene.geom_box(geom).size)))
 
     def outwards() -> np.ndarray:
-        arm = sight.data.geom_xpos[panel] - anchor
+        arm = scene.data.geom_xpos[panel] - anchor
         return np.asarray(arm - axis * (arm @ axis))
 
     def push_point(ahead: float) -> np.ndarray:
         arm = outwards()
         tangent = cross(axis, arm) * sense
         point = anchor + arm * 1.6 + tangent / np.linalg.norm(tangent) * ahead
-        point[2] = sight.geom_box(panel).high[2] - 0.022
+        point[2] = scene.geom_box(panel).high[2] - 0.022
         return np.asarray(point)
 
-    rotation = nearest_turn(sight, facing(DOWN, outwards()))
-    start = push_point(-BEHIND)
-    body = sight.model.jnt_bodyid[joint]
-    frame = obstacles(sight, (geom for geom in entity.geoms if sight.model.geom_bodyid[geom] != body))
-    if frame.contain(hand_points(start, rotation)):  # no room behind it
-        yield from _pull(sight, entity, joint, sight.joint(joint) + sense * AJAR)
-        rotation = nearest_turn(sight, facing(DOWN, outwards()))
-        start = push_point(-BEHIND)
-        here, _ = sight.hand()
+    rotation = easier_flip(scene, facing(DOWN, outwards()))
+    start = push_point(-PUSH_START_M)
+    body = scene.model.jnt_bodyid[joint]
+    frame = obstacles(scene, (geom for geom in entity.geoms if scene.model.geom_bodyid[geom] != body))
+    if frame.contain(gripper_points(start, rotation)):  # no room behind it
+        yield from _pull(scene, entity, joint, scene.joint(joint) + sense * AJAR_RAD)
+        rotation = easier_flip(scene, facing(DOWN, outwards()))
+        start = push_point(-PUSH_START_M)
+        here, _ = scene.gripper_pose()
         over = np.array([here[0], here[1], start[2] + 0.12])
-        yield from move(sight, over, rotation, CLOSED, steps=40, near=0.02, turned=0.2)
-    yield from travel(sight, start, rotation, CLOSED, clearance=start[2] + 0.1, steps=40)
+        yield from move(scene, over, rotation, CLOSED, steps=40, near=0.02, angle_tolerance=0.2)
+    yield from travel(scene, start, rotation, CLOSED, clearance=start[2] + 0.1, steps=40)
     for _ in range(160):
-        if (value - sight.joint(joint)) * sense <= 0.0:
+        if (value - scene.joint(joint)) * sense <= 0.0:
             break
         rotation = min(
             (facing(DOWN, outwards()), facing(DOWN, -outwards())),
-            key=lambda each: float(np.linalg.norm(turn(sight.hand()[1], each))),
+            key=lambda candidate: float(np.linalg.norm(rotation_between(scene.gripper_pose()[1], candidate))),
         )
-        yield action_towards(sight, push_point(0.06), rotation, CLOSED)
-    yield from move(sight, push_point(-0.12), rotation, CLOSED, steps=14, near=0.03)
-    return bool((value - sight.joint(joint)) * sense <= 0.05)
+        yield action_towards(scene, push_point(0.06), rotation, CLOSED)
+    yield from move(scene, push_point(-0.12), rotation, CLOSED, steps=14, near=0.03)
+    return bool((value - scene.joint(joint)) * sense <= 0.05)
 
 
-def _is_knob(sight: Sight, entity: EntityIndex, joint: int) -> bool:
-    """Whether what turns is small enough to hold."""
-    return bool(2 * sight.model.geom_aabb[sight.geoms_of(entity, joint), 3:].max() < 0.12)
+def _is_knob(scene: SceneState, entity: EntityIndex, joint: int) -> bool:
+    """Whether the moving part is small enough to grasp."""
+    return bool(2 * scene.model.geom_aabb[scene.geoms_of(entity, joint), 3:].max() < 0.12)
 
 
-def _handle(sight: Sight, entity: EntityIndex, joint: int, sense: float) -> int:
-    """The piece of a moving part that sticks out furthest where the joint takes it with a sense, 1 or -1."""
-    parts = sight.geoms_of(entity, joint)
-    outward = sight.axis(joint) * sense
-    if sight.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:
-        middle = np.mean([sight.data.geom_xpos[geom] for geom in parts], axis=0)
-        outward = cross(outward, middle - sight.anchor(joint))
-    return max(parts, key=lambda geom: float(sight.geom_box(geom).centre @ outward))
+def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) -> int:
+    """The geom of a moving part that protrudes furthest in the direction of motion; ``sense`` is 1 or -1."""
+    parts = scene.geoms_of(entity, joint)
+    outward = scene.axis(joint) * sense
+    if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:
+        middle = np.mean([scene.data.geom_xpos[geom] for geom in parts], axis=0)
+        outward = cross(outward, middle - scene.anchor(joint))
+    return max(parts, key=lambda geom: float(scene.geom_box(geom).centre @ outward))

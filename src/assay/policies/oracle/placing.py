@@ -1,254 +1,294 @@
-"""Bringing a held thing to its place: carried over what is in the way, let down, and let go of."""
+"""Placing a held object: carry it over obstacles, lower it, and release it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from assay.policies.oracle.motion import (
+    ANGLE_TOLERANCE_RAD,
     CLOSED,
     OPEN,
-    STALL,
-    TURNED,
+    STALL_STEPS,
     Motion,
     action_towards,
     grip,
     move,
-    turn,
+    rotation_between,
 )
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
 
-CLEARANCE = 0.03
-"""How far above what is in the way things are carried, metres."""
-ASTRAY = 0.05
-"""How far from where it should be a thing is not let down any more, metres."""
-SLIPPED = 0.6
-"""How far a thing may have turned in the hand for the hand to make up for it, radians."""
-HUNG = 0.03
-"""How far above its place a thing that rests is on a rim and not in it, metres."""
-FALL = 0.12
-"""From how high it is let fall into its place if the hand, and not it, is held up, metres."""
-NUDGES = 5
-"""How often it is lifted off a rim and let down again farther from it."""
-NUDGE = 0.007
-"""How far it is shifted each time, metres."""
-SLOPING = 0.4
-"""Sine from which a contact's normal says where a thing can give way."""
-OFF = 0.025
-"""How far it is lifted off, metres."""
-SINKS = 0.002
-"""A thing that sinks by less in some steps sinks no more, metres."""
-LATE, SOON = 5, 3
-"""In how many; and where there is hardly room: what is pressed onto a rim tilts in the hand."""
-JOLT = 3
-"""For how many steps the fingers may lose touch with a thing there: they close again."""
-IN_THE_AIR = 12
-"""After how many such steps it is let go of if it rests on nothing: the hand is held up."""
-AJAR = 0.012
-"""How much wider than what it holds the hand opens where there is hardly room, metres."""
-AS_IT_IS = 0.0
-"""What the gripper is told to keep its width."""
+CARRY_CLEARANCE_M = 0.03
+"""Height of a carried object above obstacles."""
+MAX_DROP_ERROR_M = 0.05
+"""Horizontal error beyond which an object is not lowered."""
+MAX_SLIP_RAD = 0.6
+"""Rotation of an object within the gripper that is still corrected."""
+RIM_HEIGHT_M = 0.03
+"""Height above its spot at which a resting object is on a rim and not inside."""
+MAX_FALL_M = 0.12
+"""Height from which it is dropped into its spot if the gripper, and not the object, is blocked."""
+MAX_NUDGES = 5
+"""Attempts to lift it off a rim and lower it farther away from the rim."""
+NUDGE_M = 0.007
+"""Shift per attempt."""
+SLOPED_SINE = 0.4
+"""Of a contact normal that shows where an object can move."""
+NUDGE_LIFT_M = 0.025
+"""Height of the lift."""
+SINKING_M = 0.002
+"""An object that sinks by less within the settling steps is at rest."""
+SETTLE_STEPS, TIGHT_SETTLE_STEPS = 5, 3
+"""Settling steps in general, and in tight spots, where an object pressed onto a rim tilts in the gripper."""
+LOST_CONTACT_STEPS = 3
+"""Steps for which the fingers may lose contact in tight spots: they close again."""
+BLOCKED_STEPS = 12
+"""After this many steps at rest without support an object is released: the gripper is blocked."""
+RELEASE_WIDTH_M = 0.012
+"""Opening of the gripper beyond the width of the object in tight spots."""
+HOLD_WIDTH = 0.0
+"""Gripper component that keeps the width."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spot:
-    """A place for a thing."""
+class PlacementSpot:
+    """A target pose for an object."""
 
     position: np.ndarray
-    """Of the thing's origin when it stands there, (3,)."""
+    """Of the object's origin at rest, (3,)."""
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    """How the thing is turned on the way, (3, 3)."""
+    """Rotation of the object on the way, (3, 3)."""
     cost: float = 0.0
-    """How much worse than the best place, metres."""
+    """Compared with the best spot, metres."""
     outward: np.ndarray | None = None
-    """Horizontal direction (3,) from which it must go in; from above if None."""
+    """Horizontal direction (3,) from which it goes in; from above if None."""
     threshold: float = 0.0
-    """How far outward the thing is out of what it goes into, metres."""
+    """Distance along ``outward`` at which the object is outside, metres."""
     lift: float = 0.0
-    """How far above where it will rest it goes in, metres."""
+    """Height above the resting position at which it goes in, metres."""
     tight: bool = False
-    """Whether there is hardly room for it."""
+    """Whether obstacles are nearer than desired."""
 
 
-def put_back(sight: Sight, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
-    """Set a held thing down where it was taken (3,), as it stood there (3, 3), or as near as the arm gets."""
-    return place(sight, entity, Spot(origin, tight=True), standing, astray=np.inf)
+def put_back(scene: SceneState, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
+    """Put a held object back to its original position (3,) and rotation (3, 3), or as near as the arm gets."""
+    return place(scene, entity, PlacementSpot(origin, tight=True), standing, astray=np.inf)
 
 
 def place(
-    sight: Sight, entity: EntityIndex, spot: Spot, standing: np.ndarray, *, astray: float = ASTRAY
+    scene: SceneState,
+    entity: EntityIndex,
+    spot: PlacementSpot,
+    standing: np.ndarray,
+    *,
+    astray: float = MAX_DROP_ERROR_M,
 ) -> Motion:
-    """Carry a held thing to a place, lower it or slide it in, let go and draw back.
+    """Carry a held object to a spot, lower it or slide it in, release it and retreat.
 
-    ``standing`` (3, 3) is how it was turned before it was taken. False if it was lost, or did not get there and would
-    be let down more than ``astray`` from where it should be, metres: then it may still be held.
+    ``standing`` (3, 3): its rotation before it was grasped. False if it was lost, or would be lowered more than
+    ``astray`` metres away from the spot; it may still be held then.
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
-    here, rotation = sight.hand()
+    here, rotation = scene.gripper_pose()
     rotation = spot.rotation @ rotation
-    yield from _carry(sight, entity, spot, outward, rotation, spot.rotation @ standing)
-    off = float(np.linalg.norm((spot.position + outward - sight.pose(entity)[0])[:2]))
-    if not sight.touched(entity) or (spot.outward is None and off > astray):
+    yield from _carry(scene, entity, spot, outward, rotation, spot.rotation @ standing)
+    off = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
+    if not scene.fingers_touching(entity) or (spot.outward is None and off > astray):
         return False
     if spot.outward is not None:
-        yield from _slide_in(sight, entity, spot, outward, rotation)
-        if not sight.touched(entity):
-            here, _ = sight.hand()
-            yield from move(sight, here + outward, rotation, OPEN, steps=20, near=0.02)
+        yield from _slide_in(scene, entity, spot, outward, rotation)
+        if not scene.fingers_touching(entity):
+            here, _ = scene.gripper_pose()
+            yield from move(scene, here + outward, rotation, OPEN, steps=20, near=0.02)
             return False
-    if not (yield from _let_down(sight, entity, spot, rotation, spot.rotation @ standing)):
+    if not (yield from _let_down(scene, entity, spot, rotation, spot.rotation @ standing)):
         return False
     if spot.tight and spot.outward is None:
-        yield from _let_go(sight)
+        yield from _let_go(scene)
         return True
-    yield from grip(sight, OPEN, steps=8)
-    here, rotation = sight.hand()
+    yield from grip(scene, OPEN, steps=8)
+    here, rotation = scene.gripper_pose()
     if spot.outward is None:
-        yield from move(sight, here + (0.0, 0.0, 0.1), rotation, OPEN, steps=20, near=0.02)
+        yield from move(scene, here + (0.0, 0.0, 0.1), rotation, OPEN, steps=20, near=0.02)
     else:
-        yield from move(sight, here - rotation[:, 2] * 0.05 + outward, rotation, OPEN, steps=20, near=0.02)
+        yield from move(scene, here - rotation[:, 2] * 0.05 + outward, rotation, OPEN, steps=20, near=0.02)
     return True
 
 
 def _carry(
-    sight: Sight,
+    scene: SceneState,
     entity: EntityIndex,
-    spot: Spot,
+    spot: PlacementSpot,
     outward: np.ndarray,
     rotation: np.ndarray,
     wanted: np.ndarray,
 ) -> Motion:
-    """Lift a held thing over everything and bring it above its place, or before it; False if it was lost."""
-    here, _ = sight.hand()
+    """Lift a held object over obstacles and move it above its spot, or in front of it; False if it was lost."""
+    here, _ = scene.gripper_pose()
     before = spot.position + outward
-    highest = max(before[2], sight.highest_between(here[:2], before[:2], entity))
-    origin, _ = sight.pose(entity)
-    deepest = min(sight.box(entity).low[2] - origin[2], sight.turned_box(entity, spot.rotation).low[2])
-    height = max(origin[2], highest + CLEARANCE - deepest)
+    highest = max(before[2], scene.highest_between(here[:2], before[:2], entity))
+    origin, _ = scene.pose(entity)
+    deepest = min(scene.box(entity).low[2] - origin[2], scene.rotated_box(entity, spot.rotation).low[2])
+    height = max(origin[2], highest + CARRY_CLEARANCE_M - deepest)
     lift = height - origin[2]
-    yield from move(sight, here + (0.0, 0.0, lift), None, CLOSED, steps=40, near=0.02)
+    yield from move(scene, here + (0.0, 0.0, lift), None, CLOSED, steps=40, near=0.02)
     past: list[float] = []
     for _ in range(70):
-        if not sight.touched(entity):
+        if not scene.fingers_touching(entity):
             return False
-        goal = _carrying(sight, entity, np.array([before[0], before[1], height]))
-        aim = _squared(sight, entity, rotation, wanted) if spot.tight and spot.outward is None else rotation
-        here, now = sight.hand()
-        left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(turn(now, aim)))
+        goal = _gripper_position_for(scene, entity, np.array([before[0], before[1], height]))
+        aim = (
+            _corrected_rotation(scene, entity, rotation, wanted)
+            if spot.tight and spot.outward is None
+            else rotation
+        )
+        here, now = scene.gripper_pose()
+        left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(rotation_between(now, aim)))
         past.append(left + 0.1 * twist)
-        stalled = len(past) > STALL and past[-STALL] - past[-1] < 0.001
-        if stalled or (left < (0.003 if spot.tight else 0.01) and twist < TURNED):
+        stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
+        if stalled or (left < (0.003 if spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
             break
-        yield action_towards(sight, goal, aim, CLOSED)
+        yield action_towards(scene, goal, aim, CLOSED)
     return True
 
 
-def _squared(sight: Sight, entity: EntityIndex, plain: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The hand's rotation (3, 3) at which a thing that may have slipped is turned as ``wanted`` (3, 3).
+def _corrected_rotation(
+    scene: SceneState, entity: EntityIndex, plain: np.ndarray, wanted: np.ndarray
+) -> np.ndarray:
+    """The gripper's rotation (3, 3) that gives an object, which may have slipped, the rotation ``wanted`` (3, 3).
 
-    ``plain`` (3, 3) is the hand's, had nothing slipped, and is returned where too much did.
+    ``plain`` (3, 3): the rotation without slip, returned if the slip is too large to correct.
     """
-    squared = wanted @ sight.pose(entity)[1].T @ sight.hand()[1]
-    return squared if np.linalg.norm(turn(plain, squared)) < SLIPPED else plain
+    corrected = wanted @ scene.pose(entity)[1].T @ scene.gripper_pose()[1]
+    return corrected if np.linalg.norm(rotation_between(plain, corrected)) < MAX_SLIP_RAD else plain
 
 
 def _slide_in(
-    sight: Sight, entity: EntityIndex, spot: Spot, outward: np.ndarray, rotation: np.ndarray
+    scene: SceneState, entity: EntityIndex, spot: PlacementSpot, outward: np.ndarray, rotation: np.ndarray
 ) -> Motion:
-    """Bring a held thing in from the side."""
+    """Move a held object in from the side."""
     assert spot.outward is not None
     for _ in range(2):
-        goal = _carrying(sight, entity, spot.position + outward + (0.0, 0.0, spot.lift))
-        yield from move(sight, goal, rotation, CLOSED, steps=50, near=0.008)
+        goal = _gripper_position_for(scene, entity, spot.position + outward + (0.0, 0.0, spot.lift))
+        yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
     for _ in range(60):
-        left = spot.position - sight.pose(entity)[0]
-        if -left @ spot.outward < 0.005 or not sight.touched(entity):
+        left = spot.position - scene.pose(entity)[0]
+        if -left @ spot.outward < 0.005 or not scene.fingers_touching(entity):
             break
-        goal = sight.hand()[0] + left + (0.0, 0.0, spot.lift)
-        yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
+        goal = scene.gripper_pose()[0] + left + (0.0, 0.0, spot.lift)
+        yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
     return True
 
 
 def _let_down(
-    sight: Sight, entity: EntityIndex, spot: Spot, rotation: np.ndarray, wanted: np.ndarray
+    scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation: np.ndarray, wanted: np.ndarray
 ) -> Motion:
-    """Let a held thing down; from a rim that it comes to rest on it is lifted and shifted. False if it stays there."""
+    """Lower a held object; if it comes to rest on a rim, lift and shift it. False if it stays there."""
     aimed, plain = spot, rotation
-    for nudge in range(NUDGES):
+    for nudge in range(MAX_NUDGES):
         if spot.tight and spot.outward is None:
-            rotation = _squared(sight, entity, plain, wanted)
-        yield from _lower(sight, entity, aimed, rotation)
-        above = sight.pose(entity)[0][2] - spot.position[2]
-        if not spot.tight or above < HUNG or not sight.touched(entity):
+            rotation = _corrected_rotation(scene, entity, plain, wanted)
+        yield from _lower(scene, entity, aimed, rotation)
+        above = scene.pose(entity)[0][2] - spot.position[2]
+        if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers_touching(entity):
             return True
-        if sight.is_held_up(entity) or not sight.rests(entity):
-            return bool(above < FALL)
-        aimed = replace(aimed, position=aimed.position + _off_the_rim(sight, entity, nudge % 2))
-        here, _ = sight.hand()
-        yield from move(sight, here + (0.0, 0.0, OFF), rotation, CLOSED, steps=8, near=0.005)
+        if scene.gripper_is_blocked(entity) or not scene.is_resting(entity):
+            return bool(above < MAX_FALL_M)
+        aimed = replace(aimed, position=aimed.position + _off_the_rim(scene, entity, nudge % 2))
+        here, _ = scene.gripper_pose()
+        yield from move(scene, here + (0.0, 0.0, NUDGE_LIFT_M), rotation, CLOSED, steps=8, near=0.005)
         for _ in range(10):
-            rotation = _squared(sight, entity, plain, wanted)
-            goal = _carrying(sight, entity, np.append(aimed.position[:2], sight.pose(entity)[0][2]))
-            yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.003)
+            rotation = _corrected_rotation(scene, entity, plain, wanted)
+            goal = _gripper_position_for(
+                scene, entity, np.append(aimed.position[:2], scene.pose(entity)[0][2])
+            )
+            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.003)
     return False
 
 
-def _off_the_rim(sight: Sight, entity: EntityIndex, axis: int) -> np.ndarray:
-    """The level way (3,), metres, from what a thing rests on.
+def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
+    """The horizontal shift (3,), metres, of an object away from its support.
 
-    Where that is beside it the way is across; where it is under an edge the way is along one of the thing's own axes:
-    0 for that on which the edge is farther out, 1 for the other.
+    A support beside the object is left along the contact normal; a support under its edge along one of the object's
+    axes: 0 for the one on which the edge is farther out, 1 for the other.
     """
-    point, normal = sight.support(entity)
+    point, normal = scene.support(entity)
     slope = float(np.hypot(*normal[:2]))
-    if slope > SLOPING:
-        return np.array([normal[0], normal[1], 0.0]) * 2 * NUDGE / slope
-    frame = sight.pose(entity)[1]
-    half = sight.turned_box(entity, frame.T).size / 2
-    away = frame.T @ (sight.box(entity).centre - point) / half
+    if slope > SLOPED_SINE:
+        return np.array([normal[0], normal[1], 0.0]) * 2 * NUDGE_M / slope
+    frame = scene.pose(entity)[1]
+    half = scene.rotated_box(entity, frame.T).size / 2
+    away = frame.T @ (scene.box(entity).centre - point) / half
     away[int(np.argmax(np.abs(frame[2])))] = 0.0
     chosen = np.argsort(-np.abs(away))[axis]
     way = frame[:, chosen] * np.sign(away[chosen])
-    return NUDGE * np.array([way[0], way[1], 0.0])
+    return NUDGE_M * np.array([way[0], way[1], 0.0])
 
 
-def _lower(sight: Sight, entity: EntityIndex, spot: Spot, rotation: np.ndarray) -> Motion:
-    """Let a held thing down until it rests and sinks no more, or the hand cannot go on."""
+def _lower(scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation: np.ndarray) -> Motion:
+    """Lower a held object until it rests, or the gripper is blocked."""
     heights: list[float] = []
     stuck = lost = 0
-    steps, slack = (SOON, JOLT) if spot.tight else (LATE, 0)
+    steps, slack = (TIGHT_SETTLE_STEPS, LOST_CONTACT_STEPS) if spot.tight else (SETTLE_STEPS, 0)
     for _ in range(60):
-        origin, _ = sight.pose(entity)
+        origin, _ = scene.pose(entity)
         heights.append(origin[2])
-        stuck = stuck + 1 if len(heights) >= steps and heights[-steps] - heights[-1] < SINKS else 0
-        lost = 0 if sight.touched(entity) else lost + 1
+        stuck = stuck + 1 if len(heights) >= steps and heights[-steps] - heights[-1] < SINKING_M else 0
+        lost = 0 if scene.fingers_touching(entity) else lost + 1
         if (
-            (stuck and sight.rests(entity) and not lost)
-            or stuck > IN_THE_AIR
+            (stuck and scene.is_resting(entity) and not lost)
+            or stuck > BLOCKED_STEPS
             or lost > slack
             or origin[2] < spot.position[2] - 0.03
         ):
             return True
         left = spot.position - origin
-        goal = sight.hand()[0] + (left[0], left[1], -0.02)
-        yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0)
+        goal = scene.gripper_pose()[0] + (left[0], left[1], -0.02)
+        yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
     return False
 
 
-def _let_go(sight: Sight) -> Motion:
-    """Open the hand a little and go up: wide open it may be caught between walls and lift them."""
-    enough = sight.opening() + AJAR
+def _let_go(scene: SceneState) -> Motion:
+    """Open the gripper a little and move up: wide open it may get caught between walls and lift them."""
+    enough = scene.opening() + RELEASE_WIDTH_M
     for _ in range(8):
-        if sight.opening() > enough:
+        if scene.opening() > enough:
             break
-        yield from grip(sight, OPEN, steps=1)
-    here, rotation = sight.hand()
-    yield from move(sight, here + (0.0, 0.0, 0.1), rotation, AS_IT_IS, steps=20, near=0.02)
+        yield from grip(scene, OPEN, steps=1)
+    here, rotation = scene.gripper_pose()
+    yield from move(scene, here + (0.0, 0.0, 0.1), rotation, HOLD_WIDTH, steps=20, near=0.02)
     return True
 
 
-def _carrying(sight: Sight, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
-    """Where the hand must be (3,) for a held thing's origin to be at ``origin`` (3,)."""
-    return np.asarray(origin + sight.hand()[0] - sight.pose(entity)[0])
+def _gripper_position_for(scene: SceneState, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
+    """The position (3,) of the gripper for which a held object's origin is at ``origin`` (3,)."""
+    return np.asarray(origin + scene.gripper_pose()[0] - scene.pose(entity)[0])
+
+
+FINGER_COUNT = 2
+LIFTED_HEIGHT_M = 0.015
+"""Height above its initial position from which an object counts as lifted."""
+
+Poses = Mapping[str, tuple[np.ndarray, np.ndarray]]
+"""Object name -> position (3,) and rotation (3, 3)."""
+
+
+def record_poses(scene: SceneState) -> Poses:
+    """The present poses of all movable objects."""
+    return {movable.name: scene.pose(movable) for movable in scene.movable_objects()}
+
+
+def put_down_held(scene: SceneState, stood: Poses) -> Motion:
+    """Put a held object back to its recorded pose, open the gripper, and retreat."""
+    for entity in scene.movable_objects():
+        if entity.name in stood and scene.fingers_touching(entity) == FINGER_COUNT:
+            origin, rotation = stood[entity.name]
+            if scene.pose(entity)[0][2] - origin[2] > LIFTED_HEIGHT_M:
+                yield from put_back(scene, entity, origin, rotation)
+            yield from grip(scene, OPEN, steps=6)
+            here, rotation = scene.gripper_pose()
+            yield from move(scene, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=12, near=0.02)
+    return True

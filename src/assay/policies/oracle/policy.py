@@ -1,4 +1,4 @@
-"""The oracle as a policy, and what it lends to policies that know less."""
+"""The oracle: a privileged policy that solves tasks by scripted skills."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from assay.episodes import At, EpisodeSpec
 from assay.perturb.words.rewordings import Counterfactual
 from assay.policies.oracle.motion import Motion
+from assay.policies.oracle.placing import Poses, put_down_held, record_poses
 from assay.policies.oracle.plan import pursue
-from assay.policies.oracle.recovery import Stood, set_down, standing
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.world import SceneEnv
@@ -17,72 +17,68 @@ from assay.tasks import Goal, Instruction
 
 
 class Oracle:
-    """Reads the simulator's state and does what is asked for, predicate by predicate (privileged).
+    """Reads the simulator's state and makes the goal true, predicate by predicate (privileged).
 
-    It needs no words to know the goal, but it listens: asked for something else it does that, and told
-    nothing that makes sense it does nothing. When something happens during the episode, it sets down what it holds and
-    plans anew, from the world as it is then.
+    The goal comes from the task and the perturbations, not from the text: a counterfactual instruction changes it, and
+    an implausible instruction or scene empties it. After an event in the episode, the oracle puts down what it holds
+    and plans again from the present state.
     """
 
     def attach(self, env: SceneEnv) -> None:
-        """Take the simulation, the task and, for those who remember it, where its control starts."""
+        """Take the simulation, the task and the folder of stored initial states."""
         self._env = env
         self._simulation, self._task, self._states = env.simulation, env.task, env.states
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Plan anew."""
+        """Plan the episode."""
         self._instruction, self._spec = instruction, spec
         self._happened = self._env.happened
         self._goal = self.goal(instruction, spec)
-        sight = self.sight(spec)
-        self._stood: Stood = standing(sight)
-        self._motion: Motion = pursue(sight, self._goal)
+        scene = SceneState(self._simulation)
+        self._initial_poses: Poses = record_poses(scene)
+        self._motion: Motion = pursue(scene, self._goal)
 
     def instruct(self, instruction: Instruction) -> bool:
-        """Plan anew for another request."""
+        """Plan again for a new instruction."""
         self._instruction = instruction
         self.replan()
         return True
 
     def replan(self) -> None:
-        """Plan anew after something happened, with what is held set down first."""
+        """Plan again from the present state; a held object is put down first."""
         self.attach(self._env)
         self._plan_from_here()
 
     def _plan_from_here(self) -> None:
         self._happened = self._env.happened
         self._goal = self.goal(self._instruction, self._spec)
-        self._motion = _from_here(self.sight(self._spec), self._stood, self._goal)
+        self._motion = self._put_down_and_pursue()
+
+    def _put_down_and_pursue(self) -> Motion:
+        scene = SceneState(self._simulation)
+        yield from put_down_held(scene, self._initial_poses)
+        return (yield from pursue(scene, self._goal))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action of the plan; once it is over, wait."""
+        """The next action of the plan, (1, 7); after the last, wait."""
         if self._env.happened != self._happened:
             self.replan()
         return next(self._motion, STILL)[None]
 
     @property
     def note(self) -> str:
-        """What it has not reached."""
+        """The atoms of the goal that do not hold."""
         missed = [atom for atom in self._goal.atoms if not self._simulation.holds(atom)]
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """What is asked for: the task's goal, or another; nothing, if words or scene make no sense."""
+        """The goal of an instruction; empty if instruction or scene is implausible."""
         asked = self._task.goal
         for perturbation in spec.perturbations:
             if isinstance(perturbation, Counterfactual):
                 asked = perturbation.asked_goal(self._task)
             elif not perturbation.plausible and not isinstance(
                 perturbation, At
-            ):  # until it happens, all makes sense
+            ):  # an event has not happened yet
                 asked = Goal(())
         return asked
-
-    def sight(self, spec: EpisodeSpec) -> Sight:
-        """What it sees."""
-        return Sight(self._simulation)
-
-
-def _from_here(sight: Sight, stood: Stood, goal: Goal) -> Motion:
-    yield from set_down(sight, stood)
-    return (yield from pursue(sight, goal))

@@ -1,4 +1,4 @@
-"""What the oracle can do with one thing: take it, put it somewhere, slide it."""
+"""Skills for one object: pick and place, lift, slide."""
 
 from __future__ import annotations
 
@@ -11,84 +11,93 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.policies.oracle.grasps import TIP, Grasp, hand_itself, hand_points, obstacles, ranked_grasps
+from assay.policies.oracle.grasps import (
+    FINGERTIP_M,
+    OPEN_WIDTH_M,
+    Grasp,
+    Reach,
+    gripper_and_wrist_points,
+    gripper_points,
+    obstacles,
+    ranked_grasps,
+)
 from assay.policies.oracle.motion import (
-    AROUND,
     CLOSED,
     DOWN,
+    LEVEL_DIRECTIONS,
     OPEN,
     Motion,
+    easier_flip,
     facing,
     grip,
     move,
-    nearest_turn,
     travel,
 )
-from assay.policies.oracle.placing import CLEARANCE, Spot, place, put_back
-from assay.policies.oracle.reach import OPENED, Reach
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.placing import CARRY_CLEARANCE_M, PlacementSpot, place, put_back
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
 
-HOVER = 0.09
-"""How far before a grasp the hand stops first, metres."""
-LIFTED = 0.025
-"""How much a thing must rise to count as lifted, metres."""
-STILL = 0.02
-"""Speed below which a thing lies still, metres per second."""
-TRIES = 4
-"""How many grasps are tried."""
-CHOICE = 40
-"""How many free grasps are weighed against each other."""
-CHECKED = 40
-"""How many poses are tried with the arm at most."""
-FAILED = 0.15
-"""What it costs to try a grasp again that failed."""
-ALIKE, SAME_WAY = 0.012, 0.97
-"""How near to each other grasps are that are alike, metres, and the cosine between their directions."""
-MISSED = 0.03
-"""How far from a grasp the hand may stop for closing it to be worth a try, metres."""
-CROWDED = 0.005
-"""What each point of the hand that touches something where a thing is put down costs."""
-LOW = 0.05
-"""How high a thing may be that is slid into the open if the hand has no room around it, metres."""
-HEMMED = 8
-"""How many points of the hand must touch something for that."""
-OUT = 0.08
-"""How far it is slid, metres."""
-PRESS = 0.008
-"""How far into a thing the fingers want to go that slide it, metres."""
-ASIDE = 0.02
-"""How far beside what hangs over it a thing is lifted, metres."""
-ASIDES = (0.03, 0.06, 0.09, 0.12)
-"""How far from a grasp the hand comes down where something hangs over it, metres."""
-OVER = 0.008
-"""How far above a thing the fingertips then come in, metres."""
-THIN = 8
-"""How many more steps the hand closes for a thing that it does not touch with both fingers yet: it is thin."""
+PREGRASP_M = 0.09
+"""Distance of the first stop before a grasp."""
+MIN_LIFT_M = 0.025
+"""Rise from which an object counts as lifted."""
+STILL_SPEED = 0.02
+"""Metres per second below which an object is at rest."""
+MAX_ATTEMPTS = 4
+"""Grasps that are tried."""
+MAX_CANDIDATES = 40
+"""Grasps that are compared."""
+MAX_REACH_CHECKS = 40
+"""Poses that are checked by inverse kinematics at most."""
+REPEAT_COST = 0.15
+"""Of a grasp similar to one that failed."""
+SIMILAR_DISTANCE_M, SIMILAR_COSINE = 0.012, 0.97
+"""Distance and cosine of the approach directions up to which two grasps are similar."""
+MAX_GRASP_ERROR_M = 0.03
+"""Distance from a grasp beyond which the gripper is not closed."""
+CROWDING_COST = 0.005
+"""Per point of the gripper that touches something at the spot."""
+LOW_OBJECT_M = 0.05
+"""Height up to which an object without free space around it is slid into the open first."""
+MIN_CONTACTS = 8
+"""Touching points of the gripper from which on that is done."""
+SLIDE_DISTANCE_M = 0.08
+"""Length of such a slide."""
+PRESS_DEPTH_M = 0.008
+"""Target depth of the fingers below the top of a sliding object."""
+OVERHANG_MARGIN_M = 0.02
+"""Distance from an overhang at which an object is lifted."""
+SIDE_APPROACHES_M = (0.03, 0.06, 0.09, 0.12)
+"""Horizontal distances at which the gripper descends beside an overhang."""
+FINGERTIP_GAP_M = 0.008
+"""Of the fingertips above the object when they come in from the side."""
+EXTRA_CLOSING_STEPS = 8
+"""Additional steps for thin objects, until both fingers touch."""
 
 
 @dataclass(slots=True)
-class Failures:
-    """Grasps by which things could not be taken or put where they belong, so that others are tried first."""
+class FailedGrasps:
+    """Failed grasps per object, so that others are tried first."""
 
-    _known: defaultdict[str, list[Hold]] = field(default_factory=lambda: defaultdict(list))
+    _grasps: defaultdict[str, list[RelativeGrasp]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, sight: Sight, entity: EntityIndex, grasp: Grasp) -> None:
-        """Remember a grasp, as the thing lies now."""
-        self._known[entity.name].append(_hold(sight, entity, grasp))
+    def add(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> None:
+        """Record a grasp relative to the object's present pose."""
+        self._grasps[entity.name].append(_relative_grasp(scene, entity, grasp))
 
-    def cost(self, sight: Sight, entity: EntityIndex, grasp: Grasp) -> float:
-        """What a grasp costs that is like some that failed."""
-        mine = _hold(sight, entity, grasp)
+    def cost(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> float:
+        """The additional cost of a grasp that is similar to failed ones."""
+        mine = _relative_grasp(scene, entity, grasp)
         alike = (
-            np.linalg.norm(mine.position - hold.position) < ALIKE and mine.approach @ hold.approach > SAME_WAY
-            for hold in self._known[entity.name]
+            np.linalg.norm(mine.position - hold.position) < SIMILAR_DISTANCE_M
+            and mine.approach @ hold.approach > SIMILAR_COSINE
+            for hold in self._grasps[entity.name]
         )
-        return FAILED * sum(map(bool, alike))
+        return REPEAT_COST * sum(map(bool, alike))
 
 
-class Hold(NamedTuple):
-    """A grasp as the thing sees it."""
+class RelativeGrasp(NamedTuple):
+    """A grasp in the frame of the object."""
 
     position: np.ndarray
     """(3,)"""
@@ -96,249 +105,265 @@ class Hold(NamedTuple):
     """(3,)"""
 
 
-def _hold(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Hold:
-    origin, frame = sight.pose(entity)
-    return Hold((grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame)
+def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> RelativeGrasp:
+    origin, frame = scene.pose(entity)
+    return RelativeGrasp((grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame)
 
 
-def put(sight: Sight, entity: EntityIndex, spots: Callable[[], Sequence[Spot]], failures: Failures) -> Motion:
-    """Take a thing to the best of the places that ``spots`` finds as it lies; tries other grasps if one fails."""
-    for attempt in range(TRIES):
-        yield from _settle(sight, entity)
-        choice = _choose(sight, entity, spots(), failures)
+def pick_and_place(
+    scene: SceneState,
+    entity: EntityIndex,
+    spots: Callable[[], Sequence[PlacementSpot]],
+    failures: FailedGrasps,
+) -> Motion:
+    """Move an object to the best of the spots that ``spots`` returns; tries other grasps if one fails."""
+    for attempt in range(MAX_ATTEMPTS):
+        yield from _settle(scene, entity)
+        choice = _choose(scene, entity, spots(), failures)
         if choice is None:
             return False
         open_place = None
-        if attempt == 0 and not _from_the_side(sight, entity, choice[0]).any():
-            open_place = _open_place(sight, entity, choice[0])
+        if attempt == 0 and not _from_the_side(scene, entity, choice[0]).any():
+            open_place = _open_place(scene, entity, choice[0])
         if open_place is not None:
-            yield from drag(sight, entity, open_place, near=OUT / 3)
-            choice = _choose(sight, entity, spots(), failures) or choice
+            yield from slide(scene, entity, open_place, near=SLIDE_DISTANCE_M / 3)
+            choice = _choose(scene, entity, spots(), failures) or choice
         grasp, spot = choice
-        failures.add(sight, entity, grasp)
-        origin, standing = sight.pose(entity)
-        if (yield from _take(sight, entity, grasp)):
-            if (yield from place(sight, entity, spot, standing)):
+        failures.add(scene, entity, grasp)
+        origin, standing = scene.pose(entity)
+        if (yield from _take(scene, entity, grasp)):
+            if (yield from place(scene, entity, spot, standing)):
                 return True
-            if sight.touched(entity):
-                yield from put_back(sight, entity, origin, standing)
-        yield from grip(sight, OPEN, steps=4)
-        here, rotation = sight.hand()
-        yield from move(sight, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
+            if scene.fingers_touching(entity):
+                yield from put_back(scene, entity, origin, standing)
+        yield from grip(scene, OPEN, steps=4)
+        here, rotation = scene.gripper_pose()
+        yield from move(scene, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=10, near=0.02)
     return False
 
 
-def _open_place(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """Where near by (2,) a low thing's origin should be for the hand to have room around it; None if it has some."""
-    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
+def _open_place(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
+    """A nearby position (2,) for a low object at which the gripper has free space; None if it has some already."""
+    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
 
     def touching(way: np.ndarray) -> int:
-        return around.contain(hand_points(grasp.position + way, grasp.rotation))
+        return around.contain(gripper_points(grasp.position + way, grasp.rotation))
 
-    if sight.box(entity).size[2] > LOW or touching(np.zeros(3)) < HEMMED:
+    if scene.box(entity).size[2] > LOW_OBJECT_M or touching(np.zeros(3)) < MIN_CONTACTS:
         return None
-    best = min((OUT * way for way in AROUND), key=touching)
-    return np.asarray((sight.pose(entity)[0] + best)[:2]) if touching(best) < HEMMED else None
+    best = min((SLIDE_DISTANCE_M * way for way in LEVEL_DIRECTIONS), key=touching)
+    return np.asarray((scene.pose(entity)[0] + best)[:2]) if touching(best) < MIN_CONTACTS else None
 
 
-def raise_up(sight: Sight, entity: EntityIndex, height: float) -> Motion:
-    """Take a thing and lift it until its origin is above a height in the world, metres."""
-    for attempt in range(TRIES):
-        yield from _settle(sight, entity)
-        grasp = next(islice(ranked_grasps(sight, entity), attempt, None), None)
+def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
+    """Grasp an object and lift it until its origin is above a height in the world, metres."""
+    for attempt in range(MAX_ATTEMPTS):
+        yield from _settle(scene, entity)
+        grasp = next(islice(ranked_grasps(scene, entity), attempt, None), None)
         if grasp is None:
             return False
-        grasp, _ = _turned(Reach(sight, entity), grasp)
-        if (yield from _take(sight, entity, grasp)):
-            here, rotation = sight.hand()
-            left = height + 0.02 - sight.pose(entity)[0][2]
-            yield from move(sight, here + (0.0, 0.0, max(left, 0.0)), rotation, CLOSED)
-        if sight.pose(entity)[0][2] >= height:
+        grasp, _ = _with_easier_flip(Reach(scene, entity), grasp)
+        if (yield from _take(scene, entity, grasp)):
+            here, rotation = scene.gripper_pose()
+            left = height + 0.02 - scene.pose(entity)[0][2]
+            yield from move(scene, here + (0.0, 0.0, max(left, 0.0)), rotation, CLOSED)
+        if scene.pose(entity)[0][2] >= height:
             return True
-        yield from grip(sight, OPEN, steps=4)
+        yield from grip(scene, OPEN, steps=4)
     return False
 
 
-def _settle(sight: Sight, entity: EntityIndex) -> Motion:
-    """Wait until a thing lies still, at least one step: initial states may have it in the air."""
+def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
+    """Wait until an object is at rest, at least one step: initial states may have it in the air."""
     for _ in range(15):
-        yield from grip(sight, OPEN, steps=1)
-        if sight.speed(entity) < STILL:
+        yield from grip(scene, OPEN, steps=1)
+        if scene.speed(entity) < STILL_SPEED:
             return True
     return False
 
 
 def _choose(
-    sight: Sight, entity: EntityIndex, spots: Sequence[Spot], failures: Failures
-) -> tuple[Grasp, Spot] | None:
-    """The grasp and the place that cost least together.
+    scene: SceneState, entity: EntityIndex, spots: Sequence[PlacementSpot], failures: FailedGrasps
+) -> tuple[Grasp, PlacementSpot] | None:
+    """The grasp and the spot with the lowest total cost.
 
-    What is in the way and whether the arm gets there is found out only for what may be the best.
+    Best-first search: obstacles and reachability, which are expensive, are computed only for pairs that may be best.
     """
-    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
-    reach = Reach(sight, entity)
-    origin, _ = sight.pose(entity)
-    grasps = islice(ranked_grasps(sight, entity), CHOICE)
+    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    reach = Reach(scene, entity)
+    origin, _ = scene.pose(entity)
+    grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
     coming = next(grasps, None)
-    turned: dict[Grasp, tuple[Grasp, float]] = {}
+    flipped: dict[Grasp, tuple[Grasp, float]] = {}
     number = count()
-    queue: list[tuple[float, int, int, Grasp, Spot]] = []
+    queue: list[tuple[float, int, int, Grasp, PlacementSpot]] = []
     while queue or coming is not None:
         if coming is not None and (not queue or coming.cost <= queue[0][0]):
-            known = failures.cost(sight, entity, coming)
+            stage = failures.cost(scene, entity, coming)
             for spot in spots:
-                cost = coming.cost + known + spot.cost
+                cost = coming.cost + stage + spot.cost
                 heappush(queue, (cost, next(number), 0, coming, spot))
             coming = next(grasps, None)
             continue
-        cost, _, known, grasp, spot = heappop(queue)
-        if known == 3 or reach.asked > CHECKED:
+        cost, _, stage, grasp, spot = heappop(queue)
+        if stage == 3 or reach.checks > MAX_REACH_CHECKS:
             return grasp, spot
-        if known == 0:
-            cost += CROWDED * around.contain(hand_points(*_hand_at(spot, grasp, origin)))
-        elif known == 1:
-            if grasp not in turned:
-                turned[grasp] = _turned(reach, grasp)
-            grasp, strain = turned[grasp]
+        if stage == 0:
+            cost += CROWDING_COST * around.contain(gripper_points(*_hand_at(spot, grasp, origin)))
+        elif stage == 1:
+            if grasp not in flipped:
+                flipped[grasp] = _with_easier_flip(reach, grasp)
+            grasp, strain = flipped[grasp]
             cost += strain
         else:
             cost += max(reach.cost(*pose, grasp.width) for pose in _hand_on_the_way(spot, grasp, origin))
-        heappush(queue, (cost, next(number), known + 1, grasp, spot))
+        heappush(queue, (cost, next(number), stage + 1, grasp, spot))
     return None
 
 
-def _hand_at(spot: Spot, grasp: Grasp, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the hand is, (3,) and (3, 3), when a thing held so, with its origin (3,) there now, is at a place."""
+def _hand_at(spot: PlacementSpot, grasp: Grasp, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pose of the gripper, (3,) and (3, 3), when an object with this grasp and origin (3,) is at a spot."""
     return spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
 
 
-def _hand_on_the_way(spot: Spot, grasp: Grasp, origin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The same, and before that the same outside where the thing goes in from the side."""
+def _hand_on_the_way(
+    spot: PlacementSpot, grasp: Grasp, origin: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The same, and the pose outside where the object goes in from the side."""
     position, rotation = _hand_at(spot, grasp, origin)
     yield position, rotation
     if spot.outward is not None:
         yield position + spot.outward * spot.threshold + (0.0, 0.0, spot.lift), rotation
 
 
-def _turned(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
-    """A grasp with its fingers exchanged if that is easier, or the only way; and what it costs to get there."""
-    rotation, strain = reach.easier(grasp.position, grasp.rotation, OPENED)
+def _with_easier_flip(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
+    """A grasp, with swapped fingers if that is easier or the only way, and the cost of its pose."""
+    rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
     return replace(grasp, rotation=rotation), strain
 
 
-def _take(sight: Sight, entity: EntityIndex, grasp: Grasp) -> Motion:
-    """Take hold of a thing and lift it a little, out from under what hangs over it or over the hand."""
-    here, _ = sight.hand()
+def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
+    """Grasp an object and lift it a little, out from under an overhang."""
+    here, _ = scene.gripper_pose()
     rotation = grasp.rotation
-    side = _from_the_side(sight, entity, grasp)
-    before = grasp.position + side - rotation[:, 2] * HOVER
-    clearance = sight.highest_between(here[:2], before[:2], entity) + CLEARANCE
-    yield from travel(sight, before, rotation, OPEN, clearance=max(before[2], clearance))
+    side = _from_the_side(scene, entity, grasp)
+    before = grasp.position + side - rotation[:, 2] * PREGRASP_M
+    clearance = scene.highest_between(here[:2], before[:2], entity) + CARRY_CLEARANCE_M
+    yield from travel(scene, before, rotation, OPEN, clearance=max(before[2], clearance))
     if side.any():
-        over = _over(sight, entity, grasp)
-        yield from move(sight, over + side, rotation, OPEN, steps=30, near=0.01)
-        yield from move(sight, over, rotation, OPEN, steps=30, near=0.005)
-    yield from move(sight, grasp.position, rotation, OPEN, steps=30, near=0.005)
-    if np.linalg.norm(sight.hand()[0] - grasp.position) > MISSED:
+        over = _over(scene, entity, grasp)
+        yield from move(scene, over + side, rotation, OPEN, steps=30, near=0.01)
+        yield from move(scene, over, rotation, OPEN, steps=30, near=0.005)
+    yield from move(scene, grasp.position, rotation, OPEN, steps=30, near=0.005)
+    if np.linalg.norm(scene.gripper_pose()[0] - grasp.position) > MAX_GRASP_ERROR_M:
         return False
-    yield from grip(sight, CLOSED, steps=9)
-    for _ in range(THIN):
-        if sight.touched(entity) == 2:
-            yield from grip(sight, CLOSED, steps=2)
+    yield from grip(scene, CLOSED, steps=9)
+    for _ in range(EXTRA_CLOSING_STEPS):
+        if scene.fingers_touching(entity) == 2:
+            yield from grip(scene, CLOSED, steps=2)
             break
-        yield from grip(sight, CLOSED, steps=1)
-    aside = _out_from_under(sight, entity)
+        yield from grip(scene, CLOSED, steps=1)
+    aside = _out_from_under(scene, entity)
     if not aside.any():
         aside = side
     if aside.any():
-        here, _ = sight.hand()
-        yield from move(sight, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
-        yield from move(sight, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
-    others = [other for other in sight.movables() if other is not entity]
-    start, lying = sight.pose(entity)[0][2], [sight.pose(other)[0][2] for other in others]
-    here, _ = sight.hand()
-    yield from move(sight, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
+        here, _ = scene.gripper_pose()
+        yield from move(scene, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
+        yield from move(scene, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
+    others = [other for other in scene.movable_objects() if other is not entity]
+    start, lying = scene.pose(entity)[0][2], [scene.pose(other)[0][2] for other in others]
+    here, _ = scene.gripper_pose()
+    yield from move(scene, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
     hanging_on = [
         other
         for other, height in zip(others, lying, strict=True)
-        if height < start and sight.pose(other)[0][2] - height > LIFTED / 2
+        if height < start and scene.pose(other)[0][2] - height > MIN_LIFT_M / 2
     ]
     if hanging_on:
-        yield from move(sight, here, rotation, CLOSED, steps=16, near=0.01)
+        yield from move(scene, here, rotation, CLOSED, steps=16, near=0.01)
         return False
-    return bool(sight.pose(entity)[0][2] - start > LIFTED)
+    return bool(scene.pose(entity)[0][2] - start > MIN_LIFT_M)
 
 
-def _from_the_side(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
-    """The shortest level way (3,) to where the hand comes down if something hangs over a grasp.
+def _from_the_side(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
+    """The shortest horizontal offset (3,) at which the gripper can descend beside an overhang.
 
-    Zero if nothing does, or if there is no such way.
+    Zero if nothing hangs over the grasp, or there is no free offset.
     """
-    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
-    over, rotation = _over(sight, entity, grasp), grasp.rotation
-    if not around.contain(hand_points(over, rotation)) or around.contain(hand_itself(over, rotation)):
+    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    over, rotation = _over(scene, entity, grasp), grasp.rotation
+    if not around.contain(gripper_points(over, rotation)) or around.contain(
+        gripper_and_wrist_points(over, rotation)
+    ):
         return np.zeros(3)
-    ways = (length * way for length in ASIDES for way in AROUND)
-    free = (way for way in ways if not around.contain(hand_points(over + way, rotation)))
+    ways = (length * way for length in SIDE_APPROACHES_M for way in LEVEL_DIRECTIONS)
+    free = (way for way in ways if not around.contain(gripper_points(over + way, rotation)))
     return np.asarray(next(free, np.zeros(3)))
 
 
-def _over(sight: Sight, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
-    """Where the hand is (3,) when a thing just fits below its fingers, on the straight way back from a grasp."""
+def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
+    """The position (3,) on the axis of a grasp at which the object just fits below the fingers."""
     approach = grasp.rotation[:, 2]
-    tips = float((grasp.position + approach * TIP)[2])
-    back = max(0.0, float(sight.box(entity).high[2]) + OVER - tips) / max(-float(approach[2]), 0.5)
+    tips = float((grasp.position + approach * FINGERTIP_M)[2])
+    back = max(0.0, float(scene.box(entity).high[2]) + FINGERTIP_GAP_M - tips) / max(-float(approach[2]), 0.5)
     return np.asarray(grasp.position - approach * back)
 
 
-def _out_from_under(sight: Sight, entity: EntityIndex) -> np.ndarray:
-    """The shortest level way (3,) out from under what hangs over a thing; zero if nothing does."""
-    mine = sight.box(entity)
-    over = [sight.geom_box(geom) for geom in sight.solid_geoms if geom not in entity.geoms]
+def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
+    """The shortest horizontal offset (3,) out from under an overhang; zero if there is none."""
+    mine = scene.box(entity)
+    over = [scene.geom_box(geom) for geom in scene.solid_geoms if geom not in entity.geoms]
     over = [
         box
         for box in over
         if box.low[2] > mine.high[2]
-        and np.all((box.low < mine.high + ASIDE)[:2] & (box.high > mine.low - ASIDE)[:2])
+        and np.all(
+            (box.low < mine.high + OVERHANG_MARGIN_M)[:2] & (box.high > mine.low - OVERHANG_MARGIN_M)[:2]
+        )
     ]
     if not over:
         return np.zeros(3)
     low, high = np.min([box.low for box in over], axis=0), np.max([box.high for box in over], axis=0)
-    ways = [(axis, high[axis] + ASIDE - mine.low[axis]) for axis in (0, 1)]
-    ways += [(axis, low[axis] - ASIDE - mine.high[axis]) for axis in (0, 1)]
+    ways = [(axis, high[axis] + OVERHANG_MARGIN_M - mine.low[axis]) for axis in (0, 1)]
+    ways += [(axis, low[axis] - OVERHANG_MARGIN_M - mine.high[axis]) for axis in (0, 1)]
     axis, shift = min(ways, key=lambda way: abs(way[1]))
     aside = np.zeros(3)
     aside[axis] = shift
     return aside
 
 
-def drag(sight: Sight, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
-    """Slide a flat thing over the table under pressed fingers until its origin is near ``target`` (2,)."""
-    around = obstacles(sight, (geom for geom in sight.solid_geoms if geom not in entity.geoms))
-    above = sight.box(entity).centre + (0.0, 0.0, 0.02)
-    turns = [nearest_turn(sight, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
-    rotation = min(turns, key=lambda each: around.contain(hand_points(above, each)))
+def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
+    """Slide a flat object over the table with the fingers until its origin is near ``target`` (2,)."""
+    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    above = scene.box(entity).centre + (0.0, 0.0, 0.02)
+    rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
+    rotation = min(rotations, key=lambda candidate: around.contain(gripper_points(above, candidate)))
     for _ in range(3):
-        origin, _ = sight.pose(entity)
+        origin, _ = scene.pose(entity)
         if np.linalg.norm(target - origin[:2]) < near:
             break
-        box = sight.box(entity)
+        box = scene.box(entity)
         ahead = (target - origin[:2]) / np.linalg.norm(target - origin[:2])
         middle = box.centre[:2] + ahead * min(0.02, 0.2 * float(box.size[:2].min()))
-        pressing = max(box.low[2] + 0.012, box.high[2] - PRESS)
+        pressing = max(box.low[2] + 0.012, box.high[2] - PRESS_DEPTH_M)
         start = np.append(middle, pressing + 0.002)
-        yield from travel(sight, start + (0.0, 0.0, HOVER), rotation, CLOSED, clearance=box.high[2] + HOVER)
-        yield from move(sight, start, rotation, CLOSED, steps=30, near=0.006)
-        pressed = sight.hand()[0] - origin
+        yield from travel(
+            scene, start + (0.0, 0.0, PREGRASP_M), rotation, CLOSED, clearance=box.high[2] + PREGRASP_M
+        )
+        yield from move(scene, start, rotation, CLOSED, steps=30, near=0.006)
+        pressed = scene.gripper_pose()[0] - origin
         for _ in range(70):
-            origin, _ = sight.pose(entity)
+            origin, _ = scene.pose(entity)
             left = target - origin[:2]
-            if np.linalg.norm(left) < 0.008 or np.linalg.norm(sight.hand()[0] - origin - pressed) > 0.05:
+            if (
+                np.linalg.norm(left) < 0.008
+                or np.linalg.norm(scene.gripper_pose()[0] - origin - pressed) > 0.05
+            ):
                 break
-            here, _ = sight.hand()
+            here, _ = scene.gripper_pose()
             step = left / np.linalg.norm(left) * min(0.03, np.linalg.norm(left) + 0.008)
             goal = np.array([here[0] + step[0], here[1] + step[1], pressing])
-            yield from move(sight, goal, rotation, CLOSED, steps=1, near=0.0)
-        here, _ = sight.hand()
-        yield from move(sight, here + (0.0, 0.0, 0.1), rotation, CLOSED, steps=12, near=0.02)
+            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
+        here, _ = scene.gripper_pose()
+        yield from move(scene, here + (0.0, 0.0, 0.1), rotation, CLOSED, steps=12, near=0.02)
     return True

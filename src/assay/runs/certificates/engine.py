@@ -13,26 +13,22 @@ from assay.support.files import digest_of
 from assay.support.plugins import plugins_of
 
 SOURCES = (
-    "streams.py",
-    "jit.py",
-    "plugins.py",
+    "support/streams.py",
+    "support/jit.py",
+    "support/plugins.py",
     "episodes",
     "tasks",
-    "language",
-    "formats/init_files.py",
     "sim",
     "perturb/world",
     "perturb/events.py",
-    "perturb/releases",
-    "perturb/words/rewordings/other_task.py",
-    "perturb/words/rewordings/goals.py",
-    "perturb/senses/actuators.py",
+    "perturb/releases.py",
+    "perturb/words/rewordings",
+    "perturb/senses",
     "policies/oracle",
     "policies/simple.py",
-    "runs/certificates/claim.py",
-    "runs/certificates/verdict.py",
+    "runs/certificates",
 )
-"""What of Assay decides: files and folders of the package."""
+"""Files and folders of the package that affect the demonstrator's rollout."""
 
 
 @cache

@@ -78,7 +78,7 @@ def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_pat
     env.close()
     assert truncated and not terminated and reward == 0.0 and not info["is_success"]
     assert observation["instruction"] == "turn on the stove" and "image" not in observation
-    recorded = assay.open(tmp_path / "gym.assay")
+    recorded = assay.load_run(tmp_path / "gym.assay")
     assert recorded.meta["policy"] == "mine" and recorded.meta["experiment"] == "x"
     assert list(recorded.episodes) == [expected.key]
     mine = recorded.episodes[expected.key]
@@ -101,7 +101,7 @@ def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_a
         env.reset(seed=3)
         env.step(STILL)
         _ = 1 / 0
-    frame = assay.open(tmp_path / "gym.assay").frame()
+    frame = assay.load_run(tmp_path / "gym.assay").frame()
     assert frame["seed"].to_list() == [0, 1, 3] and frame["steps"].to_list() == [2, 2, 1]
     assert frame["outcome"].cast(str).to_list() == ["failure", "failure", "error"]
     assert frame["error"].to_list() == [

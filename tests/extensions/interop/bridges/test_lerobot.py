@@ -48,7 +48,7 @@ def test_a_rollout_plays_the_next_start_and_records_it_once(drawing: str, tmp_pa
     with pytest.warns(UserWarning, match="has only 3 episodes, which are now repeated; set --env.seeds"):
         env.reset(seed=1004, options=BEGIN)
     env.close()
-    recorded = assay.open(run)
+    recorded = assay.load_run(run)
     assert recorded.meta["policy"] == "mine" and recorded.meta["experiment"] == "x"
     frame = recorded.frame()
     assert frame["seed"].to_list() == [0, 2] and frame["steps"].to_list() == [7, 7]

@@ -35,5 +35,5 @@ def test_an_absolute_action_is_a_pose_to_go_to(drawing: str, tmp_path: Path):
     asyncio.run(harness.start_episode({**task, "episode_idx": 0}))  # again, and broken off
     harness.step(action)
     harness.cleanup()
-    frame = assay.open(run).frame()
+    frame = assay.load_run(run).frame()
     assert frame["outcome"].cast(str).to_list() == ["failure"] and frame["steps"].to_list() == [14]

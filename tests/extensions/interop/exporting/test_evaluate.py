@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import assay
-from assay.api import budget as module
 from assay.errors import RunError
-from assay.runs.planning import Pace
+from assay.runs.estimates import Pace
+from assay.runs.schedulers import budget as module
 
 
 class Still:
@@ -37,8 +37,8 @@ def test_given_seeds_nothing_hangs_on_time_and_the_episodes_are_those_of_a_run(t
 
 
 def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module._Clock, "each", property(lambda self: 3.0))
-    monkeypatch.setattr(module, "timed", lambda work, policy, count: Pace(3.0, "said"))
+    monkeypatch.setattr(module._Clock, "mean", lambda self, kind: 3.0)
+    monkeypatch.setattr(module, "time_episodes", lambda work, policy, count: Pace(3.0, "said"))
     monkeypatch.setattr(module, "monotonic", lambda: 0.0)  # what is done takes no time, what is planned does
     found = assay.evaluate(Still(), "pro", budget="30s", **GIVEN)
     assert (found.seeds, found.left_out) == (3, ("47 of 50 seeds",))
@@ -53,7 +53,7 @@ def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: 
 
 def test_an_evaluation_never_goes_on_with_the_file_of_another(tmp_path: Path):
     (tmp_path / "run.assay").touch()
-    with pytest.raises(RunError, match="every evaluation has a file of its own"):
+    with pytest.raises(RunError, match="every evaluation needs its own file"):
         assay.evaluate(Still(), "pro", out=tmp_path / "run.assay", **GIVEN)
     with pytest.raises(RunError, match="budget 'soon': valid: a time such as"):
         assay.evaluate(Still(), "pro", budget="soon", **GIVEN)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay import api
-from assay.api.tracking import About, Row, Tracked, about, export, load_tracker
+from assay.api.tracking import Tracked, TrackedEpisode, TrackedRun, export, identify, load_tracker
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
 from assay.measures.summary import Summary, summarise
@@ -21,16 +21,16 @@ class Board:
     """A dashboard that remembers what it is told."""
 
     def __init__(self, breaks: bool = False) -> None:
-        self.starts: list[About] = []
-        self.rows: list[Row] = []
+        self.starts: list[TrackedRun] = []
+        self.rows: list[TrackedEpisode] = []
         self.ends: list[Summary] = []
         self.breaks = breaks
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         self.starts.append(about)
         return len(self.rows)
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         if self.breaks:
             raise ConnectionError("no route to host")
         self.rows.append(row)
@@ -70,7 +70,7 @@ def test_a_board_that_breaks_breaks_no_run_and_somebody_is_told(
 ):
     board, out = Board(breaks=True), tmp_path / "run.assay"
     tracked(board, out, 2)
-    assert api.open(out).frame().height == 4 and board.ends == []
+    assert api.load_run(out).frame().height == 4 and board.ends == []
     assert capsys.readouterr().err.count("tracking ended: ConnectionError: no route to host") == 1
 
 
@@ -119,7 +119,7 @@ def test_a_board_that_was_emptied_is_told_all_again(played: Path, tmp_path: Path
 def test_another_policy_or_file_is_another_run(played: Path, tmp_path: Path):
     copied = shutil.copy(played, tmp_path / "other.assay")
     with Store.reading(played) as one, Store.reading(Path(copied)) as other:
-        assert about(one).id == about(one).id != about(other).id
+        assert identify(one).id == identify(one).id != identify(other).id
 
 
 def test_a_tracker_that_is_none_or_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.api.tracking import about, export, load_tracker
+from assay.api.tracking import export, identify, load_tracker
 from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
 from assay.runs.store import Store
 
@@ -23,7 +23,7 @@ def test_tensorboard_reads_back_the_episodes_which_are_sent_once(played: Path):
             export(store, load_tracker("tensorboard")()) == 4
             and export(store, load_tracker("tensorboard")()) == 0
         )
-        folder = played.parent / "tensorboard" / f"{played.stem}-{about(store).id[:8]}"
+        folder = played.parent / "tensorboard" / f"{played.stem}-{identify(store).id[:8]}"
     events = EventAccumulator(str(folder)).Reload()
     assert [each.step for each in events.Scalars("episode/steps")] == [0, 1, 2, 3]
     assert events.Scalars("high/control")[-1].value == pytest.approx(0.658, abs=1e-3)
@@ -40,7 +40,7 @@ def test_trackio_keeps_a_row_for_each_episode_and_goes_on(
 
     with Store.reading(played) as store:
         assert export(store, load_tracker("trackio")()) == 4 and export(store, load_tracker("trackio")()) == 0
-        name = f"{played.stem}-{about(store).id[:8]}"
+        name = f"{played.stem}-{identify(store).id[:8]}"
     logs = SQLiteStorage.get_logs("assay", name)
     rows = [each for each in logs if "episode/success" in each]
     assert len(rows) == 4 and {row["episode/condition"] for row in rows} == {"control", "pro/semantic"}
@@ -55,7 +55,7 @@ def test_wandb_writes_offline_what_can_be_synced(
     pytest.importorskip("wandb", reason="wandb is not installed")
     with Store.reading(played) as store:
         assert export(store, load_tracker("wandb")()) == 4
-        (folder,) = (played.parent / "wandb").glob(f"offline-run-*-{about(store).id}")
+        (folder,) = (played.parent / "wandb").glob(f"offline-run-*-{identify(store).id}")
     assert next(folder.glob("run-*.wandb")).stat().st_size > 0
 
 

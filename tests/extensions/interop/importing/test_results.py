@@ -89,7 +89,7 @@ def test_tasks_in_a_table_are_recognised_by_id_file_name_or_instruction(tmp_path
     assert frame["outcome"].to_list() == ["success", "success", "failure", "error", "success"]
     assert frame["change"].to_list() == [None, None, "position", "position", None]
     assert frame["axis"].to_list()[2] == "world" and frame["lamp"].to_list()[0] == 1.5
-    run = api.open(done.out)
+    run = api.load_run(done.out)
     assert run.meta["policy"] == "mine" and run.profile()["drops"][0].change == -1.0
     assert run.diagnose()
 
@@ -144,7 +144,7 @@ def test_a_vla_eval_recording_keeps_paths_and_replaces_errors_by_their_retry(tmp
         _, path = next(iter(store.trajectories()))
     assert path.end_effector.shape == (4, 3) and path.actions.shape == (4, 7)
     assert np.allclose(path.end_effector[:, 0], [0, 0.1, 0.2, 0.3]) and np.allclose(path.gripper, 0.06)
-    assert api.open(done.out).profile()["drops"][0].pairs == 6
+    assert api.load_run(done.out).profile()["drops"][0].pairs == 6
 
 
 def test_a_recording_without_states_is_remarked(tmp_path: Path):
@@ -168,7 +168,7 @@ def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path
     done, frame = import_run(tmp_path, usual, f"light={dark}", policy="act")
     assert frame["condition"].to_list() == ["control", "control", "light", "light"]
     assert set(frame["task"]) == {"libero_goal/7"} and done.unpaired == 0
-    (drop,) = api.open(done.out).profile()["drops"]
+    (drop,) = api.load_run(done.out).profile()["drops"]
     assert (drop.pairs, drop.only_control) == (2, 1)
     with pytest.raises(ReleaseError, match="occurs twice; valid: each episode once"):
         list(import_results([ResultFile.parse(usual), ResultFile.parse(dark)], tmp_path / "no.assay"))
@@ -271,4 +271,4 @@ def test_an_imported_episode_cannot_be_replayed(tmp_path: Path):
     file = table(tmp_path, "task,condition,success\nlibero_goal/7,,1\nlibero_goal/7,light,0\n")
     done, frame = import_run(tmp_path, file)
     with pytest.raises(AssayError, match="it was done elsewhere"):
-        api.open(done.out).episodes[frame["key"][1]].replay()
+        api.load_run(done.out).episodes[frame["key"][1]].replay()

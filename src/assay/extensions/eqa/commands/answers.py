@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.execution import JsonFile, write_json
+from assay.cli.options import JsonFile, write_json
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of, working
 

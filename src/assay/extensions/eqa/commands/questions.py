@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.execution import JsonFile, write_json
-from assay.cli.pictures import check_picture
+from assay.cli.options import JsonFile, check_picture, write_json
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, styled, table_of
 from assay.support.extras import require

@@ -29,9 +29,8 @@ from assay.measures.views.style import (
 )
 from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.measures.views.wording import between, listed, number, percent, plural, points
-from assay.report.page import PAGE
+from assay.report.page import PAGE, ReportSection
 from assay.report.rendering import render
-from assay.report.sections import Section
 
 MIN_CELL_QUESTIONS = 10
 """Fewer questions of a data set and kind cause a warning."""
@@ -63,31 +62,31 @@ class ScorePage:
         )
 
     @cached_property
-    def sections(self) -> list[Section]:
+    def sections(self) -> list[ReportSection]:
         """Figures and tables by section; sections without any are left out."""
         score = self.score
         sections = [
-            Section(
+            ReportSection(
                 "Accuracy",
                 "Every question has four options: chance is 25 %.",
                 (_overall_figure(score),),
                 tuple(_accuracy_tables(score)),
             ),
-            Section(
+            ReportSection(
                 "Levels and directions",
                 "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome "
                 "of an action, inference for the action between two states.",
                 (_levels_figure(score),),
                 tuple(_direction_tables(score)),
             ),
-            Section("Views", "The same items in other camera views.", (), tuple(_view_tables(score))),
-            Section(
+            ReportSection("Views", "The same items in other camera views.", (), tuple(_view_tables(score))),
+            ReportSection(
                 "Errors",
                 "Components of the action in wrong answers, and error categories.",
                 tuple(_components_figure(score)),
                 tuple(_error_tables(score)),
             ),
-            Section(
+            ReportSection(
                 "Checks",
                 "Balance of letters, replies without an answer, and agreement of annotators.",
                 (),

@@ -22,7 +22,7 @@ from assay.extensions.eqa.sources.simulated import RULES, RolloutWatcher, SceneC
 from assay.perturb.words.rewordings.goals import alternatives
 from assay.policies.oracle.motion import CLOSED, OPEN, Motion, grip, move
 from assay.policies.oracle.policy import Oracle
-from assay.policies.oracle.sight import Sight
+from assay.policies.oracle.scene_state import SceneState
 from assay.sim.world import SceneEnv
 from assay.support.streams import stream
 from assay.tasks import Instruction, Task
@@ -100,7 +100,7 @@ class DemoSource:
             except (PlacementError, StateError) as error:
                 tally.add("episode: cannot be set up", f"{name}: {error}")
                 continue
-            for action in _tour(Sight(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
+            for action in _tour(SceneState(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
                 watcher(world.step(action))
             yield watcher.episode(name, "", f"{task_id} {seed}", world, self.compiled, PACK, {})
 
@@ -113,15 +113,15 @@ def feasible_tasks(task: Task) -> list[Task]:
     return list({candidate.instruction.text: candidate for candidate in (task, *others)}.values())
 
 
-def _tour(sight: Sight, axis: int, rng: np.random.Generator) -> Motion:
+def _tour(scene: SceneState, axis: int, rng: np.random.Generator) -> Motion:
     """Visit places; every leg changes sides in two or three of: forward, left, up, the turn, the gripper."""
-    start, home = sight.hand()
+    start, home = scene.gripper_pose()
     for side in _tour_sides(rng):
         place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
         turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
         gripper = OPEN if side[4] > 0 else CLOSED
-        yield from move(sight, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
-        yield from grip(sight, gripper, steps=6)
+        yield from move(scene, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
+        yield from grip(scene, gripper, steps=6)
     return True
 
 

@@ -25,8 +25,8 @@ from assay.errors import TaskError
 from assay.experiments import Experiment, load_experiment
 from assay.extensions.interop.bridges.instruction_space import InstructionSpace
 from assay.extensions.interop.bridges.player import HarnessPlayer
+from assay.runs.options import RunOptions
 from assay.runs.recording import begin
-from assay.runs.work import Options
 from assay.sim import Observation
 from assay.sim.render import MOST_PIXELS
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
@@ -87,7 +87,7 @@ class ConditionedTask:
 
     def begin(self, path: Path, policy: str, states: Path | None) -> None:
         """Create a run in which episodes are recorded as they are played. Raises RunError."""
-        options = Options(tasks=self.task, seeds=(), assets=self.assets, states=states, certified=False)
+        options = RunOptions(tasks=self.task, seeds=(), assets=self.assets, states=states, certified=False)
         begin(path, self._design, policy, options)
 
     def episode(self, seed: int) -> EpisodeSpec:

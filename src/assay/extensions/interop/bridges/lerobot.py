@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import gymnasium
 import numpy as np
@@ -19,10 +19,9 @@ from assay.episodes import Stepwise, horizon, task_of
 from assay.experiments.registry import EXPERIMENTS
 from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.policies.simple import STILL
-from assay.runs.planned import PlannedTask, planned_tasks
+from assay.runs.options import RunOptions, RunOptionsDict
+from assay.runs.plan import PlannedTask, planned_tasks
 from assay.runs.recording import begin
-from assay.runs.seeds import as_seeds
-from assay.runs.work import Options
 from assay.sim import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.support.images import Orientation, orient, parse_orientation
@@ -37,16 +36,7 @@ Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 
 
 def suites(
-    task: str,
-    *,
-    seeds: str | None = None,
-    conditions: str | None = None,
-    assets: str | None = None,
-    states: str | None = None,
-    steps: int | None = None,
-    certified: bool | None = None,
-    out: str | None = None,
-    policy: str = "lerobot",
+    task: str, *, out: str | None = None, policy: str = "lerobot", **options: Unpack[RunOptionsDict]
 ) -> dict[str, dict[int, PlannedTask]]:
     """The conditions of ``EXPERIMENT/TASKS``, or of ``TASKS`` alone, as LeRobot's suites with their tasks by number.
 
@@ -55,17 +45,9 @@ def suites(
     experiment, _, selection = task.partition("/")
     if experiment.partition("?")[0] not in EXPERIMENTS:
         experiment, selection = "libero", task
-    options = Options(
-        tasks=selection or None,
-        seeds=None if seeds is None else as_seeds(seeds),
-        conditions=conditions,
-        assets=assets,
-        states=None if states is None else Path(states),
-        steps=steps,
-        certified=certified,
-    )
+    chosen = RunOptions.of(RunOptions.of(None, **options), tasks=selection or None)
     by_condition: dict[str, dict[int, PlannedTask]] = {}
-    for planned_task in planned_tasks(begin(None if out is None else Path(out), experiment, policy, options)):
+    for planned_task in planned_tasks(begin(None if out is None else Path(out), experiment, policy, chosen)):
         tasks = by_condition.setdefault(planned_task.condition, {})
         number = planned_task.task.rpartition("/")[2]
         index = int(number) if number.isdigit() and int(number) not in tasks else len(tasks)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from vla_eval.benchmarks.base import StepBenchmark, StepResult
@@ -36,10 +36,9 @@ from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.policies.remote.convention import Convention, controller_state
 from assay.policies.remote.vla_eval import CONTROLLER_STATES, CONVENTION, adopt_parameters
 from assay.policies.simple import STILL
-from assay.runs.planned import planned_tasks
+from assay.runs.options import RunOptions, RunOptionsDict
+from assay.runs.plan import planned_tasks
 from assay.runs.recording import begin
-from assay.runs.seeds import as_seeds
-from assay.runs.work import Options
 from assay.sim import Observation
 
 ABORTED = "the harness aborted the episode"
@@ -59,13 +58,6 @@ class AssayBenchmark(StepBenchmark):
     def __init__(
         self,
         experiment: str = "libero",
-        tasks: str | None = None,
-        conditions: str | None = None,
-        seeds: int | str | None = None,
-        assets: str | None = None,
-        states: str | None = None,
-        steps: int | None = None,
-        certified: bool | None = None,
         out: str | None = None,
         policy: str = "vla-eval",
         send_wrist_image: bool = False,
@@ -73,27 +65,20 @@ class AssayBenchmark(StepBenchmark):
         quat_no_antipodal: bool = False,
         absolute_action: bool = False,
         num_steps_wait: int = CONVENTION.wait,
+        **options: Unpack[RunOptionsDict],
     ) -> None:
-        """Parameters up to ``certified`` are options of ``assay run``; ``out`` is the run, ``policy`` the model's name.
+        """``out`` is the run, ``policy`` the model's name; ``options`` are those of ``assay run``.
 
         The others are those of vla-eval's own LIBERO benchmark; a model server that declares its needs overrides them.
         """
         super().__init__()
-        options = Options(
-            tasks=tasks,
-            seeds=None if seeds is None else as_seeds(seeds),
-            conditions=conditions,
-            assets=assets,
-            states=None if states is None else Path(states),
-            steps=steps,
-            certified=certified,
-        )
+        chosen = RunOptions.of(None, **options)
         path = None if out is None else Path(out)
         self._tasks = {
             planned_task.name: planned_task
-            for planned_task in planned_tasks(begin(path, experiment, policy, options))
+            for planned_task in planned_tasks(begin(path, experiment, policy, chosen))
         }
-        self._player = HarnessPlayer(path, options.states)
+        self._player = HarnessPlayer(path, chosen.states)
         wanted = {
             "send_wrist_image": send_wrist_image,
             "send_state": send_state,

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from assay.api.tracking import About, Row
+from assay.api.tracking import TrackedEpisode, TrackedRun
 from assay.measures.summary import Summary
 
 
-def _values(row: Row) -> dict[str, Any]:
+def _values(row: TrackedEpisode) -> dict[str, Any]:
     """The numbers and texts that are logged for one episode."""
     return {**row.scalars(), **{f"episode/{name}": value for name, value in row.texts().items()}}
 
@@ -25,7 +25,7 @@ class Wandb:
     def __init__(self) -> None:
         self._wandb: Any = importlib.import_module("wandb")
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         """Start a run or resume the one of the same id; returns its next step."""
         self._run = self._wandb.init(
             project=about.project,
@@ -37,7 +37,7 @@ class Wandb:
         )
         return int(self._run.step)
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         """Log one episode."""
         self._run.log(_values(row), step=row.number)
 
@@ -58,7 +58,7 @@ class Trackio:
         self._trackio: Any = importlib.import_module("trackio")
         self._last_step: int | None = None
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         """Start a run or resume the one of the same name; returns its next step."""
         storage = importlib.import_module("trackio.sqlite_storage").SQLiteStorage
         name = f"{about.name}-{about.id[:8]}"
@@ -74,7 +74,7 @@ class Trackio:
         )
         return 0 if last is None else int(last) + 1
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         """Log one episode."""
         self._last_step = row.number
         self._run.log(_values(row), step=row.number)
@@ -102,7 +102,7 @@ class TensorBoard:
         self._shape: Any = importlib.import_module(f"{proto}.tensor_shape_pb2").TensorShapeProto
         self._string_type: Any = importlib.import_module(f"{proto}.types_pb2").DT_STRING
 
-    def start(self, about: About) -> int:
+    def start(self, about: TrackedRun) -> int:
         """Open the folder of a run; returns the number of episodes in its files."""
         folder = about.folder / "tensorboard" / f"{about.name}-{about.id[:8]}"
         self._step = self._count_episodes(folder)
@@ -113,7 +113,7 @@ class TensorBoard:
             self._write_text("config", f"```\n{config}\n```")
         return self._step
 
-    def episode(self, row: Row) -> None:
+    def episode(self, row: TrackedEpisode) -> None:
         """Write one episode's numbers."""
         self._step = row.number
         values = [

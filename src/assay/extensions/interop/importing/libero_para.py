@@ -38,8 +38,7 @@ from assay.extensions.interop.importing.results import run_files
 from assay.perturb import Say
 from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import Cell, cell_of
-from assay.runs.connections import SUFFIX
-from assay.runs.store import Store
+from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 from assay.tasks.formats import ReleaseError, task_of_file, text_of
 from assay.tasks.formats.libero_para import SUITE, Paraphrase, Types, read_metadata, reason, types_of

@@ -22,14 +22,14 @@ from assay.extensions.interop.importing.reported import (
     plus_condition,
 )
 from assay.perturb.releases import Unavailable
-from assay.runs.connections import SUFFIX
-from assay.runs.rows import COLUMNS
-from assay.runs.soundness import LARGEST, as_texts
-from assay.runs.store import Store
+from assay.runs.rows import COLUMNS, mixed_labels
+from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
 
+LARGEST = 2**63 - 1
+"""The largest integer that SQLite stores."""
 FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 """Every supported format, in the order in which they are tried."""
 EXPERIMENT = "imported"
@@ -157,7 +157,9 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedResults:
     planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
-    text_labels = as_texts(episode.labels for evaluation in evaluations for episode in evaluation.episodes)
+    text_labels = mixed_labels(
+        episode.labels for evaluation in evaluations for episode in evaluation.episodes
+    )
     for evaluation in evaluations:
         for episode in evaluation.episodes:
             if not 0 <= episode.trial <= LARGEST:
@@ -186,8 +188,7 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRes
                 ),
             )
         store.describe(**_metadata(evaluations, policy, len(planned)))
-        if problems := store.verified():
-            raise ReleaseError(f"the files do not make a valid run: {problems[0]}")
+        store.frame()  # raises RunError if a value cannot be decoded
     episodes = [episode for _, episode in planned.values()]
     changed = [episode for episode in episodes if episode.condition != CONTROL]
     starts = {(episode.task, episode.trial) for episode in episodes if episode.condition == CONTROL}

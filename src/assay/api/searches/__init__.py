@@ -1,1 +1,0 @@
-"""The smallest change that breaks a policy: thresholds with confidence sets, and failures of small changes together."""

@@ -1,0 +1,67 @@
+"""Confirmation of long runs, and their progress on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+from rich.progress import Progress
+
+from assay.episodes import Episode, EpisodeSpec
+from assay.errors import RunError
+from assay.runs.display import RunDisplay
+from assay.runs.estimates import duration, earlier_runs
+from assay.runs.execute import workers_of
+from assay.runs.plan import RunPlan
+from assay.runs.store import Store
+from assay.support.console import progress_bar, say
+from assay.support.plugins import PYTHON
+
+LONG_RUN_S = 30 * 60.0
+"""Estimated seconds above which a run needs confirmation."""
+
+
+class ConfirmingDisplay(RunDisplay):
+    """Shows the progress of a run, and asks before it starts a long one; without a terminal that needs ``yes``."""
+
+    def __init__(self, *, yes: bool = False) -> None:
+        super().__init__()
+        self._yes = yes
+
+    def approve(self, plan: RunPlan) -> bool:
+        """Whether to start: estimated from the duration of earlier episodes of the policy, if there are any."""
+        options = plan.options
+        workers = workers_of(options)
+        if plan.policy.startswith(PYTHON) and workers > 1 and options.ray is None:
+            note = f"note: {workers} workers, each with its own copy of the policy; --workers 1 loads one"
+            say(note, aside=True)
+        if self._yes or options.ray is not None:
+            return True
+        pace = earlier_runs(plan.policy, plan.pack, {plan.path.parent, Path("runs")}, options.steps).pace
+        if pace is None or (seconds := len(plan.specs) * pace.seconds / workers) <= LONG_RUN_S:
+            return True
+        size = f"about {duration(seconds)}: {len(plan.specs):,} episodes ({pace.source})"
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise RunError(f"this takes {size}; pass --yes to start it, or see assay plan for a smaller one")
+        with self.interruptible():
+            return typer.confirm(f"This takes {size}. Start?", err=True)
+
+
+class CountingDisplay(ConfirmingDisplay):
+    """Shows one bar for a number of episodes that is only an upper bound."""
+
+    _episodes: Progress | None = None
+
+    def began(self, store: Store, waiting: int) -> None:
+        """Start the bar."""
+        self._close(None, None, None)
+        self.certifying_only = False
+        self._bar = self._episodes = progress_bar()
+        self._bar.start()
+        self._task = self._bar.add_task("episodes, at most", total=waiting)
+
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        """Advance the bar."""
+        assert self._episodes is not None
+        self._episodes.advance(self._task, 0 if spec is None else 1)

@@ -1,0 +1,209 @@
+"""Options that several commands share; those of a run are generated from `RunOptions`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+from rich.text import Text
+
+from assay.errors import RenderingError, RunError
+from assay.runs.options import RunOptions, option_help
+from assay.support.console import errors, say
+
+if TYPE_CHECKING:
+    from assay.measures.views.printing import Print
+
+PRIMITIVES = "primitives"
+_TRAINED_ON_LIBERO = ("://", "lerobot:")
+"""Parts of the addresses of policies that were probably trained on LIBERO's images."""
+
+
+def complete_experiment(incomplete: str) -> list[str]:
+    """Names of experiments, for the shell."""
+    from assay.experiments import EXPERIMENTS
+
+    return [name for name in EXPERIMENTS if name.startswith(incomplete)]
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """Names of built-in policies, for the shell."""
+    from assay.episodes import WORLDS, world_policies
+
+    names = dict.fromkeys(policy for world in WORLDS for policy in world_policies(world))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_tasks(incomplete: str) -> list[str]:
+    """Suites, and after a suite's name and a slash its tasks, for the shell; text before the last comma is kept."""
+    from assay.tasks import resolve, suites
+
+    chosen, comma, begun = incomplete.rpartition(",")
+    suite = begun.partition("/")[0]
+    names = [task.id for task in resolve(suite)] if "/" in begun and suite in suites() else ["all", *suites()]
+    return [f"{chosen}{comma}{name}" for name in names if name.startswith(begun)]
+
+
+ExperimentAddress = Annotated[
+    str,
+    typer.Argument(help="The experiment: assay experiments list.", autocompletion=complete_experiment),
+]
+PolicyAddress = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="ADDRESS",
+        help="The policy: a built-in one (assay policies list), python:pkg.module:Class, openpi://host:port, ...",
+        autocompletion=complete_policy,
+    ),
+]
+PolicyLabel = Annotated[
+    str | None, typer.Option("--label", help="The policy's name in reports, comparisons and figures.")
+]
+RunFile = Annotated[Path | None, typer.Option("--out", help="The run's file, NAME.assay.")]
+Tasks = Annotated[
+    str,
+    typer.Option(
+        "--tasks",
+        help="Tasks: all, suites, ids, task files and folders, separated by commas.",
+        autocompletion=complete_tasks,
+    ),
+]
+Assets = Annotated[str | None, typer.Option(help=option_help()["assets"])]
+Conditions = Annotated[str | None, typer.Option(help=option_help()["conditions"])]
+Processes = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Worker processes (default: one per core).")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Start without asking, however long it takes.")]
+JsonFile = Annotated[
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file; - prints it.")
+]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Write a Markdown summary with the table.")
+]
+FigureFormat = Annotated[
+    str | None,
+    typer.Option("--figures", metavar="pdf|svg", help="With --out: figures and tables for a paper."),
+]
+FigureWidth = Annotated[
+    str, typer.Option("--width", help="Width of these figures: column (3.25in), page, 8.5cm, 240pt.")
+]
+Font = Annotated[str | None, typer.Option("--font", help="Font of these figures; it must be installed.")]
+FontSize = Annotated[
+    float, typer.Option("--font-size", min=4, max=24, help="Font size of these figures, points.")
+]
+Names = Annotated[
+    Path | None,
+    typer.Option(
+        "--names", metavar="FILE", help="YAML or JSON: names of conditions, tasks and runs in these figures."
+    ),
+]
+
+
+def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the named run options, which it receives as one argument ``options``.
+
+    Types, defaults and help texts are those of `RunOptions`; ``help_texts`` replaces some of the latter.
+    """
+    declared = {option.name: option for option in fields(RunOptions)}
+    hints = get_type_hints(RunOptions)
+
+    def parameter(name: str) -> inspect.Parameter:
+        option, hint = declared[name], hints[name]
+        default, shown = option.default, option.metadata
+        if name in ("seeds", "latency"):  # parsed by RunOptions.of
+            hint, default = str | None, None if default is None else str(default)
+        flags = shown.get("flags", f"--{name.replace('_', '-')}")
+        declaration = typer.Option(
+            flags,
+            min=shown.get("minimum"),
+            metavar=shown.get("metavar"),
+            help=help_texts.get(name, option_help()[name]),
+            autocompletion=complete_tasks if name == "tasks" else None,
+        )
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, declaration])
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters: list[inspect.Parameter] = []
+        for own in inspect.signature(command, eval_str=True).parameters.values():
+            is_options = own.name == "options"
+            parameters += map(parameter, names) if is_options else [own.replace(kind=own.KEYWORD_ONLY)]
+
+        @functools.wraps(command)
+        def call(**values: Any) -> None:
+            options = {name: values.pop(name) for name in names}
+            command(**values, options=RunOptions.of(None, **options))
+
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {part.name: part.annotation for part in parameters}
+        return call
+
+    return decorate
+
+
+def write_json(content: object, target: str) -> bool:
+    """Write JSON into a file, or print it if the target is ``-``; returns whether it was printed."""
+    text = json.dumps(content, indent=2, allow_nan=False)
+    if target == "-":
+        typer.echo(text)
+        return True
+    from assay.support.files import replacing
+
+    with replacing(Path(target)) as unfinished:
+        unfinished.write_text(text + "\n", encoding="utf-8")
+    errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
+    return False
+
+
+def note_primitives(policy: str, assets: str | None) -> None:
+    """Print a note if a policy that was probably trained on LIBERO's images is shown others."""
+    if any(part in policy for part in _TRAINED_ON_LIBERO) and assets in (None, PRIMITIVES):
+        say(
+            "note: these are the built-in assets; a policy trained on LIBERO's images needs --assets libero "
+            "(assay assets get)",
+            aside=True,
+        )
+
+
+def check_picture(path: Path, option: str) -> None:
+    """Raise RenderingError for a path that is not a PNG file, before anything is drawn."""
+    if path.suffix.lower() != ".png" or path.is_dir():
+        raise RenderingError(f"{option} '{path}': valid: a file that ends in .png")
+
+
+def print_settings(
+    figures: str | None, width: str, font: str | None, size: float, names: Path | None, out: Path | None
+) -> Print | None:
+    """How figures are printed for a paper, or None. Raises RunError for options that contradict each other."""
+    if figures is None:
+        if width != "column" or font is not None or names is not None:
+            raise RunError("--width, --font and --names are for --figures pdf|svg")
+        return None
+    if out is None:
+        raise RunError("--figures needs --out DIR")
+    from assay.measures.views.printing import Print
+
+    return Print.of(figures, width, font, size, names)
+
+
+def describe_fields(summary: str, maker: Callable[..., object]) -> Text:
+    """A summary and, on a line of their own, the fields that an address may set, with defaults: ``miss=0.5``."""
+    parts = []
+    for field in inspect.signature(maker).parameters.values():
+        value = field.default
+        if field.kind is field.VAR_KEYWORD:
+            continue
+        if value is field.empty or value in ("", (), None):
+            parts.append(f"{field.name}=...")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            parts.append(f"{field.name}={text.lower() if isinstance(value, bool) else text}")
+    listed = "  ".join(parts)
+    return Text.assemble(summary, Text(f"\n{listed}" if listed else "", "dim"))

@@ -1,0 +1,328 @@
+"""Free places for an object in or on a region, and its rotation there: upright, leaning or on its side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.policies.oracle.grasps import obstacles
+from assay.policies.oracle.motion import (
+    LEVEL_DIRECTIONS,
+    rotation_about_z,
+    rotation_between,
+    shortest_rotation,
+)
+from assay.policies.oracle.placing import PlacementSpot
+from assay.policies.oracle.scene_state import Box, SceneState
+from assay.sim.compile import EntityIndex, RegionIndex
+
+_COARSE, _FINE = (
+    np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, count)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
+    for count in (7, 13)
+)
+"""Candidate positions in a region in units of its half-lengths, (p, 2); fine where other objects are in it."""
+GAP_M = 0.01
+"""Desired distance between boxes."""
+SIDE_OVERLAP_COST, TOP_OVERLAP_COST = 10.0, 4.0
+"""Per metre of overlap with obstacles beside and above a spot."""
+ROTATION_COST = 0.01
+"""Per radian of rotation."""
+ROUND_RATIO = 0.85
+"""An object is round if the ratio of its smallest to its largest footprint exceeds this."""
+UPRIGHT_COSINE = 0.99
+"""Below it an object leans; a leaning object goes in no further than necessary."""
+LYING_COSINE = 0.35
+"""Up to it an object lies."""
+OUTSIDE_M = 0.05
+"""Distance outside at which an object is rotated before it goes in from the side."""
+SPOTS_PER_ROTATION = 8
+"""Number of spots returned per rotation."""
+MIN_SPACING = 0.23
+"""Of these spots along one axis, in units of the region's half-lengths."""
+
+
+class PlacementArea:
+    """The free space of a region for one object.
+
+    Boxes are along the region's own horizontal axes, because a container may be rotated. Arguments and results are in
+    world coordinates.
+    """
+
+    def __init__(self, scene: SceneState, entity: EntityIndex, region: RegionIndex, *, inside: bool) -> None:
+        self._sight, self._entity, self._inside = scene, entity, inside
+        self._righting = _righting(scene.up_direction(entity)) if inside else np.eye(3)
+        self._site = scene.data.site_xmat[region.site].reshape(3, 3)
+        self._half = np.array(region.half)
+        self._axes = _axes(self._site)
+        self._middle = scene.data.site_xpos[region.site].copy()
+        self._counts = scene.region_bounds(region)
+        self._shared = inside and self._holds_others(region)
+        middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
+        self._box = Box(middle - half, middle + half)
+        around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ around.rotations), around.halves)
+        centres = around.centres @ self._axes
+        self._low, self._high = centres - reach, centres + reach
+        self._outward = self._way_in() if inside else None
+        self.fits = False
+        """Whether a spot without obstacles has been found."""
+
+    @property
+    def outward(self) -> np.ndarray | None:
+        """The horizontal direction (3,) out of a covered region; None if it is open above."""
+        return None if self._outward is None else self._axes @ self._outward
+
+    def turns(self) -> list[np.ndarray]:
+        """Rotations (3, 3) in which the object may go inside: upright and turned about the vertical."""
+        angles = [self._fitting_turn(), *self._squaring()]
+        if self._outward is not None:
+            angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
+        return [rotation_about_z(angle) @ self._righting for angle in angles]
+
+    def places(self, rotations: Sequence[np.ndarray], *, more: int = 0) -> list[PlacementSpot]:
+        """The best spots for the object after each of several rotations (3, 3), best first.
+
+        ``more``: the number of other objects that still have to be placed there.
+        """
+        candidates = [spot for rotation in rotations for spot in self._spots_after(rotation, more)]
+        return sorted(candidates, key=lambda spot: spot.cost)
+
+    def _spots_after(self, rotation: np.ndarray, more: int) -> Iterator[PlacementSpot]:
+        """The best spots for the object after a rotation (3, 3)."""
+        box, outward = self._box, self._outward
+        relative = self._sight.rotated_box(self._entity, self._axes.T @ rotation)
+        pieces = self._sight.rotated_pieces(self._entity, self._axes.T @ rotation)
+        near = np.all(
+            (self._low < box.high + relative.high + GAP_M)[:, :2]
+            & (self._high > box.low + relative.low - GAP_M)[:, :2],
+            axis=1,
+        )
+        low, high = self._low[near], self._high[near]  # (n, 3)
+        grid = _FINE if self._shared else _COARSE
+        places = box.centre[:2] + box.size[:2] / 2 * grid  # (p, 2)
+        under = np.all((low[:, :2] < places[:, None]) & (high[:, :2] > places[:, None]), axis=2)  # (p, n)
+        under &= high[:, 2] < box.centre[2] + (0.0 if self._inside else 0.04)
+        floors = np.where(under, high[:, 2], box.low[2]).max(axis=1, initial=box.low[2])
+        positions = np.column_stack([places, floors - relative.low[2]])
+        bottom = pieces.low + positions[:, None]  # (p, pieces, 3)
+        overlap = np.minimum(
+            (pieces.high + positions[:, None])[:, :, None] - low, high - bottom[:, :, None]
+        )  # (p, pieces, n, 3)
+        width = overlap[..., :2].min(axis=3) + GAP_M
+        beside = (width > 0) & (overlap[..., 2] > 0.012)
+        above = (width > 0) & (bottom[:, :, None, 2] < low[:, 2]) & (outward is None)
+        blocked = SIDE_OVERLAP_COST * np.where(beside, width, 0.0).max(axis=(1, 2), initial=0.0)
+        blocked += TOP_OVERLAP_COST * np.where(above, width, 0.0).max(axis=(1, 2), initial=0.0)
+        world = positions @ self._axes.T
+        blocked += SIDE_OVERLAP_COST * self._beyond(world)
+        self.fits |= bool(blocked.min() < SIDE_OVERLAP_COST * GAP_M)
+        best = self._target(relative.size, more)
+        if outward is not None and rotation[2, 2] < UPRIGHT_COSINE:
+            best = best + 0.6 * outward[:2] * box.size[:2] / 2
+        rotation_cost = ROTATION_COST * float(np.linalg.norm(rotation_between(np.eye(3), rotation)))
+        costs = np.linalg.norm(places - best, axis=1) + blocked + rotation_cost
+        for p in _spread_out(grid, costs):
+            threshold = lift = 0.0
+            if outward is not None:
+                lift = float(np.clip((box.high[2] - positions[p, 2] - relative.high[2]) / 2, 0.004, 0.015))
+                threshold = float(np.abs(outward) @ (box.size / 2)) + OUTSIDE_M
+                threshold += float(outward[:2] @ (box.centre[:2] - places[p]))
+                threshold += float(np.abs(outward) @ np.where(outward > 0, -relative.low, relative.high))
+            tight = bool(blocked[p] > 0)
+            yield PlacementSpot(world[p], rotation, float(costs[p]), self.outward, threshold, lift, tight)
+
+    def _holds_others(self, region: RegionIndex) -> bool:
+        """Whether the region contains other objects."""
+        low, high = self._counts
+        others = (
+            self._sight.pose(movable)[0]
+            for movable in self._sight.movable_objects()
+            if movable.name not in (self._entity.name, region.parent)
+        )
+        return any(np.all((low < origin) & (origin < high)) for origin in others)
+
+    def _beyond(self, positions: np.ndarray) -> np.ndarray:
+        """Distances (p,), metres, of origins (p, 3) from the volume in which they count as in or on the region.
+
+        The predicates rotate in the wrong direction, as LIBERO's do, so in a rotated region the two differ.
+        """
+        offsets = positions - self._middle
+        if self._inside:
+            low, high = self._counts
+            over = np.maximum(positions - high, low - positions)
+            over[:, 2] = positions[:, 2] - high[2]
+        else:
+            over = np.abs(offsets @ self._site.T) - self._half
+            over[:, 2] = 0.0
+        return np.asarray(np.maximum(over, 0.0).sum(axis=1))
+
+    def _target(self, size: np.ndarray, more: int) -> np.ndarray:
+        """The preferred position (2,) without obstacles: the centre, or the far side if more objects follow."""
+        box = self._box
+        if not more:
+            return np.asarray(box.centre[:2])
+        narrow = int(np.argmax(box.size[:2] - size[:2]))
+        offset = np.zeros(2)
+        base = self._sight.base() @ self._axes[:2, :2]
+        offset[narrow] = 0.35 * box.size[narrow] * np.sign(box.centre[narrow] - base[narrow])
+        return np.asarray(box.centre[:2] + offset)
+
+    def _way_in(self) -> np.ndarray | None:
+        centre, size = self._box.centre, self._box.size
+
+        def is_crossed(start: np.ndarray, end: np.ndarray) -> bool:
+            low, high = np.minimum(start, end), np.maximum(start, end)
+            return bool(np.any(np.all(self._low < high, axis=1) & np.all(self._high > low, axis=1)))
+
+        if not is_crossed(centre, centre + (0.001, 0.001, size[2] / 2 + 0.1)):
+            return None
+        for axis in (1, 0):
+            for sign in (-1.0, 1.0):
+                outward = np.zeros(3)
+                outward[axis] = sign
+                if not is_crossed(centre, centre + outward * (size[axis] / 2 + 0.1) + 0.001):
+                    return outward
+        return None
+
+    def _rotated_size(self, angle: float) -> np.ndarray:
+        """The object's size (2,) along the region's axes after a rotation about the vertical, radians."""
+        return self._sight.rotated_box(
+            self._entity, self._axes.T @ rotation_about_z(angle) @ self._righting
+        ).size[:2]
+
+    def _squaring(self) -> list[float]:
+        """Angles that align the object's sides with the region's axes; none for a round object."""
+        angles = [float(angle) for angle in np.radians(np.arange(-45, 46, 3))]
+        areas = {angle: float(np.prod(self._rotated_size(angle))) for angle in angles}
+        least = min(angles, key=lambda angle: areas[angle])
+        if areas[least] > ROUND_RATIO * max(areas.values()):
+            return []
+        return [least, least - float(np.sign(least or 1.0)) * np.pi / 2]
+
+    def _fitting_turn(self) -> float:
+        """The angle at which the object fits into the region's box, radians."""
+        best, least = 0.0, np.inf
+        for angle in np.radians(np.arange(-90, 91, 5)):
+            sticking_out = float(np.maximum(self._rotated_size(angle) - self._box.size[:2], 0.0).sum())
+            cost = sticking_out * 100 + abs(angle) * 0.01
+            if cost < least:
+                best, least = float(angle), cost
+        return best if abs(best) > 0.05 else 0.0
+
+
+def _axes(site: np.ndarray) -> np.ndarray:
+    """The rotation (3, 3) of a site's edges about the vertical, less than an eighth of a turn."""
+    flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
+    yaw = float(np.arctan2(site[1, flat], site[0, flat]))
+    return rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+
+
+def _spread_out(grid: np.ndarray, costs: np.ndarray) -> list[int]:
+    """Indices of the cheapest positions of a grid (p, 2) that are not near a cheaper one."""
+    chosen: list[int] = []
+    for p in np.argsort(costs, kind="stable"):
+        if all(np.abs(grid[p] - grid[other]).max() > MIN_SPACING for other in chosen):
+            chosen.append(int(p))
+            if len(chosen) == SPOTS_PER_ROTATION:
+                break
+    return chosen
+
+
+def _righting(up: np.ndarray) -> np.ndarray:
+    """The rotation (3, 3) that makes an object with a leaning axis (3,) upright; none if it stands or lies."""
+    return (
+        shortest_rotation(up, np.array([0.0, 0.0, 1.0]))
+        if LYING_COSINE < up[2] < UPRIGHT_COSINE
+        else np.eye(3)
+    )
+
+
+UP_SLOPE_M = 0.04
+"""Distance up a sloping region at which objects are placed."""
+LEANING_COST = 0.1
+"""Per radian of leaning."""
+UP = np.array([0.0, 0.0, 1.0])
+LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
+"""Of objects that do not fit upright, radians."""
+LEVEL_TOLERANCE = 0.1
+"""Sine of a lying object's axis against the horizontal; 1 minus the cosine of a standing object's axis."""
+
+
+def placement_spots(
+    scene: SceneState,
+    entity: EntityIndex,
+    region: RegionIndex,
+    rotations: Sequence[np.ndarray] | None = None,
+    *,
+    inside: bool,
+    more: int = 0,
+) -> list[PlacementSpot]:
+    """Spots for an object in or on a region, best first.
+
+    ``rotations`` (3, 3): those that are allowed; by default rotations about the vertical, and leaning where the object
+    goes in from the side or does not fit upright. ``more``: the number of other objects that still have to be placed.
+    """
+    slope = scene.data.site_xmat[region.site].reshape(3, 3)[2]
+    if not inside and rotations is None and abs(slope[2]) < 0.99:
+        target = scene.data.site_xpos[region.site] + slope * UP_SLOPE_M
+        return [PlacementSpot(_standing(scene, entity, target[:2], float(target[2])))]
+    area = PlacementArea(scene, entity, region, inside=inside)
+    if rotations is not None:
+        return area.places(rotations, more=more)
+    turns = area.turns() if inside else [np.eye(3)]
+    candidates = area.places(turns, more=more)
+    if not inside or (area.fits and area.outward is None):
+        return candidates
+    ways = LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
+    for angle in LEAN_ANGLES:
+        leaning = [
+            shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle)) @ turn
+            for way in ways
+            for turn in turns
+        ]
+        places = area.places(leaning, more=more)
+        candidates += [replace(spot, cost=spot.cost + LEANING_COST * angle) for spot in places]
+        if area.fits and area.outward is None:
+            break
+    return sorted(candidates, key=lambda spot: spot.cost)
+
+
+def rotations_onto_side(scene: SceneState, entity: EntityIndex) -> list[np.ndarray]:
+    """Rotations (3, 3) after which an object lies on its side; the first is the identity if it does already."""
+    now = scene.up_direction(entity)
+    if abs(now[2]) < LEVEL_TOLERANCE:
+        return [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
+    return [shortest_rotation(now, way) for way in LEVEL_DIRECTIONS]
+
+
+def rotations_upright(scene: SceneState, entity: EntityIndex) -> list[np.ndarray] | None:
+    """Rotations (3, 3) after which an object stands; None if it stands already."""
+    now = scene.up_direction(entity)
+    if now[2] > 1 - LEVEL_TOLERANCE:
+        return None
+    return [
+        rotation_about_z(angle) @ shortest_rotation(now, UP)
+        for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])
+    ]
+
+
+def spots_on_top(
+    scene: SceneState,
+    entity: EntityIndex,
+    support: EntityIndex,
+    rotations: Sequence[np.ndarray] | None = None,
+) -> list[PlacementSpot]:
+    """Spots at the centre of another object, after each of several rotations (3, 3)."""
+    floor = float(scene.box(support).low[2]) + 0.01
+    place = scene.pose(support)[0][:2]
+    return [
+        PlacementSpot(np.append(place, floor - scene.rotated_box(entity, rotation).low[2]), rotation)
+        for rotation in rotations or [np.eye(3)]
+    ]
+
+
+def _standing(scene: SceneState, entity: EntityIndex, place: np.ndarray, floor: float) -> np.ndarray:
+    origin, _ = scene.pose(entity)
+    return np.append(place, floor + origin[2] - scene.box(entity).low[2])

@@ -1,0 +1,224 @@
+"""The simulator's state as the oracle reads it: poses, boxes, contacts and joints by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.sim.bare_mujoco import mujoco
+from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
+from assay.sim.compose import GRIPPER, ROBOT
+from assay.sim.controller import ARM
+from assay.sim.predicates import up_axis
+from assay.sim.simulation import Simulation
+from assay.tasks import Atom
+
+VERTICAL_COSINE = 0.7
+"""Of the angle at which a contact normal counts as vertical."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An axis-aligned box in the world, metres."""
+
+    low: np.ndarray
+    """(3,)"""
+    high: np.ndarray
+    """(3,)"""
+
+    @property
+    def centre(self) -> np.ndarray:
+        """(3,)"""
+        return np.asarray(self.low + self.high) / 2
+
+    @property
+    def size(self) -> np.ndarray:
+        """Full lengths, (3,)."""
+        return np.asarray(self.high - self.low)
+
+
+class SceneState:
+    """Read-only view of a simulation."""
+
+    def __init__(self, world: Simulation) -> None:
+        self.world = world
+        self.model = world.model
+        self.site = self.model.site(f"{GRIPPER}grip_site").id
+        self._pads = {
+            self.model.geom(f"{GRIPPER}finger{i}{part}_collision").id for i in (1, 2) for part in ("", "_pad")
+        }
+        robot = (ROBOT, GRIPPER)
+        self.robot_geoms = {
+            geom
+            for geom in range(self.model.ngeom)
+            if self.model.body(self.model.geom_bodyid[geom]).name.startswith(robot)
+        }
+
+        self.solid_geoms = tuple(
+            geom
+            for geom in range(self.model.ngeom)
+            if geom not in self.robot_geoms
+            and self.model.geom_contype[geom] | self.model.geom_conaffinity[geom]
+            and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
+        )
+        """Colliding geoms of everything but the robot and planes."""
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The live simulation."""
+        return self.world.data
+
+    def entity(self, name: str) -> EntityIndex | None:
+        """The entity of that name, if there is one."""
+        return self.world.compiled.entities.get(name)
+
+    def movable_objects(self) -> list[EntityIndex]:
+        """The movable entities."""
+        return [entity for entity in self.world.compiled.entities.values() if entity.movable]
+
+    def region(self, name: str) -> RegionIndex | None:
+        """The region of that name, if there is one."""
+        return self.world.compiled.regions.get(name)
+
+    def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of the grip site: the fingers open along x, z points out of the gripper."""
+        return (
+            self.data.site_xpos[self.site].copy(),
+            self.data.site_xmat[self.site].reshape(3, 3).copy(),
+        )
+
+    def pose(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) and rotation (3, 3) of an entity."""
+        return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
+
+    def speed(self, entity: EntityIndex) -> float:
+        """Speed of an entity's centre, metres per second."""
+        return float(np.linalg.norm(self.data.cvel[entity.body][3:]))
+
+    def box(self, entity: EntityIndex) -> Box:
+        """Bounding box of an entity's colliding geoms."""
+        return Box(*bounding_box(self.model, self.data, entity.geoms))
+
+    def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
+        """Bounding box of an entity after a rotation (3, 3) about its origin, relative to the origin."""
+        pieces = self.rotated_pieces(entity, rotation)
+        return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
+
+    def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
+        """The same per colliding geom: low and high are (geoms, 3)."""
+        ids = np.fromiter(entity.geoms, dtype=np.intp)
+        now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
+        centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
+        half = np.einsum("kij,kj->ki", np.abs(rotation @ now), self.model.geom_aabb[ids, 3:])
+        middle = (centre - self.data.xpos[entity.body]) @ rotation.T
+        return Box(middle - half, middle + half)
+
+    def up_direction(self, entity: EntityIndex) -> np.ndarray:
+        """Direction (3,) of the axis that points up when the entity stands upright."""
+        return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
+
+    def region_bounds(self, region: RegionIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (3,) of the box in which an origin counts as inside a region, as the predicates define it."""
+        return self.world.predicates.box_of(self.data, region)
+
+    def region_box(self, region: RegionIndex) -> Box:
+        """Bounding box of a region."""
+        centre = self.data.site_xpos[region.site]
+        half = np.abs(self.data.site_xmat[region.site].reshape(3, 3)) @ region.half
+        return Box(centre - half, centre + half)
+
+    def joint(self, joint: int) -> float:
+        """The value of a joint."""
+        return float(self.data.qpos[self.model.jnt_qposadr[joint]])
+
+    def axis(self, joint: int) -> np.ndarray:
+        """A joint's axis in the world, (3,)."""
+        return np.asarray(self.data.xaxis[joint].copy())
+
+    def anchor(self, joint: int) -> np.ndarray:
+        """A point on a joint's axis in the world, (3,)."""
+        return np.asarray(self.data.xanchor[joint].copy())
+
+    def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
+        """The colliding geoms of an entity that a joint moves."""
+        body = self.model.jnt_bodyid[joint]
+        return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
+
+    def geom_box(self, geom: int) -> Box:
+        """Bounding box of one geom."""
+        return Box(*bounding_box(self.model, self.data, (geom,)))
+
+    def base(self) -> np.ndarray:
+        """Position of the robot's base, (2,)."""
+        return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
+
+    def opening(self) -> float:
+        """Distance between the fingers, metres."""
+        return float(self.data.qpos[ARM] - self.data.qpos[ARM + 1])
+
+    def wrist(self) -> float:
+        """The angle of the arm's last joint, radians."""
+        return float(self.data.qpos[ARM - 1])
+
+    def holds(self, atom: Atom) -> bool:
+        """Whether an atom is true."""
+        return self.world.holds(atom)
+
+    def highest_between(self, start: np.ndarray, end: np.ndarray, carried: EntityIndex) -> float:
+        """The top of the highest entity within 12 cm of the line between two points (2,), metres."""
+        highest = -np.inf
+        along = end - start
+        length = float(np.linalg.norm(along)) or 1.0
+        for entity in self.world.compiled.entities.values():
+            if entity is carried or not entity.geoms:
+                continue
+            box = self.box(entity)
+            nearest = np.clip((box.centre[:2] - start) @ along / length**2, 0.0, 1.0)
+            gap = np.abs(start + nearest * along - box.centre[:2]) - box.size[:2] / 2
+            if np.linalg.norm(np.maximum(gap, 0.0)) < 0.12:
+                highest = max(highest, float(box.high[2]))
+        return highest
+
+    def is_resting(self, entity: EntityIndex) -> bool:
+        """Whether an entity touches anything but the robot."""
+        for first, second in self.data.contact.geom[: self.data.ncon]:
+            for mine, theirs in ((first, second), (second, first)):
+                if mine in entity.geoms and theirs not in entity.geoms and theirs not in self.robot_geoms:
+                    return True
+        return False
+
+    def gripper_is_blocked(self, entity: EntityIndex) -> bool:
+        """Whether the robot rests on anything but an entity."""
+        contact = self.data.contact
+        return any(
+            (first in self.robot_geoms) != (second in self.robot_geoms)
+            and first not in entity.geoms
+            and second not in entity.geoms
+            and abs(frame[2]) > VERTICAL_COSINE
+            for (first, second), frame in zip(contact.geom, contact.frame, strict=True)
+        )
+
+    def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
+        """Mean position (3,) of an entity's contacts with anything but the robot, and their mean normal (3,).
+
+        Without contacts its own centre and zero.
+        """
+        contact = self.data.contact
+        points, normals = [], []
+        for (first, second), point, frame in zip(contact.geom, contact.pos, contact.frame, strict=True):
+            if (first in entity.geoms) != (second in entity.geoms) and not {first, second} & self.robot_geoms:
+                points.append(point)
+                normals.append(frame[:3] if second in entity.geoms else -frame[:3])
+        if not points:
+            return self.box(entity).centre, np.zeros(3)
+        return np.mean(points, axis=0), np.mean(normals, axis=0)
+
+    def fingers_touching(self, entity: EntityIndex) -> int:
+        """The number of fingers that touch an entity, 0 to 2."""
+        fingers = set()
+        for first, second in self.data.contact.geom[: self.data.ncon]:
+            for mine, theirs in ((first, second), (second, first)):
+                if mine in self._pads and theirs in entity.geoms:
+                    fingers.add(self.model.geom(int(mine)).name[: len(GRIPPER) + len("finger1")])
+        return len(fingers)

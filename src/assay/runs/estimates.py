@@ -1,0 +1,147 @@
+"""Estimates before a run: certificates and time, from earlier runs of the policy or from a few timed episodes."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import statistics
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.episodes import CONTROL, EpisodeSpec, Outcome, Policy
+from assay.errors import AssayError, RunError
+from assay.runs.certificates import Cache, cache_file
+from assay.runs.certificates.certify import claims
+from assay.runs.plan import RunPlan
+from assay.runs.store import SUFFIX, Store
+from assay.runs.worker import EpisodeRunner
+from assay.support.console import number_of
+
+DEFAULT_SUCCESS = 0.9
+"""Assumed success of the controls of an unknown policy."""
+SAMPLE = 3
+"""Episodes that are timed if there is no earlier run."""
+MAX_RUNS = 200
+"""Earlier runs that are read, the newest first."""
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The duration of an episode, and its source."""
+
+    seconds: float
+    """Wall-clock time of one worker."""
+    source: str
+    """A description: "mean of 264 episodes of earlier runs"."""
+    succeeded: int | None = None
+    """Successes among the ``timed`` episodes; None if nothing was timed."""
+    timed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRuns:
+    """What is known from earlier runs of a policy."""
+
+    pace: Pace | None
+    success: float | None
+    """Success rate of their controls."""
+    controls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Certificates of a plan: cached ones and missing ones."""
+
+    known: int
+    missing: int
+
+
+def alone(specs: Sequence[EpisodeSpec]) -> tuple[str, ...]:
+    """The conditions with a single change, which isolate a flaw; empty if all are."""
+    single: dict[str, bool] = {}
+    for spec in specs:
+        if spec.condition != CONTROL:
+            single[spec.condition] = single.get(spec.condition, True) and len(spec.perturbations) == 1
+    chosen = tuple(name for name, is_single in single.items() if is_single)
+    return chosen if len(chosen) < len(single) else ()
+
+
+def certificates(plan: RunPlan) -> Certificates:
+    """The certificates that a plan needs."""
+    if not plan.requires_certificates:
+        return Certificates(0, 0)
+    with Cache(cache_file(), plan.states_digest) as cache:
+        missing = [cache.get(claim) is None for claim in claims(plan.specs)]
+    return Certificates(len(missing) - sum(missing), sum(missing))
+
+
+def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
+    """Duration of an episode and success of the controls in earlier runs of a policy with the same ``steps``."""
+    files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
+    count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
+    for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:
+        try:
+            with closing(Store.reading(file)) as store:
+                meta = store.meta
+                limit = (meta.get("settings") or {}).get("steps")
+                if (meta.get("policy"), meta.get("pack"), limit) != (policy, pack, steps):
+                    continue
+                done, took = store.seconds()
+                rates = {row["condition"]: row for row in store.counts().iter_rows(named=True)}
+        except (AssayError, sqlite3.Error, ValueError):  # not a run
+            continue
+        count, seconds, runs = count + done, seconds + took, runs + 1
+        if CONTROL in rates:
+            wins += rates[CONTROL]["success"]
+            controls += rates[CONTROL]["success"] + rates[CONTROL]["failure"]
+    source = f"mean of {count:,} episodes of {number_of(runs, 'earlier run')} of this policy"
+    pace = Pace(seconds / count, source) if count else None
+    return EarlierRuns(pace, wins / controls if controls else None, controls)
+
+
+def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> Pace | str:
+    """Time a few controls of a plan in this process; returns the error if all of them fail. Raises PolicyError."""
+    controls = [spec for spec in plan.specs if spec.condition == CONTROL] or plan.specs
+    sample = controls[:: max(1, len(controls) // count)][:count]
+    actor = None if isinstance(policy, str) else policy
+    name = policy if isinstance(policy, str) else type(policy).__name__
+    runner = EpisodeRunner(replace(plan.worker, policy=name, retries=0, videos=None), actor)
+    try:
+        episodes = [runner.run(spec) for spec in sample]
+    finally:
+        runner.close(policy=actor is None)
+    seconds = [episode.seconds for episode in episodes if episode.outcome is not Outcome.ERROR]
+    if not seconds:
+        return episodes[0].error
+    return Pace(
+        statistics.fmean(seconds),
+        f"measured on {number_of(len(seconds), 'episode')} of {name}",
+        succeeded=sum(episode.outcome is Outcome.SUCCESS for episode in episodes),
+        timed=len(seconds),
+    )
+
+
+def parse_duration(text: str | float) -> float:
+    """Seconds of ``2h``, ``90min``, ``1h30m``; a number is seconds. Raises RunError."""
+    if isinstance(text, int | float):
+        text = f"{text}s"
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
+    if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", "", text).strip():
+        raise RunError(f"budget '{text}': valid: a time such as 90s, 20min, 2h or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def duration(seconds: float) -> str:
+    """A time in words: 40 s, 12 min, 3 h 10 min, 2 days 4 h."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d} min"
+    return f"{hours // 24} days {hours % 24} h"

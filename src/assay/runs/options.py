@@ -1,0 +1,255 @@
+"""The options of a run, declared once: command line, API, bridges and workers all take them from here.
+
+A docstring below a field is its help text and its documentation. A new option is a new field, and its use.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack, get_args
+
+from assay.errors import AssayError, ExperimentError, RunError, TaskError
+from assay.support.extras import require
+
+MEASURED: Literal["measured"] = "measured"
+MAX_SEEDS = 100_000
+Videos = Literal["failures", "all"]
+"""Which episodes become videos."""
+Waiting = Literal["play", "hold", "align"]
+"""What the robot does during inference; `assay.episodes.WhileWaiting`."""
+Retry = Literal["transient", "errors", "nothing"]
+"""Which episodes that ended in an error a resumed run repeats."""
+Seeds = int | str | Iterable[int]
+"""A number of seeds, counted from 0, or the seeds themselves, as numbers or as text (``7-11``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run is executed; the names are those of ``assay run`` and of the API.
+
+    Metadata of a field: its minimum, and its metavar and flags on the command line.
+    """
+
+    tasks: str | None = None
+    """Tasks: all, suites, ids, task files and folders, separated by commas (default: those of the experiment)."""
+    seeds: tuple[int, ...] | None = None
+    """Number of seeds (4 means 0 to 3), or seeds: 7,8,9 or 7-11 (default: those of the experiment)."""
+    conditions: str | None = None
+    """Conditions to run besides the control: names and patterns, e.g. position,'displace=*' (default: all)."""
+    workers: int | None = field(default=None, metadata={"minimum": 0})
+    """Worker processes (default: one per core; 0 runs in this process)."""
+    assets: str | None = None
+    """Asset pack: primitives (default), libero, or a plugin's."""
+    states: Path | None = None
+    """LIBERO's folder of stored initial states, used instead of sampled ones."""
+    hold_start: int | None = field(default=None, metadata={"minimum": 0, "metavar": "K"})
+    """Start every episode from initial state K; seeds then vary only the policy's own randomness."""
+    steps: int | None = field(default=None, metadata={"minimum": 1})
+    """Maximum number of control steps per episode (default: the task's horizon)."""
+    replan: int | None = field(default=None, metadata={"minimum": 1})
+    """Actions to execute from each chunk (default: all)."""
+    latency: int | Literal["measured"] = field(default=0, metadata={"metavar": "K|measured"})
+    """Inference latency in control steps (50 ms); `measured` times the policy once before the run."""
+    while_waiting: Waiting | None = None
+    """During inference: execute the previous chunk (`play`, default), hold still, or skip elapsed actions (`align`)."""
+    retries: int = field(default=1, metadata={"minimum": 0})
+    """Further attempts at an episode that ended in an error."""
+    until: str | None = field(default=None, metadata={"metavar": "RULE"})
+    """Stop a condition early: half-width=0.05, decided=0.8, or differs=0.05 from its control."""
+    video: Videos | None = None
+    """Write videos of failures, or of all episodes."""
+    ray: str | None = field(default=None, metadata={"metavar": "ADDRESS"})
+    """Execute on Ray: local, or the address of a cluster."""
+    certified: bool | None = field(default=None, metadata={"flags": "--certified/--uncertified"})
+    """Run only scenes that the oracle has solved, or all (default: as the experiment specifies)."""
+    retry_errors: bool = False
+    """Repeat episodes that ended in an error."""
+    timeout: float = field(default=1800.0, metadata={"minimum": 1})
+    """Seconds without a sign of life after which a worker is stopped."""
+    shard: str | None = field(default=None, metadata={"metavar": "I/N"})
+    """Run part I of N of the plan; `assay runs merge` joins the parts."""
+
+    def __post_init__(self) -> None:
+        """Raise RunError for a value out of range."""
+        for option in fields(self):
+            value, minimum = getattr(self, option.name), option.metadata.get("minimum")
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if minimum is not None and value is not None and not (is_number and value >= minimum):
+                raise RunError(f"{option.name}={value!r:.60}: valid: {minimum} or more")
+        if self.video is not None:
+            require("video", "videos of episodes need PyAV", RunError)
+        for name, valid in (("while_waiting", get_args(Waiting)), ("video", get_args(Videos))):
+            if getattr(self, name) not in (None, *valid):
+                raise RunError(f"{name}={getattr(self, name)!r:.60}: valid: {', '.join(valid)}")
+
+    @classmethod
+    def of(cls, options: RunOptions | None = None, **overrides: Unpack[RunOptionsDict]) -> RunOptions:
+        """Options with some replaced, given as the API and the command line accept them. Raises AssayError."""
+        values: dict[str, Any] = dict(overrides)
+        if "tasks" in values:
+            values["tasks"] = join_names(values["tasks"], TaskError, "tasks", "'libero_goal/3'")
+        if "conditions" in values:
+            conditions = values["conditions"]
+            values["conditions"] = join_names(
+                conditions, ExperimentError, "conditions", "'position,displace=*'"
+            )
+        if values.get("seeds") is not None:
+            values["seeds"] = parse_seeds(values["seeds"])
+        if values.get("states") is not None:
+            values["states"] = Path(values["states"])
+        if "latency" in values:
+            values["latency"] = parse_latency(values["latency"])
+        return replace(options or cls(), **values)
+
+    @property
+    def initial(self) -> Literal["sampled", "stored"]:
+        """Origin of the initial states."""
+        return "sampled" if self.states is None else "stored"
+
+    @property
+    def retry(self) -> Retry:
+        """Which episodes that ended in an error are repeated."""
+        return "errors" if self.retry_errors else "transient"
+
+
+class RunOptionsDict(TypedDict, total=False):
+    """The fields of `RunOptions` as keywords of the API, with the types that they accept there."""
+
+    tasks: str | Iterable[str] | None
+    seeds: Seeds | None
+    conditions: str | Iterable[str] | None
+    workers: int | None
+    assets: str | None
+    states: str | Path | None
+    hold_start: int | None
+    steps: int | None
+    replan: int | None
+    latency: int | str
+    while_waiting: Waiting | None
+    retries: int
+    until: str | None
+    video: Videos | None
+    ray: str | None
+    certified: bool | None
+    retry_errors: bool
+    timeout: float
+    shard: str | None
+
+
+@cache
+def option_help() -> Mapping[str, str]:
+    """Help text by option: the docstrings below the fields of `RunOptions`."""
+    (declared,) = ast.parse(inspect.getsource(RunOptions)).body
+    assert isinstance(declared, ast.ClassDef)
+    texts: dict[str, str] = {}
+    for statement, text in zip(declared.body, declared.body[1:], strict=False):
+        if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
+            assert isinstance(statement.target, ast.Name)
+            texts[statement.target.id] = ast.literal_eval(text.value)
+    return texts
+
+
+def join_names(
+    names: str | Iterable[str] | None, error: type[AssayError], option: str, example: str
+) -> str | None:
+    """A selection as the command line spells it; raises ``error`` unless it is text or a list of names."""
+    if names is None or isinstance(names, str):
+        return names
+    try:
+        return ",".join(names)
+    except TypeError:
+        raise error(
+            f"{option}={names!r:.60}: valid: a selection such as {example}, or a list of names"
+        ) from None
+
+
+def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
+    """Seeds from their number, from themselves, or from text: ``4`` means 0 to 3, ``7,8,9`` and ``7-11`` name them.
+
+    Raises RunError.
+    """
+    if isinstance(seeds, str):
+        valid = f"--seeds '{seeds:.60}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
+        ranges = (
+            [(0, int(seeds) - 1)]
+            if seeds.isdecimal()
+            else [
+                (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+                for match in (
+                    re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+                    for part in seeds.split(",")
+                    if part.strip()
+                )
+            ]
+        )
+        if not ranges or any(low > high for low, high in ranges):
+            raise RunError(valid)
+        if sum(high - low + 1 for low, high in ranges) > MAX_SEEDS:
+            raise RunError(f"--seeds '{seeds:.60}': more than {MAX_SEEDS:,} of them")
+        numbers = tuple(seed for low, high in ranges for seed in range(low, high + 1))
+        if len(set(numbers)) != len(numbers):
+            raise RunError(valid)
+        return numbers
+    try:
+        numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    except TypeError:
+        numbers = ()
+    distinct = len(set(numbers)) == len(numbers) and all(type(seed) is int and seed >= 0 for seed in numbers)
+    if not numbers or not distinct:
+        raise RunError(f"seeds={seeds!r:.60}: valid: how many, or different whole numbers from 0 on")
+    return numbers
+
+
+def parse_latency(latency: int | str) -> int | Literal["measured"]:
+    """A number of control steps, or ``measured``. Raises RunError."""
+    text = str(latency)
+    if text == MEASURED:
+        return MEASURED
+    if text == "0":
+        return 0
+    from assay.episodes.latency import MOST_LATENCY  # brings numpy and pydantic along
+
+    if isinstance(latency, bool) or not (text.isascii() and text.isdecimal()) or int(text) > MOST_LATENCY:
+        raise RunError(
+            f"--latency '{text:.40}': valid: 0 to {MOST_LATENCY} control steps of 50 ms, or measured"
+        )
+    return int(text)
+
+
+_SETTINGS = {"steps": "steps", "replan": "replan", "start": "hold_start"} | {
+    name: name for name in ("latency", "while_waiting")
+}
+"""Names among a run's stored settings -> options."""
+
+
+def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
+    """An ``assay run`` command with a run's stored settings and further options; those that are None are omitted.
+
+    Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
+    """
+    options |= {option: settings.get(name) for name, option in _SETTINGS.items()}
+    parts = [*("assay", "run", experiment, "--policy", policy), *_arguments(options, omit="out")]
+    if "certificates" in settings:
+        parts.append("--uncertified" if settings["certificates"] is None else "--certified")
+    return shlex.join([*parts, *_arguments({"out": options.get("out")})])
+
+
+def plan_command(experiment: str, **options: object) -> str:
+    """An ``assay plan`` command; options that are None are omitted."""
+    return shlex.join(["assay", "plan", experiment, *_arguments(options)])
+
+
+def _arguments(options: Mapping[str, object], omit: str = "") -> list[str]:
+    return [
+        word
+        for name, value in options.items()
+        if value is not None and name != omit
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]

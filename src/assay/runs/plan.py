@@ -1,0 +1,239 @@
+"""The plan of a run: its episodes, where they come from, and how they are executed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assay.episodes import EpisodeSpec, Perturbation, Policy
+from assay.episodes.latency import check_latency
+from assay.episodes.stepwise import NOT_HERE
+from assay.errors import PolicyError, RunError
+from assay.experiments import Experiment, load_experiment
+from assay.policies.identity import identity, identity_of
+from assay.policies.registry import check_address, lacking
+from assay.runs.certificates import engine_digest
+from assay.runs.executor import Player
+from assay.runs.options import MEASURED, RunOptions
+from assay.runs.provenance import provenance, states_digest
+from assay.runs.schedulers.until import parse_until
+from assay.runs.shards import Part, Shard, take_shard
+from assay.runs.worker import WorkerConfig
+from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
+
+OBJECT = "object:"
+"""Prefix of the address of a policy that is an object of the calling process."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunPlan:
+    """Everything that determines a run: episodes, provenance, execution settings."""
+
+    experiment: Experiment
+    pack: str
+    specs: list[EpisodeSpec]
+    options: RunOptions
+    settings: dict[str, object]
+    """What holds for all episodes, as the run stores it."""
+    plugins: tuple[Plugin, ...]
+    requires_certificates: bool
+    """Whether only episodes with a certificate are run."""
+    part: Part | None = None
+    """The shard, if it is not the whole plan."""
+    policy: str = ""
+    """The policy's address."""
+    path: Path = Path()
+    """The run's file."""
+    label: str | None = None
+    """What reports call the policy."""
+    provenance: dict[str, object] = field(default_factory=dict)
+    """What the run stores about its origin; empty without a policy."""
+
+    @classmethod
+    def make(cls, experiment: str | Experiment, options: RunOptions) -> RunPlan:
+        """Plan an experiment. Raises AssayError for options that do not fit it, or each other."""
+        design = load_experiment(experiment) if isinstance(experiment, str) else experiment
+        design = design.only(options.conditions)
+        world = design.played_in
+        tasks = design.choose(options.tasks)
+        if options.until is not None:
+            parse_until(options.until)
+        pack = design.checked_pack(options.assets, options.initial)
+        certified = design.certified if options.certified is None else options.certified
+        if certified and world.traits.demonstrator is None:
+            raise RunError(
+                f"{design.name}, certified: the world '{design.world}' has no demonstrator to solve its scenes"
+            )
+        if (certified or design.reference is not None) and design.limit and options.steps is not None:
+            raise RunError(
+                f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
+            )
+        if options.latency == MEASURED:
+            raise RunError(
+                "--latency measured: only assay run measures it; valid here: a number of control steps"
+            )
+        check_latency(world, options.latency)
+        settings: dict[str, object] = {
+            "steps": options.steps,
+            "replan": options.replan,
+            "initial": options.initial,
+        }
+        if options.hold_start is not None:
+            settings["start"] = options.hold_start
+        if options.states is not None:
+            if not options.states.is_dir():
+                raise RunError(f"--states {options.states}: there is no such folder")
+            settings["states"] = states_digest(options.states)
+        if design.certified or certified:
+            settings["certificates"] = engine_digest(design.world, pack) if certified else None
+        if design.limit is not None and (certified or design.reference is not None):
+            times = design.reference
+            settings["reference_times"] = (
+                "demonstrator" if times is None else f"people: {times.file} {times.digest}"
+            )
+        specs = list(
+            design.plan(
+                tasks,
+                design.seeds if options.seeds is None else options.seeds,
+                pack=pack,
+                initial=options.initial,
+                start=options.hold_start,
+                steps=options.steps,
+                replan=options.replan,
+                latency=options.latency,
+                while_waiting=options.while_waiting or "play",
+            )
+        )
+        if any(spec.latency for spec in specs):
+            settings |= {"latency": options.latency} if options.latency else {}
+            settings["while_waiting"] = options.while_waiting or "play"
+        elif options.while_waiting is not None:
+            raise RunError("--while-waiting needs --latency above 0")
+        if options.states is not None:
+            world.check_states(specs, options.states)
+        plugins = plugins_used(experiment, design, pack, specs)
+        part = None if options.shard is None else take_shard(specs, Shard.parse(options.shard))
+        if part is not None and options.until is not None:
+            raise RunError(
+                "--shard and --until contradict each other: a shard cannot know when a condition is decided"
+            )
+        specs = specs if part is None else part.specs
+        return cls(design, pack, specs, options, settings, plugins, certified, part)
+
+    def for_policy(self, policy: str | Policy | Player, path: Path, label: str | None = None) -> RunPlan:
+        """The plan of a run of a policy into a file. Raises PolicyError for what cannot act."""
+        metadata: dict[str, str] = {}
+        if isinstance(policy, Player):
+            self.refuse_latency()
+            address, files = policy.address, policy.identity()
+        elif isinstance(policy, str):
+            address, metadata = policy, check_address(policy, self.experiment.world)
+            files = identity(policy, self.experiment.world)
+        elif isinstance(policy, type):
+            raise PolicyError(
+                f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
+            )
+        elif missing := lacking(policy):
+            raise PolicyError(f"{type(policy).__name__} is not a policy: it has no {missing}")
+        else:
+            kind = type(policy)
+            address, files = f"{OBJECT}{kind.__module__}.{kind.__qualname__}", identity_of(policy)
+        return self.recorded_as(address, path, label, metadata, files)
+
+    def recorded_as(
+        self,
+        policy: str,
+        path: Path,
+        label: str | None = None,
+        metadata: dict[str, str] | None = None,
+        files: dict[str, str] | None = None,
+    ) -> RunPlan:
+        """The plan with its provenance; ``files``: digests of what the policy consists of, by name."""
+        described = provenance(
+            self.experiment.name,
+            policy,
+            self.pack,
+            world=self.experiment.world,
+            policy_metadata=metadata,
+            identity=files,
+            settings=self.settings,
+            plugins=self.plugins,
+        )
+        return replace(self, policy=policy, path=path, label=label, provenance=described)
+
+    @property
+    def worker(self) -> WorkerConfig:
+        """The execution settings of every worker."""
+        options = self.options
+        return WorkerConfig(
+            self.policy,
+            self.experiment.world,
+            options.retries,
+            None if options.video is None else self.path.with_suffix(".videos").absolute(),
+            options.video == "all",
+            None if options.states is None else options.states.absolute(),
+            tuple(plugin.module for plugin in self.plugins if plugin.module != SCRIPT),
+        )
+
+    @property
+    def demonstrator(self) -> WorkerConfig:
+        """The execution settings of the workers that certify scenes."""
+        policy = self.experiment.played_in.traits.demonstrator
+        assert policy is not None
+        return replace(self.worker, policy=policy, retries=0, videos=None)
+
+    @property
+    def states_digest(self) -> str:
+        """Digest of the stored initial states; empty if they are sampled."""
+        return str(self.settings.get("states", ""))
+
+    def refuse_latency(self) -> None:
+        """Raise RunError if decisions are to be delayed: only Assay's own loop can."""
+        if any(spec.latency for spec in self.specs):
+            raise RunError(f"--latency: {NOT_HERE}")
+
+
+def plugins_used(
+    experiment: str | Experiment, design: Experiment, pack: str, specs: Iterable[EpisodeSpec]
+) -> tuple[Plugin, ...]:
+    """The modules outside Assay that a run needs, sorted by name."""
+    kinds = {type(perturbation) for spec in specs for perturbation in spec.perturbations}
+    parts: list[object] = [design.played_in, design.variants, design.complete, *kinds]
+    plugins = [*plugins_of(parts), *plugins_of([design.played_in.pack_source(pack)])]
+    if isinstance(experiment, str) and experiment.startswith(PYTHON):
+        plugins.append(Plugin.named(experiment.split(":")[1]))
+    by_module = {plugin.module: plugin for plugin in plugins}
+    return tuple(by_module[name] for name in sorted(by_module))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """A task under one condition, in one variant: what harnesses and scripts call a task; its seeds are episodes."""
+
+    name: str
+    """``x/level3 libero_goal/3``; with a number if a condition has several variants of a task."""
+    condition: str
+    task: str
+    specs: tuple[EpisodeSpec, ...]
+    variant: int = 1
+    """Number of the variant within condition and task, from 1."""
+
+    def episode(self, number: int) -> EpisodeSpec:
+        """The n-th episode, modulo their number."""
+        return self.specs[number % len(self.specs)]
+
+
+def planned_tasks(specs: Iterable[EpisodeSpec]) -> list[PlannedTask]:
+    """The episodes of a plan by condition, task and variant, in plan order."""
+    variants: dict[tuple[str, str, tuple[Perturbation, ...]], list[EpisodeSpec]] = {}
+    for spec in specs:
+        variants.setdefault((spec.condition, spec.task, spec.perturbations), []).append(spec)
+    counts: dict[str, int] = {}
+    tasks = []
+    for (condition, task, _), episodes in variants.items():
+        name = f"{condition} {task}"
+        counts[name] = counts.get(name, 0) + 1
+        numbered = name if counts[name] == 1 else f"{name} {counts[name]}"
+        tasks.append(PlannedTask(numbered, condition, task, tuple(episodes), counts[name]))
+    return tasks

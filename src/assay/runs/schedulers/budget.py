@@ -1,0 +1,158 @@
+"""An evaluation that fits into a time budget, for a training loop: few seeds, complete, the rest listed.
+
+Its episodes are those of the experiment's first n seeds and of the chosen tasks: given the same seeds and tasks they
+are the same, however long they take. The budget only decides their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+from assay.episodes import Episode, EpisodeSpec, Policy
+from assay.errors import RunError
+from assay.experiments import Experiment
+from assay.runs.estimates import certificates, duration, parse_duration, time_episodes
+from assay.runs.execute import ForwardingObserver, Observer, execute, workers_of
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
+from assay.runs.store import Store
+
+TIMED_CONTROLS = 2
+"""Controls that are timed before the tasks are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRun:
+    """A run within a budget, and what was left out."""
+
+    path: Path
+    tasks: tuple[str, ...]
+    seeds: int
+    """Number of seeds."""
+    seconds: float
+    """Wall-clock time."""
+    left_out: tuple[str, ...]
+    """What did not fit, a sentence each."""
+
+
+def run_within(
+    budget: str | float | None,
+    experiment: str | Experiment,
+    policy: str | Policy,
+    path: Path,
+    options: RunOptions,
+    observer: Observer | None = None,
+) -> FittedRun:
+    """Run as many seeds, and if necessary as few tasks, as fit into a time such as ``2min``; None for no limit.
+
+    Raises RunError if not even one seed of one task fits, and if ``path`` exists: a policy in training changes in ways
+    that no digest shows.
+    """
+    if path.exists():
+        raise RunError(f"{path} exists already: every evaluation needs its own file")
+    began = monotonic()
+    clock = _Clock(observer or Observer())
+    whole = RunPlan.make(experiment, options)
+    all_tasks = tuple(dict.fromkeys(spec.task for spec in whole.specs))
+    all_seeds = tuple(dict.fromkeys(spec.seed for spec in whole.specs))
+    tasks, seeds = all_tasks, len(all_seeds)
+    if budget is None:
+        execute(experiment, policy, path, options, clock)
+    else:
+        allowed = parse_duration(budget)
+        first = RunPlan.make(experiment, replace(options, seeds=all_seeds[:1]))
+        tasks, seeds = _choose_tasks(first, all_tasks, policy, allowed, began, budget), 1
+        within = replace(options, tasks=",".join(tasks), seeds=all_seeds[:1])
+        ending = execute(experiment, policy, path, within, clock)
+        left = allowed - (monotonic() - began)
+        while not ending.left and seeds < len(all_seeds):
+            plan = RunPlan.make(experiment, replace(within, seeds=(all_seeds[seeds],)))
+            left -= len(plan.specs) * clock.mean("episode")
+            left -= certificates(plan).missing * clock.mean("certificate")
+            if left < 0:
+                break
+            seeds += 1
+        if seeds > 1:
+            execute(experiment, policy, path, replace(within, seeds=all_seeds[:seeds]), clock)
+    left_out = []
+    if missing := [task for task in all_tasks if task not in tasks]:
+        left_out.append(f"{len(missing)} of {len(all_tasks)} tasks: {', '.join(missing)}")
+    if seeds < len(all_seeds):
+        left_out.append(f"{len(all_seeds) - seeds} of {len(all_seeds)} seeds")
+    with Store.reading(path) as store:
+        undone = len(store.todo())
+    if undone:
+        left_out.append(f"{undone} planned episodes that were not executed")
+    return FittedRun(path, tasks, seeds, monotonic() - began, tuple(left_out))
+
+
+def _choose_tasks(
+    first: RunPlan,
+    tasks: Sequence[str],
+    policy: str | Policy,
+    allowed: float,
+    began: float,
+    budget: str | float,
+) -> tuple[str, ...]:
+    """The tasks of which one seed fits: all, or some, evenly spaced."""
+    pace = time_episodes(first, policy, TIMED_CONTROLS)
+    if isinstance(pace, str):
+        return tuple(tasks)  # every control failed with an error, which the evaluation will report
+    episodes = len(first.specs) + certificates(first).missing
+    seconds = episodes * pace.seconds / workers_of(first.options)
+    room = (allowed - (monotonic() - began)) / max(seconds, 1e-9)
+    if room >= 1:
+        return tuple(tasks)
+    count = int(room * len(tasks))
+    if count < 1:
+        raise RunError(
+            f"budget {budget}: one seed of one task of {first.experiment.name} takes about "
+            f"{duration(seconds / len(tasks))} ({len(first.specs) // len(tasks)} episodes); valid: more time, or "
+            "fewer conditions"
+        )
+    return tuple(tasks[place * len(tasks) // count] for place in range(count))
+
+
+class _Clock(ForwardingObserver):
+    """Measures the time per episode and per certificate, over all workers."""
+
+    def __init__(self, inner: Observer) -> None:
+        super().__init__(inner)
+        self._spent = {"episode": 0.0, "certificate": 0.0}
+        self._count = {"episode": 0, "certificate": 0}
+        self._since = monotonic()
+
+    def mean(self, kind: str) -> float:
+        """Seconds per episode or certificate; that of an episode if no certificate was made."""
+        kind = kind if self._count[kind] else "episode"
+        return self._spent[kind] / max(self._count[kind], 1)
+
+    def certifying(self, wanted: int) -> None:
+        """Start the clock."""
+        self._since = monotonic()
+        super().certifying(wanted)
+
+    def certified(self) -> None:
+        """Count a certificate."""
+        self._tick("certificate")
+        super().certified()
+
+    def began(self, store: Store, waiting: int) -> None:
+        """Start the clock."""
+        self._since = monotonic()
+        super().began(store, waiting)
+
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        """Count an episode."""
+        if spec is not None:
+            self._tick("episode")
+        super().episode(spec, episode)
+
+    def _tick(self, kind: str) -> None:
+        now = monotonic()
+        self._spent[kind] += now - self._since
+        self._count[kind] += 1
+        self._since = now

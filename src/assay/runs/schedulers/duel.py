@@ -1,0 +1,418 @@
+"""A duel: two policies on the same episodes, start by start, until it is known which is better.
+
+Starts (task and seed) come in a fixed random order that both policies share; starts that are added later come after
+the others. Of each start some episodes are drawn at random: one, by default, because episodes of one start are
+correlated and carry less information than the same number from different starts.
+
+The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or 1), or
+of progress (0 to 1), over the start's episodes that both executed without an error. A start counts when both have
+finished it and all before it, so the verdict depends neither on workers nor on interruptions. Everything follows from
+one interval that is valid at all times: for all conditions together with probability 1 - alpha, and likewise for all
+conditions at once (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
+from assay.errors import RunError
+from assay.experiments import Experiment
+from assay.runs.driver import Driving, driving
+from assay.runs.execute import Observer, make_executor, open_run, plain_name, store_plan
+from assay.runs.executor import Player
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
+from assay.runs.schedulers.plan import OrderedScheduler
+from assay.runs.schedulers.until import ALPHA, start_order
+from assay.runs.store import SUFFIX, Store, Waiting
+from assay.support.stats.betting import Wager, anytime_interval
+from assay.support.stats.judgement import Judgement, Line, Verdict, verdict_of
+
+MARGIN = 0.05
+"""Smallest relevant difference."""
+PER_START = 1
+"""Episodes drawn of each start by default."""
+SIDES = ("A", "B")
+SUCCESS, PROGRESS = "success", "progress"
+MEASURES = (SUCCESS, PROGRESS)
+"""Scores of an episode, 0 to 1, by which policies can be compared."""
+META = "duel"
+"""Name of the duel's draw and order in a run's meta table."""
+
+Start = tuple[str, int]
+Contender = str | Policy | Player
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """The result of a duel."""
+
+    judgement: Judgement
+    runs: tuple[Path, Path]
+    left: int
+    """Episodes that the same command would still execute; 0 if it is over."""
+    reason: str = ""
+    """Why it ended early, if a policy was unreachable."""
+
+
+def duel(
+    experiment: str | Experiment,
+    policies: tuple[Contender, Contender],
+    folder: Path | None,
+    options: RunOptions,
+    *,
+    margin: float = MARGIN,
+    each: bool = False,
+    per_start: int | None = PER_START,
+    measure: str = SUCCESS,
+    labels: tuple[str | None, str | None] = (None, None),
+    observer: Observer | None = None,
+) -> Duel:
+    """Let two policies compete; calling it again resumes. Raises AssayError, DeclinedError if not approved.
+
+    ``each``: every condition has to be decided as well. ``per_start``: episodes of each start, None for all.
+    ``measure``: the score that is compared, success or progress.
+    """
+    observer = observer or Observer()
+    if measure not in MEASURES:
+        raise RunError(f"measure '{measure}': valid: {', '.join(MEASURES)}")
+    if not 0 < margin < 1:
+        raise RunError(f"margin {margin:g}: valid: between 0 and 1, such as 0.05 for five points")
+    if per_start is not None and per_start < 1:
+        raise RunError(f"per_start={per_start}: valid: 1 or more")
+    if folder is None:
+        if not all(isinstance(policy, str) for policy in policies):
+            raise RunError("duel: a policy that is an object needs out, a folder")
+        folder = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
+    has_objects = any(not isinstance(policy, str) for policy in policies)
+    if has_objects and options.workers:
+        raise RunError("a policy that is an object acts in this process: workers must be 0")
+    if options.workers is None:
+        options = replace(options, workers=0 if has_objects else max(1, (os.cpu_count() or 1) // 2))
+    drawn = draw(RunPlan.make(experiment, options), per_start)
+    plans = [
+        drawn.for_policy(policy, folder / f"{side}{SUFFIX}", label)
+        for side, policy, label in zip(SIDES, policies, labels, strict=True)
+    ]
+    order = _known_order(plans, per_start, measure)
+    with ExitStack() as held:
+        stores = [held.enter_context(open_run(plan, observer)) for plan in plans]
+        names = [_name(store, plan) for store, plan in zip(stores, plans, strict=True)]
+        interrupted = any(
+            store_plan(store, plan, observer).left for store, plan in zip(stores, plans, strict=True)
+        )
+        table = Table.of(stores, order, options, measure)
+        stored: dict[str, object] = {"per_start": per_start, "order": [list(start) for start in table.order]}
+        if measure != SUCCESS:
+            stored["measure"] = measure
+        for store in stores:
+            store.describe(**{META: stored})
+        judge = Judge(table, margin, each=each)
+        reason = "" if interrupted else _play(judge, stores, plans, policies, observer)
+        return Duel(
+            judge.judgement(names[0], names[1]),
+            (plans[0].path, plans[1].path),
+            2 * len(drawn.specs) if interrupted else 0 if judge.over else judge.waiting,
+            reason,
+        )
+
+
+def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
+    """``per_start`` episodes of each start, at random but reproducibly; only those in which success is expected."""
+    fair = [spec for spec in plan.specs if spec.labels.get("plausible") is not False] or plan.specs
+    starts: dict[Start, list[EpisodeSpec]] = {}
+    for spec in fair:
+        starts.setdefault((spec.task, spec.seed), []).append(spec)
+
+    def rank(spec: EpisodeSpec) -> str:
+        return hashlib.sha256(f"dealt {spec.key}".encode()).hexdigest()
+
+    chosen = {spec.key for specs in starts.values() for spec in sorted(specs, key=rank)[:per_start]}
+    return replace(plan, specs=[spec for spec in fair if spec.key in chosen])
+
+
+def _known_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) -> list[Start]:
+    """The order of the starts of a duel that is resumed. Raises RunError if it was drawn differently."""
+    order: list[Start] = []
+    for path in (plan.path for plan in plans):
+        if path.is_file():
+            with Store.reading(path) as store:
+                known, done = store.meta.get(META), store.done
+            if known is None and not done:  # killed before the order was stored
+                continue
+            if known is None:
+                raise RunError(f"{path} is a run, but not of a duel: choose another --out")
+            if known["per_start"] != per_start:
+                raise RunError(
+                    f"{path} has {known['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
+                    "choose another --out"
+                )
+            if (compared := known.get("measure", SUCCESS)) != measure:
+                raise RunError(f"{path} was compared by {compared}, not {measure}: choose another --out")
+            order = order or [(task, seed) for task, seed in known["order"]]
+    return order
+
+
+def _name(store: Store, plan: RunPlan) -> str:
+    """The label of a policy, which its run stores as well: a file named A.assay does not identify it."""
+    if "label" not in store.meta:
+        store.describe(label=plan.policy)
+    return str(store.meta["label"])
+
+
+@dataclass(slots=True)
+class Table:
+    """The episodes of a duel, and their scores."""
+
+    order: list[Start]
+    starts: dict[Start, list[tuple[str, str]]]
+    """Key and condition of each episode that both have in their plan."""
+    scores: tuple[dict[str, float | None], dict[str, float | None]]
+    """Scores of each side by key: 0 to 1, None for an error; only of executed episodes."""
+    conditions: list[str]
+    measure: str
+
+    @classmethod
+    def of(cls, stores: Sequence[Store], order: Sequence[Start], options: RunOptions, measure: str) -> Table:
+        """The episodes that both runs have planned; ``order``: starts of an earlier command."""
+        plans = []
+        scores: tuple[dict[str, float | None], dict[str, float | None]] = ({}, {})
+        for store, side in zip(stores, scores, strict=True):
+            progress = store.progress() if measure == PROGRESS else {}
+            waiting = {entry.key for entry in store.todo(retry=options.retry)}
+            episodes: dict[str, tuple[Start, str]] = {}
+            for condition, _ in store.conditions():
+                for key, task, seed, outcome in store.outcomes(condition):
+                    episodes[key] = ((task, seed), condition)
+                    if outcome is not None and key not in waiting:
+                        side[key] = score_of(outcome, progress.get(key), measure)
+            plans.append(episodes)
+        starts: dict[Start, list[tuple[str, str]]] = {}
+        for key, (start, condition) in plans[0].items():
+            if key in plans[1]:
+                starts.setdefault(start, []).append((key, condition))
+        before = [start for start in order if start in starts]
+        fresh = sorted(starts.keys() - set(before), key=lambda start: start_order(*start))
+        conditions = [condition for condition, _ in stores[0].conditions()]
+        return cls([*before, *fresh], starts, scores, conditions, measure)
+
+    def keys(self) -> dict[str, int]:
+        """Position of each episode by key."""
+        keys = (key for start in self.order for key, _ in self.starts[start])
+        return {key: place for place, key in enumerate(keys)}
+
+
+def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | None:
+    """Score of an episode, 0 to 1; None for an error. Raises RunError if its world records no progress."""
+    if outcome is Outcome.ERROR:
+        return None
+    if measure == SUCCESS:
+        return float(outcome is Outcome.SUCCESS)
+    if progress is None:
+        raise RunError("measure 'progress': the episodes of this world, or of this run, do not record it")
+    return progress
+
+
+class Judge:
+    """Decides between B and A, start by start."""
+
+    def __init__(self, table: Table, margin: float, *, each: bool, alpha: float = ALPHA) -> None:
+        self._table, self._margin, self._alpha, self._each = table, margin, alpha, each
+        self._overall = _Contest(None, table, margin, alpha)
+        share = alpha / max(1, len(table.conditions))
+        self._conditions = [_Contest(name, table, margin, share) for name in table.conditions]
+        self._advance()
+
+    def see(self, side: int, key: str, episode: Episode) -> None:
+        """Take a recorded episode into account."""
+        table = self._table
+        table.scores[side][key] = score_of(episode.outcome, episode.progress, table.measure)
+        self._advance()
+
+    def _advance(self) -> None:
+        for contest in (self._overall, *self._conditions):
+            contest.advance()
+
+    @property
+    def over(self) -> bool:
+        """Whether everything is decided."""
+        return self._overall.verdict.final and (
+            not self._each or all(condition.verdict.final for condition in self._conditions)
+        )
+
+    @property
+    def dropped(self) -> set[str]:
+        """Decided conditions, once the overall comparison is decided: no more of their episodes are needed."""
+        if not (self._each and self._overall.verdict.final):
+            return set()
+        return {str(condition.condition) for condition in self._conditions if condition.verdict.final}
+
+    @property
+    def waiting(self) -> int:
+        """Episodes of both sides that are still needed."""
+        dropped = self.dropped
+        episodes = (episode for start in self._table.starts.values() for episode in start)
+        needed = [key for key, condition in episodes if condition not in dropped]
+        return sum(key not in done for done in self._table.scores for key in needed)
+
+    def places(self) -> dict[str, int]:
+        """Position of each episode of the duel by key."""
+        return self._table.keys()
+
+    def done(self, side: int) -> int:
+        """Number of executed episodes of one side."""
+        return len(self._table.scores[side])
+
+    def judgement(self, first: str, second: str) -> Judgement:
+        """The current judgement."""
+        planned = self._table.keys()
+        scores = [score for done in self._table.scores for key, score in done.items() if key in planned]
+        return Judgement(
+            first=first,
+            second=second,
+            overall=self._overall.line(),
+            conditions=tuple(condition.line() for condition in self._conditions),
+            margin=self._margin,
+            alpha=self._alpha,
+            anytime=True,
+            each=self._each,
+            played=len(scores),
+            planned=2 * len(planned),
+            errors=sum(score is None for score in scores),
+            measure=self._table.measure,
+        )
+
+
+@dataclass(slots=True)
+class _Contest:
+    """B against A in the episodes of one condition, or of all; once it is decided, no more of them count."""
+
+    condition: str | None
+    table: Table
+    margin: float
+    alpha: float
+    verdict: Verdict = Verdict.UNDECIDED
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    """Mean score of A and of B in each counted start."""
+    pairs: int = 0
+    _starts: list[list[str]] = field(init=False)
+    _next: int = 0
+    _wagers: tuple[Wager, Wager, Wager, Wager] = field(init=False)
+    """Bets that B - A > 0 and > -margin, and that A - B > 0 and > -margin."""
+
+    def __post_init__(self) -> None:
+        starts = (
+            [key for key, name in self.table.starts[start] if self.condition in (None, name)]
+            for start in self.table.order
+        )
+        self._starts = [keys for keys in starts if keys]
+        self._wagers = (Wager(0.0), Wager(-self.margin), Wager(0.0), Wager(-self.margin))
+
+    def advance(self) -> None:
+        """Count the starts that both have finished, until it is decided."""
+        first, second = self.table.scores
+        while not self.verdict.final and self._next < len(self._starts):
+            keys = self._starts[self._next]
+            if not all(key in first and key in second for key in keys):
+                return
+            self._next += 1
+            self._count([(first[key], second[key]) for key in keys])
+
+    def _count(self, scores: list[tuple[float | None, float | None]]) -> None:
+        pairs = [(first, second) for first, second in scores if first is not None and second is not None]
+        if not pairs:
+            return
+        self.pairs += len(pairs)
+        mine, theirs = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
+        self.rates.append((mine, theirs))
+        for wager, sign in zip(self._wagers, (1, 1, -1, -1), strict=True):
+            wager.see(sign * (theirs - mine))
+        above_zero, above_loss, below_zero, below_gain = (wager.won(self.alpha / 2) for wager in self._wagers)
+        self.verdict = verdict_of(
+            above_zero=above_zero, below_zero=below_zero, above_loss=above_loss, below_gain=below_gain
+        )
+
+    def line(self) -> Line:
+        rates = np.array(self.rates).reshape(-1, 2)
+        low, high = anytime_interval(rates[:, 1] - rates[:, 0], self.alpha)
+        mine, theirs = (float(rates[:, side].mean()) if len(rates) else None for side in (0, 1))
+        change = None if mine is None or theirs is None else theirs - mine
+        return Line(self.condition, len(rates), self.pairs, mine, theirs, change, low, high, self.verdict)
+
+
+class DuelScheduler(OrderedScheduler):
+    """The episodes of one side of a duel, without those of conditions that are decided."""
+
+    def __init__(self, side: int, judge: Judge, waiting: Iterable[Waiting]) -> None:
+        self._side, self._judge = side, judge
+        places, dropped = judge.places(), judge.dropped
+        entries = [entry for entry in waiting if entry.key in places and entry.condition not in dropped]
+        super().__init__(sorted(entries, key=lambda entry: places[entry.key]))
+
+    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
+        """Pass a recorded episode to the judge."""
+        self._judge.see(self._side, spec.key, episode)
+
+    def next(self, workers: int, latest: str | None = None) -> list[int]:
+        """See `Scheduler`."""
+        for condition in self._judge.dropped:
+            self.drop(condition)
+        return super().next(workers, latest)
+
+
+@dataclass(slots=True)
+class _Side:
+    """One policy's run in execution."""
+
+    driving: Driving
+    workers: int
+    alive: bool = True
+    reason: str = ""
+
+    def step(self) -> None:
+        try:
+            next(self.driving)
+        except StopIteration as end:
+            self.alive, self.reason = False, end.value.reason
+
+
+def _play(
+    judge: Judge,
+    stores: Sequence[Store],
+    plans: Sequence[RunPlan],
+    policies: Sequence[Contender],
+    observer: Observer,
+) -> str:
+    """Execute what is left, neither side ahead by more than its workers; returns why it ended early, if it did."""
+    options, reason = plans[0].options, ""
+
+    def over() -> bool:
+        return bool(reason) or judge.over or observer.stopping()
+
+    if over():
+        return reason
+    observer.began(stores[0], judge.waiting)
+    with ExitStack() as held:
+        sides = []
+        for number, (store, plan, policy) in enumerate(zip(stores, plans, policies, strict=True)):
+            scheduler = DuelScheduler(number, judge, store.todo(retry=options.retry))
+            executor = make_executor(plan.worker, options, policy, store)
+            steps = driving(store, executor, scheduler, stopping=over, watch=observer.episode)
+            held.enter_context(closing(steps))
+            sides.append(_Side(steps, executor.workers))
+        while any(side.alive for side in sides):
+            for number, side in enumerate(sides):
+                other = sides[1 - number]
+                ahead = judge.done(number) - judge.done(1 - number)
+                if side.alive and (over() or not other.alive or ahead < side.workers):
+                    side.step()
+                    reason = reason or side.reason
+    return reason

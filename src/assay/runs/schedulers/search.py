@@ -1,0 +1,486 @@
+"""The search for the smallest change that breaks a policy, along each axis of each task; as an ordinary run.
+
+Each search is a generator that requests certification or execution of episodes and receives the results, so that the
+same code is driven by a run and by a simulation. What a search requests depends on its own episodes alone: with one
+worker or many, killed and resumed, it takes the same path.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
+from assay.errors import ExperimentError, RunError
+from assay.experiments.axes import AXES, Axis, AxisError, Rung
+from assay.experiments.base import Variant
+from assay.experiments.search import AXIS, MAGNITUDE, drawn_way, variant
+from assay.experiments.search import search as whole_grid
+from assay.runs.certificates import Cache, Refusal, Service, cache_file, missing, remember
+from assay.runs.driver import Ending, driving, finish
+from assay.runs.execute import Observer, default_path, make_certificates, make_executor, open_run
+from assay.runs.executor import Player
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan, plugins_used
+from assay.runs.schedulers.plan import PlanScheduler
+from assay.runs.store import Store, Waiting
+from assay.support.plugins import plugins_of
+from assay.support.stats.thresholds import ALPHA, LEVEL, Evidence, least_starts
+from assay.tasks import Task
+
+META = "search"
+"""Name of a search in a run's meta table."""
+EPISODES_PER_SEARCH = 30
+"""Default budget of each axis of each task."""
+SEEDS = tuple(range(200))
+"""Default seeds."""
+MIN_CONTROLS = 5
+"""Failed controls without a success after which a task is given up: it has no success to lose."""
+MAX_REFUSED = 4
+"""Refused starts at a rung after which it is given up, if they are more than twice the certified ones."""
+MAX_BARREN_STARTS = 8
+"""Starts without a certified rung after which a task is given up, unless some were certified before."""
+
+Item = tuple[int, int | None]
+"""A seed, and a rung of the ladder, from 0; None for the control."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certify:
+    """A request to certify episodes and their controls; answered with the set of solvable items."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """A request to execute episodes; answered with success by item, None for an error."""
+
+    items: tuple[Item, ...]
+
+
+Answer = frozenset[Item] | dict[Item, bool | None]
+Procedure = Generator[Certify | Play, Answer, None]
+
+
+@dataclass(slots=True)
+class ThresholdSearch:
+    """The search along one axis of one task: start by start, until the threshold is known or the budget used up."""
+
+    rungs: int
+    budget: int
+    """Maximum number of episodes, controls included."""
+    level: float = LEVEL
+    alpha: float = ALPHA
+    starts: int = 0
+    """Starts whose control was executed without an error."""
+    succeeded: int = 0
+    """Starts whose control succeeded."""
+    episodes: int = 0
+    given_up: list[int] = field(default_factory=list)
+    """Rungs at which hardly any start can be solved."""
+    ended: str = ""
+    """Why it ended: settled, budget, controls, refused, starts; empty while it continues."""
+    evidence: Evidence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.evidence = Evidence(self.rungs, self.level, self.alpha)
+
+    def procedure(self, seeds: Iterable[int]) -> Procedure:
+        """Execute starts until the threshold is known as well as it can be, or the budget is used up."""
+        refused: Counter[int] = Counter()
+        solved: Counter[int] = Counter()
+        barren = 0
+        for seed in seeds:
+            playable = [rung for rung in range(self.rungs) if rung not in self.given_up]
+            if self.evidence.settled(playable):
+                self.ended = "settled"
+                return
+            rungs = self.evidence.next(playable)
+            if self.episodes + 1 + len(rungs) > self.budget:
+                self.ended = "budget"
+                return
+            solvable = yield Certify(tuple((seed, rung) for rung in rungs))
+            for rung in rungs:
+                (solved if (seed, rung) in solvable else refused)[rung] += 1
+                if refused[rung] >= MAX_REFUSED and refused[rung] > 2 * solved[rung]:
+                    self.given_up.append(rung)
+            rungs = tuple(rung for rung in rungs if (seed, rung) in solvable)
+            if not rungs:
+                barren += 1
+                if barren >= MAX_BARREN_STARTS and not solved:
+                    self.ended = "refused"
+                    return
+                continue
+            self.episodes += 1
+            control = yield Play(((seed, None),))
+            assert isinstance(control, dict)
+            if control[seed, None] is None:
+                continue
+            self.starts += 1
+            if not control[seed, None]:
+                if self.starts >= MIN_CONTROLS and not self.succeeded:
+                    self.ended = "controls"
+                    return
+                continue
+            self.succeeded += 1
+            self.episodes += len(rungs)
+            outcomes = yield Play(tuple((seed, rung) for rung in rungs))
+            assert isinstance(outcomes, dict)
+            successes = {rung: outcomes[seed, rung] for rung in rungs}
+            self.evidence.see({rung: won for rung, won in successes.items() if won is not None})
+        self.ended = "starts"
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """One axis of one task, its ladder of changes, and the state of its search."""
+
+    task: Task
+    axis: Axis
+    ladder: tuple[Rung, ...]
+    threshold: ThresholdSearch
+    procedure: Procedure | None = None
+    over: bool = False
+    request: Certify | Play | None = None
+
+    def specs(self, plan: RunPlan) -> dict[Item, EpisodeSpec]:
+        """The requested episodes."""
+        assert self.request is not None
+        return {item: self._spec(plan, *item) for item in self.request.items}
+
+    def _spec(self, plan: RunPlan, seed: int, rung: int | None) -> EpisodeSpec:
+        variants: tuple[Variant, ...] = ()
+        if rung is not None:
+            changes = {self.axis.name: self.ladder[rung]}
+            variants = (variant(changes, drawn_way(self.task.id, changes, seed)),)
+        options = plan.options
+        *_, spec = replace(plan.experiment, variants=lambda task: variants).plan(
+            (self.task,),
+            (seed,),
+            pack=plan.pack,
+            initial=options.initial,
+            start=options.hold_start,
+            steps=options.steps,
+            replan=options.replan,
+        )
+        return spec
+
+    def answer(self, answer: Answer | None, seeds: Sequence[int]) -> None:
+        """Continue to the next request; None to start."""
+        try:
+            if self.procedure is None:
+                self.procedure = self.threshold.procedure(seeds)
+            self.request = next(self.procedure) if answer is None else self.procedure.send(answer)
+        except StopIteration:
+            self.request, self.over = None, True
+
+
+class SearchScheduler(PlanScheduler):
+    """Lets searches decide, between one batch of episodes and the next, what is executed."""
+
+    def __init__(self, store: Store, plan: RunPlan, searches: Sequence[Search], observer: Observer) -> None:
+        self._store, self._plan, self._searches, self._observer = store, plan, searches, observer
+        waiting = {entry.key for entry in store.todo(retry=plan.options.retry)}
+        self._outcomes: dict[str, Outcome] = {
+            key: outcome
+            for condition, _ in store.conditions()
+            for key, _, _, outcome in store.outcomes(condition)
+            if outcome is not None and key not in waiting
+        }
+        self.refused: dict[str, Refusal] = {}
+        """Episodes that cannot be solved, by key."""
+        self.interrupted = False
+        self._served: dict[str, EpisodeSpec] = {}
+        self._running: set[str] = set()
+        super().__init__(self._requested())
+
+    def next(self, workers: int, latest: str | None = None) -> list[int]:
+        """See `Scheduler`."""
+        if not len(self):
+            self.add(self._requested())
+        return super().next(workers, latest)
+
+    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
+        """Take a recorded episode into account."""
+        self._outcomes[spec.key] = episode.outcome
+        self._running.discard(spec.key)
+
+    def stopping(self) -> bool:
+        """Whether to stop: certification was interrupted, or the observer wants to."""
+        return self.interrupted or self._observer.stopping()
+
+    def _requested(self) -> Sequence[Waiting]:
+        """The episodes that all searches request, once none is running."""
+        if self._running:
+            return ()
+        while True:
+            self._advance()
+            undecided = [
+                spec
+                for search in self._searches
+                if isinstance(search.request, Certify)
+                for spec in search.specs(self._plan).values()
+                if not self._is_decided(spec)
+            ]
+            if not undecided:
+                break
+            if not self._certify(undecided):
+                self.interrupted = True
+                return ()
+        wanted = {
+            spec.key: self._served.get(spec.key, spec)
+            for search in self._searches
+            if isinstance(search.request, Play)
+            for spec in search.specs(self._plan).values()
+            if spec.key not in self._outcomes
+        }
+        self._store.plan(wanted.values())
+        entries = [entry for entry in self._store.todo(retry="errors") if entry.key in wanted]
+        self._running = {entry.key for entry in entries}
+        return entries
+
+    def _advance(self) -> None:
+        """Advance every search as far as the recorded episodes allow."""
+        seeds = self._plan.options.seeds or SEEDS
+        while True:
+            active = [(search, search.request) for search in self._searches if not search.over]
+            for search, request in active:
+                answer = None if request is None else self._answer(search)
+                if request is None or answer is not None:
+                    search.answer(answer, seeds)
+            if all(search.request is request and not search.over for search, request in active):
+                return
+
+    def _answer(self, search: Search) -> Answer | None:
+        """The answer to a search's request; None if it is not known yet."""
+        specs = search.specs(self._plan)
+        if isinstance(search.request, Play):
+            if any(spec.key not in self._outcomes for spec in specs.values()):
+                return None
+            outcomes = {item: self._outcomes[spec.key] for item, spec in specs.items()}
+            return {
+                item: None if outcome is Outcome.ERROR else outcome is Outcome.SUCCESS
+                for item, outcome in outcomes.items()
+            }
+        if not all(map(self._is_decided, specs.values())):
+            return None
+        return frozenset(item for item, spec in specs.items() if spec.key not in self.refused)
+
+    def _is_decided(self, spec: EpisodeSpec) -> bool:
+        is_certified = spec.key in self._served or spec.key in self.refused
+        return is_certified or not self._plan.requires_certificates
+
+    def _certify(self, specs: Sequence[EpisodeSpec]) -> bool:
+        """Let the demonstrator try; False if that was interrupted."""
+        plan = self._plan
+        with Cache(cache_file(), plan.states_digest) as cache:
+            if missing(specs, cache):
+                silent = _SilentObserver(self._observer)
+                if make_certificates(specs, cache, plan.demonstrator, plan.options, silent).left:
+                    return False
+            service = Service(cache, plan.experiment.limit, plan.experiment.reference)
+            for spec in specs:
+                before = len(service.refused)
+                for served in service.serve([spec]):
+                    self._served[spec.key] = served
+                if len(service.refused) > before:
+                    self.refused[spec.key] = service.refused[-1]
+        remember(self._store, service.refused, specs)
+        return True
+
+
+class _SilentObserver(Observer):
+    """Only stops: certificates are made between episodes."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def stopping(self) -> bool:
+        return self._observer.stopping()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEnding:
+    """How a search ended."""
+
+    path: Path
+    played: int
+    """Episodes that the run has."""
+    refused: int
+    """Episodes that were not executed because the oracle has not solved their scene."""
+    left: int
+    """Searches that the same command would continue; 0 if all are over."""
+    notes: tuple[str, ...] = ()
+    """What could not be searched, a sentence each."""
+    reason: str = ""
+    """Why it ended early, if the policy was unreachable."""
+
+
+def search(
+    policy: str | Policy | Player,
+    axes: Sequence[str],
+    path: Path | None,
+    options: RunOptions,
+    *,
+    budget: int | None = None,
+    level: float = LEVEL,
+    confidence: float = 1 - ALPHA,
+    label: str | None = None,
+    observer: Observer | None = None,
+) -> SearchEnding:
+    """Search along axes; calling it again resumes. Raises AssayError, DeclinedError if not approved.
+
+    ``budget``: the maximum number of episodes, controls included.
+    """
+    observer = observer or Observer()
+    if not isinstance(policy, str):
+        if options.workers:
+            raise RunError("a policy that is an object acts in this process: workers must be 0")
+        options = replace(options, workers=0)
+    if path is None:
+        if not isinstance(policy, str):
+            raise RunError("search: a policy that is an object needs out, a file")
+        path = default_path(META, policy)
+    if options.workers is None:
+        options = replace(options, workers=os.cpu_count() or 1)
+    for name, value, example in (("level", level, 0.5), ("confidence", confidence, 0.95)):
+        if not 0 < value < 1:
+            raise RunError(f"{name} {value:g}: valid: between 0 and 1, such as {example:g}")
+    if not axes:
+        raise ExperimentError(f"no axis is named; valid: {', '.join(AXES)}")
+    if len(set(axes)) < len(axes):
+        raise ExperimentError(f"axes {', '.join(axes)}: each is named once")
+    seeds = options.seeds or SEEDS
+    plan = RunPlan.make(whole_grid(()), replace(options, seeds=seeds[:1]))
+    plan = replace(plan, options=replace(options, seeds=seeds))
+    tasks = plan.experiment.choose(options.tasks)
+    searches, cannot = _searches(tasks, [AXES[name] for name in axes], budget, level, 1 - confidence)
+    plan = _estimated(plan, searches).for_policy(policy, path, label)
+    settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
+    with open_run(plan, observer) as store:
+        known = store.meta.get(META, settings)
+        for setting, wanted in settings.items():
+            if known[setting] != wanted:
+                raise RunError(
+                    f"{path} was searched with {setting} {known[setting]}, not {wanted}: choose another --out"
+                )
+        store.describe(**{META: settings | _described(store, searches, cannot)})
+        observer.began(store, sum(search.threshold.budget for search in searches))
+        scheduler = SearchScheduler(store, plan, searches, observer)
+        executor = make_executor(plan.worker, plan.options, policy, store)
+        ending: Ending = finish(
+            driving(store, executor, scheduler, stopping=scheduler.stopping, watch=observer.episode)
+        )
+        store.describe(**{META: settings | _described(store, searches, cannot)})
+        left = sum(not search.over for search in searches)
+        notes, refused = tuple(_notes(searches)), len(scheduler.refused)
+        return SearchEnding(path, store.done, refused, left, notes, ending.reason)
+
+
+def _searches(
+    tasks: Sequence[Task], axes: Sequence[Axis], budget: int | None, level: float, alpha: float
+) -> tuple[list[Search], list[str]]:
+    """The possible searches, and why others are not. Raises RunError if there is none, or the budget is too small."""
+    searches: list[Search] = []
+    cannot = []
+    for task in tasks:
+        for axis in axes:
+            try:
+                ladder = axis.ladder(task)
+            except AxisError as error:
+                cannot.append(f"{axis.name}: {error}")
+                continue
+            searches.append(Search(task, axis, ladder, ThresholdSearch(len(ladder), 0, level, alpha)))
+    if not searches:
+        raise RunError(f"nothing can be searched: {'; '.join(cannot)}")
+    minimum = 2 * least_starts(level, alpha)
+    default = max(EPISODES_PER_SEARCH, minimum)
+    share = default if budget is None else budget // len(searches)
+    if share < minimum:
+        raise RunError(
+            f"a budget of {budget} episodes is {share} for each of {len(searches)} searches, which decides nothing; "
+            f"valid: {minimum * len(searches)} or more, {default * len(searches)} by default; or fewer tasks or axes"
+        )
+    for search in searches:
+        search.threshold.budget = share
+    return searches, cannot
+
+
+def _estimated(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
+    """The plan with as many episodes as the budget allows, not yet those that the search chooses, for estimates."""
+    design = replace(plan.experiment, seeds=())
+    count = sum(search.threshold.budget for search in searches)
+    first = {search.task.id: search for search in reversed(searches)}
+    tasks = list({search.task.id: search.task for search in searches}.values())
+    options = plan.options
+    assert options.seeds is not None
+
+    def variants(task: Task) -> Iterable[Variant]:
+        search = first[task.id]
+        return [variant({search.axis.name: search.ladder[-1]}, 0)]
+
+    seeds = options.seeds[: max(1, count // (2 * len(tasks)))]
+    specs = replace(design, variants=variants).plan(
+        tasks, seeds, pack=plan.pack, initial=options.initial, steps=options.steps, replan=options.replan
+    )
+    chosen = list(specs)[:count]
+    used = {plugin.module: plugin for plugin in plugins_of(search.axis.changes for search in searches)}
+    used |= {plugin.module: plugin for plugin in plugins_used(design, design, plan.pack, chosen)}
+    return replace(plan, specs=chosen, plugins=tuple(used[name] for name in sorted(used)))
+
+
+def _described(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
+    """The searches as the run stores them, with those of earlier commands."""
+    known = store.meta.get(META, {})
+    pairs = {(pair["task"], pair["axis"]): pair for pair in known.get("pairs", ())}
+    pairs |= {
+        (search.task.id, search.axis.name): {
+            "task": search.task.id,
+            "axis": search.axis.name,
+            "unit": search.axis.unit,
+            "magnitudes": [rung.magnitude for rung in search.ladder],
+            "ended": search.threshold.ended or "going on",
+        }
+        for search in searches
+    }
+    return {
+        "pairs": list(pairs.values()),
+        "cannot": list(dict.fromkeys([*known.get("cannot", ()), *cannot])),
+    }
+
+
+def _notes(searches: Sequence[Search]) -> list[str]:
+    """Remarks on searches without a result."""
+    floor = [search for search in searches if search.threshold.ended == "controls"]
+    notes = []
+    for task in dict.fromkeys(search.task.id for search in floor):
+        starts = max(search.threshold.starts for search in floor if search.task.id == task)
+        notes.append(f"{task}: all of {starts} controls failed: nothing can be searched at the floor")
+    for search in searches:
+        if given_up := sorted(search.threshold.given_up):
+            magnitudes = ", ".join(f"{search.ladder[rung].magnitude:g}" for rung in given_up)
+            notes.append(
+                f"{search.task.id}: {search.axis.name} of {magnitudes} {search.axis.unit}".rstrip()
+                + " was given up: hardly any start can be solved there"
+            )
+    return notes
+
+
+def first_failure(frame: pl.DataFrame, task: str, axis: str, kept: float | None) -> str:
+    """The key of a failure at the smallest magnitude above ``kept`` at which there is one; empty if there is none."""
+    if AXIS not in frame.columns:
+        return ""
+    rows = frame.filter(
+        (pl.col("task") == task)
+        & (pl.col(AXIS) == axis)
+        & (pl.col("outcome") == Outcome.FAILURE)
+        & (pl.col(MAGNITUDE) > (kept or 0.0))
+    ).sort(MAGNITUDE, "id")
+    return str(rows["key"][0]) if len(rows) else ""

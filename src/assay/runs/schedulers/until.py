@@ -1,0 +1,327 @@
+"""Early stopping per condition with anytime-valid confidence sequences.
+
+Episodes are executed start by start (task and seed), all conditions of a start together and starts in a fixed random
+order: so conditions that stop early share their starts, and with them their pairs. If a condition has several episodes
+of a start, the first of every start come before the second of any.
+
+After every episode the interval of the success rate is that of a confidence sequence: with probability 1 - alpha it
+contains the true rate at *all* times, so it may be inspected after each episode, and the condition stopped at any time.
+The sequence comes from Robbins' mixture martingale for coin flips with a Beta(1/2, 1/2) mixture,
+
+    M_n(p) = B(s + 1/2, n - s + 1/2) / B(1/2, 1/2) / (p^s (1 - p)^(n - s)),     s successes among n,
+
+which has mean 1 under the true p, so that it ever exceeds 1 / alpha with probability at most alpha (Ville).
+
+The same martingale at p = 1/2, over the starts in which a condition and its control differ, tests a drop at any time
+(``differs``): 1 / the largest M_n so far is a p-value that is valid whenever one stops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, TypeVar, get_args
+
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
+from assay.errors import RunError, did_you_mean
+from assay.runs.schedulers.plan import OrderedScheduler
+from assay.runs.store import Store, Waiting
+
+ALPHA = 0.05
+Rule = Literal["half-width", "decided", "differs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """A rule that decides a condition."""
+
+    kind: Rule
+    value: float
+    """The half-width to reach, the success rate to exclude, or the p-value of a difference to the control."""
+    alpha: float = ALPHA
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.value < 1.0:
+            raise RunError(f"--until {self.kind}={self.value:g}: valid: between 0 and 1")
+
+    @property
+    def paired(self) -> bool:
+        """Whether a condition is compared with its control."""
+        return self.kind == "differs"
+
+    def is_met(self, successes: int, count: int, p: float = 1.0) -> bool:
+        """Whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
+        if self.paired:
+            return p <= self.value
+        low, high = interval(successes, count, self.alpha)
+        if self.kind == "half-width":
+            return (high - low) / 2 <= self.value
+        return not low <= self.value <= high
+
+    def as_json(self, successes: int, count: int, pairs: Pairs | None = None) -> dict[str, object]:
+        """The rule and its evidence."""
+        low, high = interval(successes, count, self.alpha)
+        paired = {} if pairs is None else pairs.as_json()
+        return paired | {
+            "rule": f"{self.kind}={self.value:g}",
+            "alpha": self.alpha,
+            "successes": successes,
+            "episodes": count,
+            "low": low,
+            "high": high,
+        }
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Counts of a condition against its control, start by start."""
+
+    only_control: int = 0
+    """Starts in which only the control succeeded."""
+    only_changed: int = 0
+    """Starts in which only the condition succeeded."""
+    most: float = 0.0
+    """Logarithm of the largest value of the martingale so far, which starts at 1."""
+
+    def see(self, difference: float) -> None:
+        """Count a start: success of the condition minus success of the control."""
+        self.only_control += difference < 0
+        self.only_changed += difference > 0
+        self.most = max(self.most, log_mixture(self.only_changed, self.only_control, 0.5))
+
+    @property
+    def p(self) -> float:
+        """Two-sided p-value, valid at any stopping time."""
+        return math.exp(-self.most)
+
+    def as_json(self) -> dict[str, object]:
+        """Counts and p-value."""
+        return {"only_control": self.only_control, "only_changed": self.only_changed, "p": self.p}
+
+
+def anytime_p(differences: Iterable[float]) -> float:
+    """Anytime-valid p-value of a condition's differences to its control, start by start."""
+    pairs = Pairs()
+    for difference in differences:
+        pairs.see(difference)
+    return pairs.p
+
+
+@lru_cache(maxsize=65_536)
+def start_order(task: str, seed: int) -> str:
+    """Sort key of a start in the fixed random order: a hash."""
+    return hashlib.sha256(f"{task} {seed}".encode()).hexdigest()
+
+
+T = TypeVar("T")
+
+
+def in_canonical_order(items: Iterable[T], describe: Callable[[T], tuple[str, str, int, str]]) -> list[T]:
+    """Episodes in the canonical order used for early stopping; ``describe``: condition, task, seed and key of one."""
+    turns: Counter[tuple[str, str, int]] = Counter()
+    keyed = []
+    for item in sorted(items, key=lambda item: describe(item)[3]):
+        condition, task, seed, key = describe(item)
+        turn = turns[condition, task, seed]
+        turns[condition, task, seed] += 1
+        keyed.append(((turn, start_order(task, seed), condition != CONTROL, key), item))
+    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]
+
+
+def parse_until(text: str) -> Until:
+    """``half-width=0.05``, ``decided=0.8`` or ``differs=0.05``."""
+    name, _, value = text.partition("=")
+    kind = next((kind for kind in get_args(Rule) if kind == name), None)
+    if kind is None:
+        raise RunError(f"--until '{text}': {did_you_mean(name, get_args(Rule))}, e.g. decided=0.8")
+    try:
+        return Until(kind, float(value))
+    except ValueError:
+        raise RunError(f"--until '{text}': '{value}' is not a number") from None
+
+
+def interval(successes: int, count: int, alpha: float = ALPHA) -> tuple[float, float]:
+    """Bounds of the confidence sequence after ``count`` episodes."""
+    if count == 0:
+        return 0.0, 1.0
+    bound = -math.log(alpha)
+
+    def excess(rate: float) -> float:
+        """log M_n(rate) - log(1 / alpha): below zero inside the interval."""
+        return log_mixture(successes, count - successes, rate) - bound
+
+    middle = successes / count
+    return _root(excess, 0.0, middle), _root(excess, 1.0, middle)
+
+
+def log_mixture(successes: int, failures: int, rate: float) -> float:
+    """log M_n(rate)."""
+    mixture = _log_beta(successes + 0.5, failures + 0.5) - _log_beta(0.5, 0.5)
+    return mixture - _times_log(successes, rate) - _times_log(failures, 1 - rate)
+
+
+def _root(excess: Callable[[float], float], outside: float, inside: float) -> float:
+    """The sign change of a function between a rate outside the interval and one inside."""
+    if excess(outside) <= 0:
+        return outside
+    for _ in range(50):
+        middle = (outside + inside) / 2
+        if excess(middle) > 0:
+            outside = middle
+        else:
+            inside = middle
+    return outside
+
+
+def _times_log(count: int, rate: float) -> float:
+    if count == 0:
+        return 0.0
+    return count * math.log(rate) if rate > 0 else -math.inf
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+class UntilScheduler(OrderedScheduler):
+    """Executes episodes in canonical order and drops a condition as soon as it is decided.
+
+    An episode counts when all before it are recorded, so the verdict does not depend on the number of workers. One
+    that is neither recorded nor wanted is skipped: it would never come. Errors carry no information about a success
+    rate and are skipped as well. Controls are decided last, and keep every start that another condition has; if
+    conditions are compared with them, they continue.
+    """
+
+    def __init__(
+        self, store: Store, until: Until, wanted: Iterable[Waiting], waiting: Iterable[Waiting]
+    ) -> None:
+        """``wanted``: the episodes to execute, among all that are ``waiting``."""
+        planned = [
+            (condition, task, seed, key)
+            for condition, _ in store.conditions()
+            for key, task, seed, _ in store.outcomes(condition)
+        ]
+        order = {key: place for place, (*_, key) in enumerate(in_canonical_order(planned, lambda item: item))}
+        wanted = sorted(wanted, key=lambda entry: order[entry.key])
+        super().__init__(wanted)
+        left = {entry.key for entry in waiting}
+        unwanted = left - {entry.key for entry in wanted}
+        self._store, self._until = store, until
+        stopped = store.stopped
+        self._sequences = {
+            condition: _sequence(store, condition, left, unwanted)
+            for condition, _ in store.conditions()
+            if condition not in stopped or (until.paired and condition == CONTROL)
+        }
+        control = self._sequences.get(CONTROL)
+        self._controls = {start: key for key, start in control.starts.items()} if control else {}
+        self._stopped_starts: set[tuple[str, int]] = set()
+        if stopped:
+            frame = store.frame()
+            rows = frame.filter(frame["condition"].is_in([*stopped]) & (frame["condition"] != CONTROL))
+            self._stopped_starts = set(rows.select("task", "seed").iter_rows())
+        for condition in sorted(self._sequences, key=lambda name: name == CONTROL):
+            self._decide(condition)
+
+    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
+        """Count a recorded episode, and decide its condition if possible."""
+        if spec.condition in self._sequences:
+            self._sequences[spec.condition].outcomes[spec.key] = episode.outcome
+            is_shared = self._until.paired and spec.condition == CONTROL
+            for condition in self._sequences if is_shared else (spec.condition,):
+                self._decide(condition)
+            if spec.condition != CONTROL and CONTROL in self._sequences:
+                self._decide(CONTROL)
+
+    def _decide(self, condition: str) -> None:
+        if self._until.paired and condition == CONTROL:
+            return
+        sequence = self._sequences[condition]
+        needed: set[tuple[str, int]] = set()
+        if condition == CONTROL:
+            others = [other for name, other in self._sequences.items() if name != CONTROL]
+            if not all(other.is_over for other in others):
+                return
+            needed = self._stopped_starts.union(*(other.counted_starts() for other in others))
+            needed = (needed & self._controls.keys()) - sequence.counted_starts()
+        while not sequence.is_decided and (key := sequence.next_key()) is not None:
+            control = self._control(sequence.starts[key]) if self._until.paired else None
+            if self._until.paired and control is None:
+                return  # not yet recorded
+            sequence.count_next(control)
+            needed.discard(sequence.starts[key])
+            if not needed and self._until.is_met(sequence.successes, sequence.count, sequence.pairs.p):
+                sequence.is_decided = True
+                pairs = sequence.pairs if self._until.paired else None
+                rule = self._until.as_json(sequence.successes, sequence.count, pairs)
+                self._store.stop(condition, sequence.counted_keys(), rule)
+                self.drop(condition)
+
+    def _control(self, start: tuple[str, int]) -> Outcome | None:
+        """Outcome of the control of a start; an error if there is none."""
+        key = self._controls.get(start)
+        return Outcome.ERROR if key is None else self._sequences[CONTROL].outcomes[key]
+
+
+@dataclass(slots=True)
+class _Sequence:
+    """A condition's episodes by key, in canonical order, and how many of them count."""
+
+    outcomes: dict[str, Outcome | None]
+    starts: dict[str, tuple[str, int]]
+    """Key -> task and seed."""
+    counted: int = 0
+    successes: int = 0
+    count: int = 0
+    pairs: Pairs = field(default_factory=Pairs)
+    is_decided: bool = False
+    _keys: list[str] = field(init=False)
+    _paired: set[tuple[str, int]] = field(default_factory=set)
+    """Starts whose pair is counted: the first of their episodes that has an outcome."""
+
+    def __post_init__(self) -> None:
+        self._keys = list(self.outcomes)
+
+    def next_key(self) -> str | None:
+        """The key of the next episode, if it is recorded."""
+        if self.counted == len(self._keys) or self.outcomes[self._keys[self.counted]] is None:
+            return None
+        return self._keys[self.counted]
+
+    def count_next(self, control: Outcome | None) -> None:
+        """Count the next episode, as a pair with its control if there is one and the start has no pair yet."""
+        outcome = self.outcomes[self._keys[self.counted]]
+        self.counted += 1
+        self.count += outcome is not Outcome.ERROR
+        self.successes += outcome is Outcome.SUCCESS
+        start = self.starts[self._keys[self.counted - 1]]
+        if control is not None and Outcome.ERROR not in (outcome, control) and start not in self._paired:
+            self._paired.add(start)  # its control is one outcome, however many wordings are compared with it
+            self.pairs.see((outcome is Outcome.SUCCESS) - (control is Outcome.SUCCESS))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is decided, or has no more episodes."""
+        return self.is_decided or self.counted == len(self._keys)
+
+    def counted_starts(self) -> set[tuple[str, int]]:
+        """The starts of the episodes that count."""
+        return {self.starts[key] for key in self.counted_keys()}
+
+    def counted_keys(self) -> list[str]:
+        """The keys of the episodes that count."""
+        return self._keys[: self.counted]
+
+
+def _sequence(store: Store, condition: str, waiting: set[str], unwanted: set[str]) -> _Sequence:
+    """A condition's episodes without ``unwanted`` ones; those that are ``waiting`` (keys) have no outcome."""
+    rows = in_canonical_order(store.outcomes(condition), lambda row: (condition, row[1], row[2], row[0]))
+    rows = [row for row in rows if row[0] not in unwanted]
+    return _Sequence(
+        {key: None if key in waiting else outcome for key, _, _, outcome in rows},
+        {key: (task, seed) for key, task, seed, _ in rows},
+    )

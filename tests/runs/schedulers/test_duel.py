@@ -1,0 +1,227 @@
+"""Duels between players whose outcomes are known beforehand: nothing is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.episodes import CONTROL, EpisodeSpec, Outcome
+from assay.episodes.episode import Episode, no_trajectory
+from assay.errors import RunError
+from assay.experiments import Experiment, Variant
+from assay.perturb import Say
+from assay.runs.execute import Observer
+from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.options import RunOptions
+from assay.runs.schedulers.duel import Duel, duel
+from assay.runs.store import Store
+from assay.runs.worker import WorkerConfig
+from assay.support.stats.judgement import Verdict
+from assay.support.streams import stream
+
+WORDS = Experiment(
+    "words",
+    "Two wordings.",
+    variants=lambda task: (Variant("kind", (Say("please"),)), Variant("rude", (Say("now"),))),
+)
+OPTIONS = RunOptions(tasks="libero_goal/1,libero_goal/7", seeds=tuple(range(20)))
+Plays = Callable[[EpisodeSpec], Outcome]
+
+
+class Played:
+    """Performs episodes by a rule; remembers the order in which it was asked."""
+
+    def __init__(self, name: str, rule: Plays) -> None:
+        self.address, self._rule = name, rule
+        self.workers = 1
+        self.seen: list[EpisodeSpec] = []
+
+    def identity(self) -> dict[str, str]:
+        return {}
+
+    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
+        return self
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        while not stopping() and (batch := source.take(None)):
+            for number, spec in batch:
+                self.seen.append(spec)
+                yield Done(number, Episode(self._rule(spec), 1, no_trajectory(), "do it"))
+
+
+class StopsAfter(Observer):
+    """Stops when so many episodes are done."""
+
+    def __init__(self, episodes: int) -> None:
+        self._left = episodes
+
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        self._left -= spec is not None
+
+    def stopping(self) -> bool:
+        return self._left <= 0
+
+
+class Comes(Played):
+    """Fails always; a rule says how far it comes, 0 to 1, None where that is not recorded."""
+
+    def __init__(self, name: str, how_far: Callable[[EpisodeSpec], float | None]) -> None:
+        super().__init__(name, never)
+        self._how_far = how_far
+
+    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        for event in super().execute(source, stopping):
+            assert isinstance(event, Done)
+            yield replace(event, episode=replace(event.episode, progress=self._how_far(self.seen[-1])))
+
+
+def always(spec: EpisodeSpec) -> Outcome:
+    return Outcome.SUCCESS
+
+
+def never(spec: EpisodeSpec) -> Outcome:
+    return Outcome.FAILURE
+
+
+def often(share: float, name: str) -> Plays:
+    return lambda spec: Outcome.SUCCESS if stream(spec.key, name).random() < share else Outcome.FAILURE
+
+
+def fought(folder: Path, one: Plays, other: Plays, options: RunOptions = OPTIONS, **more) -> Duel:
+    found = duel(WORDS, (Played("one", one), Played("other", other)), folder, options, **more)
+    assert found is not None
+    return found
+
+
+def test_it_stops_when_it_is_decided_and_both_played_the_same_starts_in_one_order(tmp_path: Path):
+    players = Played("one", always), Played("other", never)
+    found = duel(WORDS, players, tmp_path, OPTIONS)
+    assert found is not None and found.left == 0
+    judged = found.judgement
+    assert judged.verdict is Verdict.WORSE and judged.status == 1
+    assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high < 0
+    assert [spec.key for spec in players[0].seen] == [spec.key for spec in players[1].seen]
+    starts = [(spec.task, spec.seed) for spec in players[0].seen]
+    assert len(set(starts)) == len(starts) == judged.overall.starts == judged.played / 2 < judged.planned / 2
+    assert sorted(starts) != starts
+    for path in found.runs:
+        with Store.reading(path) as store:
+            assert store.done == len(starts) and store.planned == 40
+
+
+def test_the_better_one_and_equals_are_told_apart(tmp_path: Path):
+    assert fought(tmp_path / "a", never, always).judgement.verdict is Verdict.BETTER
+    same = often(0.5, "same")
+    equal = fought(tmp_path / "b", same, same, margin=0.3).judgement
+    assert equal.verdict is Verdict.EQUIVALENT and equal.status == 0 and equal.played < equal.planned
+    assert -0.3 < equal.overall.low <= 0 <= equal.overall.high < 0.3
+    unsure = fought(tmp_path / "c", same, same, margin=0.01).judgement
+    assert (
+        unsure.verdict is Verdict.UNDECIDED and unsure.status == 3 and unsure.played == unsure.planned == 80
+    )
+
+
+def test_an_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_path: Path):
+    rules = often(0.3, "one"), often(0.8, "other")
+    whole = fought(tmp_path / "whole", *rules)
+    assert whole.judgement.verdict is Verdict.BETTER
+    for place in (1, 6, 11):
+        part = fought(tmp_path / "part", *rules, observer=StopsAfter(place))
+        assert part.left > 0 and part.judgement.verdict is Verdict.UNDECIDED
+    resumed = fought(tmp_path / "part", *rules)
+    assert resumed.judgement == whole.judgement and resumed.left == 0
+    again = fought(tmp_path / "part", *rules)
+    assert again.judgement == whole.judgement
+    few = replace(OPTIONS, seeds=(0, 1, 2))
+    assert fought(tmp_path / "more", *rules, few).judgement.verdict is Verdict.UNDECIDED
+    players = Played("one", rules[0]), Played("other", rules[1])
+    more = duel(WORDS, players, tmp_path / "more", OPTIONS)
+    assert more is not None and more.judgement.verdict is Verdict.BETTER
+    assert all(
+        spec.seed > 2 for spec in players[0].seen
+    )  # what was there stays first, and is not played again
+
+
+def test_every_condition_is_decided_if_asked_and_then_no_longer_played(tmp_path: Path):
+    def moody(spec: EpisodeSpec) -> Outcome:
+        return Outcome.FAILURE if spec.condition == "rude" else Outcome.SUCCESS
+
+    players = Played("one", always), Played("other", moody)
+    found = duel(WORDS, players, tmp_path, OPTIONS, per_start=None, each=True, margin=0.3)
+    assert found is not None
+    judged = found.judgement
+    verdicts = {line.condition: line.verdict for line in judged.conditions}
+    assert verdicts == {
+        CONTROL: Verdict.EQUIVALENT,
+        "kind": Verdict.EQUIVALENT,
+        "rude": Verdict.WORSE,
+    }
+    assert judged.verdict is Verdict.WORSE and judged.overall.change == pytest.approx(-1 / 3)
+    alone = fought(tmp_path / "alone", always, moody, per_start=None, margin=0.3).judgement
+    assert alone.overall == judged.overall  # what comes of all together does not hang on what else is asked
+    keys = [line.starts for line in judged.conditions]
+    assert max(keys) < 40 and keys[2] < keys[0]
+
+
+def test_errors_count_for_neither(tmp_path: Path):
+    def breaks(spec: EpisodeSpec) -> Outcome:
+        return Outcome.ERROR if spec.seed % 2 else Outcome.FAILURE
+
+    judged = fought(tmp_path, always, breaks).judgement
+    assert judged.verdict is Verdict.WORSE and judged.errors > 0
+    assert judged.overall.pairs == judged.played / 2 - judged.errors
+
+
+def test_what_cannot_be_is_one_line(tmp_path: Path):
+    with pytest.raises(RunError, match=r"margin 5: valid: between 0 and 1"):
+        fought(tmp_path, always, never, margin=5.0)
+    fought(tmp_path, always, never)
+    with pytest.raises(RunError, match="1 episodes of each start, not all"):
+        fought(tmp_path, always, never, per_start=None)
+    other = tmp_path / "other"
+    with Store.writing(other / "A.assay") as store:
+        store.plan([EpisodeSpec("libero_goal/7", 0)])
+        store.append(1, Episode(Outcome.SUCCESS, 1, no_trajectory()))
+    with pytest.raises(RunError, match="not of a duel"):
+        fought(other, always, never)
+
+
+def test_a_duel_that_was_killed_before_its_first_episode_goes_on(tmp_path: Path):
+    with Store.writing(tmp_path / "A.assay"):
+        pass
+    assert fought(tmp_path, always, never).judgement.verdict is Verdict.WORSE
+
+
+def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
+    few = replace(OPTIONS, seeds=tuple(range(60)))
+    found = fought(tmp_path, often(0.5, "a"), often(0.5, "b"), few, margin=0.001)
+    with Store.reading(found.runs[0]) as store:
+        counts = np.array([count for _, count in store.conditions()])
+    assert counts.sum() == 120 and counts.min() > 25
+
+
+def test_policies_that_never_succeed_are_told_apart_by_how_far_they_come(tmp_path: Path):
+    near = Comes("near", lambda spec: stream(spec.key, "near").uniform(0.5, 0.8))
+    far = Comes("far", lambda spec: stream(spec.key, "far").uniform(0.0, 0.3))
+    by_success = duel(WORDS, (far, near), tmp_path / "success", OPTIONS, margin=0.01)
+    assert by_success is not None and by_success.judgement.verdict is not Verdict.BETTER
+    found = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
+    assert found is not None and found.judgement.verdict is Verdict.BETTER
+    assert found.judgement.measure == "progress" and 0.3 < (found.judgement.overall.change or 0) < 0.7
+    assert found.judgement.played < found.judgement.planned
+    again = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
+    assert again is not None and again.judgement == found.judgement, "read from the runs"
+    with pytest.raises(RunError, match="was compared by progress, not success"):
+        duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, margin=0.01)
+
+
+def test_a_duel_by_what_nobody_recorded_or_knows_is_refused_in_one_line(tmp_path: Path):
+    players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
+    with pytest.raises(RunError, match="do not record it"):
+        duel(WORDS, players, tmp_path, OPTIONS, measure="progress")
+    with pytest.raises(RunError, match="measure 'speed': valid: success, progress"):
+        duel(WORDS, players, tmp_path, OPTIONS, measure="speed")

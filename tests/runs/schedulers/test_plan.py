@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.runs.schedulers.plan import MAX_BATCH, STARTS_PER_BLOCK, OrderedScheduler, PlanScheduler
+from assay.runs.store import Waiting
+
+
+def entries(scenes: int, seeds: int, tasks: int = 1) -> list[Waiting]:
+    """A plan as experiments make it: task by task, scene by scene, seed by seed."""
+    plan = [(task, scene, seed) for task in range(tasks) for scene in range(scenes) for seed in range(seeds)]
+    return [
+        Waiting(number, f"key{number}", f"{task}/{scene}", f"condition{scene}", f"task{task}", seed)
+        for number, (task, scene, seed) in enumerate(plan)
+    ]
+
+
+@given(
+    scenes=st.integers(1, 5),
+    seeds=st.integers(1, 12),
+    tasks=st.integers(1, 3),
+    workers=st.integers(1, 4),
+    lost=st.lists(st.booleans(), max_size=60),
+)
+def test_every_episode_is_handed_out_once_whatever_is_put_back(
+    scenes: int, seeds: int, tasks: int, workers: int, lost: list[bool]
+):
+    plan = entries(scenes, seeds, tasks)
+    for scheduler in (PlanScheduler(plan), OrderedScheduler(plan)):
+        done: Counter[int] = Counter()
+        losses = iter(lost)
+        while batch := scheduler.next(workers):
+            assert len({plan[number].scene for number in batch}) == 1 and len(batch) <= MAX_BATCH
+            if next(losses, False):
+                done[batch[0]] += 1
+                scheduler.put_back(batch[1:])
+            else:
+                done.update(batch)
+        assert done == Counter(range(len(plan))) and len(scheduler) == 0
+
+
+def test_an_interrupted_plan_has_all_conditions_of_all_but_the_last_block_of_starts():
+    plan = entries(scenes=6, seeds=4 * STARTS_PER_BLOCK)
+    scheduler = PlanScheduler(plan)
+    done: list[Waiting] = []
+    while len(done) < len(plan) // 2:
+        done += [plan[number] for number in scheduler.next(2)]
+    starts = Counter(entry.seed for entry in done)
+    assert sum(count == 6 for count in starts.values()) >= len(starts) - STARTS_PER_BLOCK
+
+
+def test_a_worker_keeps_its_scene_and_others_take_another():
+    plan = entries(scenes=2, seeds=STARTS_PER_BLOCK)
+    scheduler = PlanScheduler(plan)
+    first, second = scheduler.next(1), scheduler.next(1)
+    assert {plan[number].scene for number in first} != {plan[number].scene for number in second}
+    assert {plan[number].scene for number in scheduler.next(1, "0/1")} == {"0/1"}
+
+
+def test_an_ordered_plan_keeps_its_order_without_dropped_conditions():
+    scheduler = OrderedScheduler(reversed(entries(scenes=3, seeds=4)))
+    scheduler.drop("condition1")
+    order = []
+    while batch := scheduler.next(2):
+        order += batch
+    assert order == [11, 10, 9, 8, 3, 2, 1, 0]

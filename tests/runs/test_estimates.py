@@ -1,0 +1,118 @@
+"""What a run costs and what it can find, before it is begun."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.episodes import Episode, EpisodeSpec, Outcome
+from assay.episodes.episode import no_trajectory
+from assay.errors import RunError
+from assay.measures.forecast import changes_alone, forecast
+from assay.runs.estimates import Pace, duration, earlier_runs, parse_duration, time_episodes
+from assay.runs.options import RunOptions
+from assay.runs.plan import RunPlan
+from assay.runs.store import Store
+
+pytestmark = pytest.mark.usefixtures("no_assets")
+
+
+def recorded(path: Path, policy: str, outcomes: str, seconds: float = 4.0, steps: int | None = None) -> Path:
+    """A run of controls: s, f or e for each; an episode takes so many seconds."""
+    kinds = {"s": Outcome.SUCCESS, "f": Outcome.FAILURE, "e": Outcome.ERROR}
+    with Store.writing(path) as store:
+        store.describe(policy=policy, pack="primitives", settings={"steps": steps})
+        store.plan(EpisodeSpec("libero_goal/7", seed) for seed in range(len(outcomes)))
+        for number, outcome in enumerate(outcomes, start=1):
+            store.append(number, Episode(kinds[outcome], 0, no_trajectory(), seconds=seconds))
+    return path
+
+
+def test_earlier_runs_of_the_policy_tell_time_and_success(tmp_path: Path):
+    recorded(tmp_path / "a.assay", "mine", "ssfe", 2.0)
+    recorded(tmp_path / "b.assay", "mine", "s", 6.0)
+    recorded(tmp_path / "c.assay", "another", "ffff", 100.0)
+    (tmp_path / "d.assay").write_text("not a run")
+    known = earlier_runs("mine", "primitives", [tmp_path])
+    assert known.pace is not None and known.pace.seconds == pytest.approx((3 * 2 + 6) / 4)
+    assert "4 episodes of 2 earlier runs" in known.pace.source
+    assert (known.success, known.controls) == (3 / 4, 4)
+    assert earlier_runs("mine", "libero", [tmp_path, tmp_path / "none"]).pace is None
+    assert earlier_runs("mine", "primitives", [tmp_path], steps=10).pace is None, "theirs were longer"
+
+
+def test_seeds_for_a_budget_and_for_a_loss_keep_what_they_promise(tmp_path: Path):
+    work = RunPlan.make("corruption", RunOptions(tasks="libero_goal", seeds=tuple(range(5)), workers=2))
+    found = forecast(work, "mine", folders=[tmp_path], success=0.8)
+    assert found.seconds is None and found.success == 0.8
+    recorded(tmp_path / "a.assay", "mine", "sssf", 10.0)
+    found = forecast(work, "mine", folders=[tmp_path])
+    assert found.success == 0.75 and found.seconds == pytest.approx(len(work.specs) * 10 / 2)
+    seeds = found.seeds_within(2 * found.seconds)
+    assert seeds == 10 and found.with_seeds(seeds).seconds == pytest.approx(2 * found.seconds)
+    wanted = found.seeds_for(0.2)
+    assert wanted is not None
+    now, fewer = (found.with_seeds(each).worst for each in (wanted, wanted - 1))
+    assert now is not None and fewer is not None and now <= 0.205 and fewer > 0.195
+
+
+def test_what_is_recorded_costs_no_time_again(tmp_path: Path):
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=tuple(range(8)), workers=1))
+    path = recorded(tmp_path / "a.assay", "mine", "ssff", 10.0)
+    found = forecast(work, "mine", path=path, folders=[tmp_path])
+    assert (found.done, found.seconds, found.tested) == (4, 40.0, ())
+
+
+def test_episodes_of_another_plan_in_the_same_file_are_not_counted_as_done(tmp_path: Path):
+    path = recorded(tmp_path / "a.assay", "mine", "s" * 10)
+    other = RunPlan.make("libero", RunOptions(tasks="libero_goal/8", seeds=tuple(range(4)), workers=1))
+    assert forecast(other, "mine", path=path, folders=[]).done == 0
+    both = RunPlan.make("libero", RunOptions(tasks="libero_goal/7,libero_goal/8", seeds=(9, 10), workers=1))
+    assert forecast(both, "mine", path=path, folders=[]).done == 1
+
+
+def test_a_time_limit_of_certificates_leaves_an_episode_done(tmp_path: Path):
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=(0,), workers=1))
+    with Store.writing(tmp_path / "a.assay") as store:
+        store.plan(replace(spec, steps=123) for spec in work.specs)
+        store.append(1, Episode(Outcome.SUCCESS, 0, no_trajectory()))
+    assert forecast(work, "mine", path=tmp_path / "a.assay").done == 1
+
+
+def test_controls_that_all_fail_are_known_to_fail(tmp_path: Path):
+    recorded(tmp_path / "a.assay", "mine", "f" * 40)
+    work = RunPlan.make("libero", RunOptions(tasks="libero_goal/7", seeds=(0,), workers=1))
+    found = forecast(work, "mine", folders=[tmp_path])
+    assert (found.success, found.success_source) == (0.0, "measured in 40 controls of earlier runs")
+
+
+def test_certificates_to_make_are_counted_and_one_change_at_a_time_is_less():
+    work = RunPlan.make("pro", RunOptions(tasks="libero_goal/7", seeds=(0,)))
+    found = forecast(work, None)
+    assert found.certificates.missing > 0 and found.seconds is None
+    part = changes_alone(work)
+    assert part is not None
+    fewer, names = part
+    assert 0 < len(fewer.specs) < len(work.specs) and "pro/position" in names
+    assert all(len(spec.perturbations) <= 1 for spec in fewer.specs)
+
+
+def test_a_few_controls_are_timed():
+    work = RunPlan.make("corruption", RunOptions(tasks="libero_goal/7", seeds=(0, 1), steps=2))
+    pace = time_episodes(work, "idle", 2)
+    assert isinstance(pace, Pace) and pace.seconds > 0 and pace.source == "measured on 2 episodes of idle"
+
+
+def test_times_are_read_and_said():
+    assert [parse_duration(each) for each in ("2h", "90min", "1h30m", "45 s", "1.5h", 30, 2.5)] == [
+        7200, 5400, 5400, 45, 5400, 30, 2.5,
+    ]  # fmt: skip
+    for wrong in ("", "2", "2 hours", "h", "2h x"):
+        with pytest.raises(RunError, match="valid: a time such as 90s"):
+            parse_duration(wrong)
+    said = [duration(each) for each in (0.2, 40, 720, 3600 * 3 + 600, 3600 * 52)]
+    assert said == ["1 s", "40 s", "12 min", "3 h 10 min", "2 days 4 h"]
+    assert np.isfinite(parse_duration("1d"))
