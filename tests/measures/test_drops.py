@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from assay.measures import MeasureError
-from assay.measures import drops
+from assay.measures import MeasureError, drops
 from assay.measures.success.drops import pool_drops
 from assay.runs.schedulers.until import anytime_p
 from assay.support.stats.significance import least_p

@@ -171,7 +171,7 @@ print(len(set(folders)))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no server that forks")
 def test_a_server_whose_driver_was_gone_before_it_could_ask_for_a_signal_ends_at_once():
-    words = [sys.executable, "-c", "import assay.runs.preloading; print('went on')"]
+    words = [sys.executable, "-c", "import assay.support.preloading; print('went on')"]
     done = subprocess.run(
         words, env=os.environ | {processes.STARTED_BY: "1"}, capture_output=True, text=True, timeout=60
     )

@@ -70,7 +70,7 @@ def search(
     from assay import api
     from assay.cli.confirm import CountingDisplay
     from assay.measures.world.thresholds import thresholds_table
-    from assay.runs.certificates import counted, recall
+    from assay.runs.certificates import count_reasons, recall
     from assay.runs.display import print_errors, print_refused
     from assay.runs.store import Store
 
@@ -104,7 +104,7 @@ def search(
         say(f"{number_of(result.played, 'episode')} in {result.path}")
     with Store.reading(result.path) as store:
         if target is None:
-            print_refused(counted(recall(store)))
+            print_refused(count_reasons(recall(store)))
         print_errors(store)
     if api.Run(result.path).has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
@@ -126,7 +126,7 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
     """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
     from assay.api import Run
     from assay.measures.world.thresholds import thresholds_figure, thresholds_table
-    from assay.runs.episode_video import video_file
+    from assay.runs.replay import video_file
     from assay.runs.schedulers.search import first_failure
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -183,7 +183,7 @@ def check(
     """
     from assay.tasks.audit import audit
 
-    with _Counter() as counter:
+    with _FileCounter() as counter:
         result = audit(path, on_file=counter.count)
     typer.echo(json.dumps(result.to_plain(), indent=2))
     if result.failures:
@@ -280,14 +280,14 @@ def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
         say(f"picture: {written}", aside=aside)
 
 
-class _Counter:
+class _FileCounter:
     """A line on the terminal that counts files, once it has taken longer than a second."""
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._status: Status | None = None
 
-    def __enter__(self) -> _Counter:
+    def __enter__(self) -> _FileCounter:
         return self
 
     def count(self, files: int) -> None:

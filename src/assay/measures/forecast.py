@@ -28,13 +28,12 @@ from assay.runs.estimates import (
     DEFAULT_SUCCESS,
     Certificates,
     EarlierRuns,
-    Pace,
+    EpisodePace,
     alone,
     certificates,
     earlier_runs,
     time_episodes,
 )
-from assay.runs.execute import workers_of
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
 from assay.support.stats.power import NAMED, SEARCHED, detectable, starts_for
@@ -52,11 +51,11 @@ class Forecast:
     seeds: int
     certificates: Certificates
     workers: int
-    pace: Pace | None
+    pace: EpisodePace | None
     """Pace of an episode; None if unknown."""
     broke: str
     """Error of the timed episodes; empty if there was none."""
-    certificate_pace: Pace | None
+    certificate_pace: EpisodePace | None
     success: float
     """Success of the controls, measured or assumed."""
     success_source: str
@@ -149,7 +148,7 @@ def forecast(
         done=0 if path is None else _count_recorded(path, plan.specs),
         seeds=len({spec.seed for spec in plan.specs}),
         certificates=needed,
-        workers=workers_of(plan.options),
+        workers=plan.options.worker_count,
         pace=pace,
         broke=broke,
         certificate_pace=certifying,

@@ -28,7 +28,7 @@ from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawin
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import natural, number, plural, task_instruction
 from assay.measures.words.paraphrase import all_paraphrases
-from assay.report.papers.base import PaperRun, Part, by_run, model_table
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table
 
 NEAR_FAR = Measure(
     "para_failures",
@@ -219,3 +219,12 @@ def _space(axes: Axes, *, small: bool = False) -> None:
         axis.labelpad = -7 if small else -4
         axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
         axis.set_major_locator(MaxNLocator(3))
+
+
+EXHIBITS = (
+    ExhibitPlan("Table 4", "Near and far failures", failures_table),
+    ExhibitPlan("Table 16", "Near and far failures with stricter thresholds", thresholds_table),
+    ExhibitPlan("Figure 8", "Trajectories of the task with the most failures", paths_figure, of_each=True),
+    ExhibitPlan("Figure 18", "Successful trajectories", successes_figure, of_each=True),
+    ExhibitPlan("Figure 19", "Near and far failures by type", types_figure),
+)

@@ -21,6 +21,7 @@ from assay.extensions.papers.libero_para.tables import (
     average,
     category_means,
     cell_rates,
+    cells_table,
 )
 from assay.measures.result import MeasureError, Missing
 from assay.measures.views.heat_map import ACTIONS, NONE, grid_map
@@ -41,7 +42,7 @@ from assay.measures.views.style import (
 from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
 from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP, ObjectGap
 from assay.measures.words.pride import SWEEP, Sweep
-from assay.report.papers.base import PaperRun, by_run
+from assay.report.papers.base import ExhibitPlan, PaperRun, by_run
 
 COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
 """Colours of the categories of action types and of the original instruction."""
@@ -252,3 +253,18 @@ def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]]
 def _name_models(names: Iterable[str]) -> str:
     names = list(names)
     return listed(names) if len(names) < 4 else plural(len(names), "model")
+
+
+EXHIBITS = (
+    ExhibitPlan("Figure 6", "Success of each cell, mean over models", average_grid),
+    ExhibitPlan(
+        "Figure 17",
+        "Success of each cell, model by model",
+        lambda run: (cells_table(run), model_grid(run)),
+        of_each=True,
+    ),
+    ExhibitPlan("Figure 7", "Original and other object names", names_figure),
+    ExhibitPlan("Figure 14", "Action types", action_figure),
+    ExhibitPlan("Figure 13", "PRIDE over its weight", weight_figure),
+    ExhibitPlan("Figure 16", "Distance against success, model by model", correlation_figure),
+)

@@ -18,10 +18,11 @@ from assay.measures.success.rates import CONTROLS, success_rate
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods, task_instruction
+from assay.measures.words import paraphrase_statistics
 from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.perturb.words.grid.table import GridStats, Wording, grid_stats
-from assay.report.papers.base import PaperRun, Part, by_run, model_table, of_each
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
 from assay.support.stats.distributions import pearson
 
@@ -428,6 +429,16 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
     )
 
 
+EXHIBITS = (
+    ExhibitPlan("Table 2", "Success with the original instructions and with paraphrases", success_table),
+    ExhibitPlan("Table 3", "Success and PRIDE", pride_table),
+    ExhibitPlan("Summary by seed", "As in the release's analysis", seeds_table),
+    ExhibitPlan("Summary by scope", "As in the release's analysis", scopes_table),
+    ExhibitPlan("Table 11", "Cost of the evaluation", cost_table),
+    ExhibitPlan("Table 10", "PD beside general-purpose distances", distances_table),
+)
+
+
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
     """Statistics of the paraphrases of all runs, each with the largest multiplicity of a run and seed."""
     results, _ = of_each(runs, wordings_of)
@@ -456,3 +467,20 @@ def wordings_of(run: PaperRun) -> Counter[Wording]:
             for task, thing, action, text, s_k, s_t, count in table.iter_rows()
         }
     )
+
+
+def _of_wordings(show: Callable[..., Part], *args: str) -> Callable[[Sequence[PaperRun]], Part]:
+    return lambda runs: show(stats_of(runs), *args)
+
+
+PARAPHRASES = (
+    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase_statistics.counts_table)),
+    ExhibitPlan(
+        "Table 9", "Paraphrases of each original", _of_wordings(paraphrase_statistics.originals_table)
+    ),
+    ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase_statistics.names_table)),
+    *(
+        ExhibitPlan(label, title, _of_wordings(paraphrase_statistics.distance_grid, which))
+        for which, (label, title) in paraphrase_statistics.DISTANCES.items()
+    ),
+)

@@ -47,7 +47,7 @@ from assay.measures.views.style import (
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
-from assay.report.papers.base import PaperRun, Part, by_run, of_each
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, of_each
 
 T = TypeVar("T")
 
@@ -365,3 +365,12 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
     )
     title = f"{run.name}: contacts over time" if several else "Contacts over time"
     return Drawing(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)
+
+
+EXHIBITS = (
+    ExhibitPlan("Figure 3", "Positions of the end effector", paths_figure),
+    ExhibitPlan("Figure 5", "Decline over the levels", decline_figures),
+    ExhibitPlan("Figure 6", "Success by label, level by level", radars),
+    ExhibitPlan("Figure 7", "Success against the time limit", limits_figures),
+    ExhibitPlan("Figure 9", "Objects touched under long limits", contact_exhibits),
+)

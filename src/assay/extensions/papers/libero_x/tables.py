@@ -15,13 +15,15 @@ from assay.measures.result import MeasureError
 from assay.measures.success.task_labels import label_families, with_each_label
 from assay.measures.time.timing import REFERENCE_NOTE, Limit, add_references, limit_name, limits_by
 from assay.measures.views.table import Column, Table, Value
-from assay.report.papers.base import PaperRun, Part, of_each
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
 DEFAULT_LIMIT = 1.1
 """The time limit of Tables II to IV, times the human time."""
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
 """The time limits of Tables V to IX, times the reference time."""
+LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
+"""The paper's table of labels by level."""
 ALL = "all"
 """The column of all episodes of a table."""
 LimitsByColumn = dict[str, tuple[Limit, ...]]
@@ -207,3 +209,19 @@ def heading(what: str, name: str) -> str:
     if what == "label" and name[0].isdigit():
         return f"{name} {'subtask' if name == '1' else 'subtasks'}"
     return name
+
+
+EXHIBITS = (
+    ExhibitPlan("Table II", "Success by level", levels_table, has_published=True),
+    ExhibitPlan("Table III", "Level 4: unseen and confounding objects", unseen_table, has_published=True),
+    ExhibitPlan("Table IV", "Level 5: forms of rewording", forms_table, has_published=True),
+    *(
+        ExhibitPlan(
+            label,
+            f"Level {level}: success by label and time limit",
+            partial(labels_table, level=level),
+            has_published=True,
+        )
+        for level, label in LABEL_TABLES.items()
+    ),
+)

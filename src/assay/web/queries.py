@@ -1,6 +1,6 @@
-"""Questions about a run for people who browse it: some of its episodes, one, what differs from another run.
+"""Queries for browsing a run: pages of episodes, one episode, differences to another run.
 
-SQL with limits, no whole tables, over a connection that only reads: a driver that writes is not disturbed.
+SQL with limits, never whole tables, over a read-only connection that does not disturb a writer.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
 from assay.runs.rows import COUNTED
-from assay.runs.store import Store, attached, read_connection
+from assay.runs.store import Store, attach, read_connection
 from assay.support.plugins import load_plugins
 
 PAGE = 50
 """Episodes on one page."""
 MOST_VALUES = 40
-"""A label with more values is a measurement, and nothing to choose from."""
+"""A label with more values is a measurement, and not offered as a filter."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
 _FROM = f"""
@@ -55,9 +55,9 @@ SORTS = {
     "steps": "coalesce(steps, -1)",
     "diverges": "diverges(specs.id)",
 }
-"""What episodes can be sorted by; equal ones are in the plan's order. ``diverges`` is told by whoever asks."""
+"""Sort keys; ties keep plan order. ``diverges`` is supplied by the caller."""
 DESCENDING = "-"
-"""Before the name of what is sorted by: the other way round."""
+"""Prefix of a sort key for descending order."""
 _DIFFERING = """
 FROM specs JOIN episodes USING (id)
 JOIN other.specs theirs ON theirs.key = specs.key JOIN other.episodes those ON those.id = theirs.id
@@ -66,42 +66,42 @@ WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition 
 
 
 class NotFoundError(AssayError):
-    """There is nothing of that name."""
+    """A run or episode that does not exist."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """What a page reads: a run's store, and a connection for questions the store does not answer."""
+class OpenRun:
+    """A run opened for a page: its store, and a connection for further queries."""
 
     store: Store
     _db: sqlite3.Connection
 
     def rows(self, question: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """What a query gives; all of it, so that nothing stays open."""
+        """All rows of a query, so that no cursor stays open."""
         return self._db.execute(question, values or {}).fetchall()
 
     def tell(self, name: str, value: Callable[[int], float | None]) -> None:
-        """Let questions use a number for each episode's id."""
+        """Make a number per episode id available to queries."""
         self._db.create_function(name, 1, value)
 
     @contextmanager
     def beside(self, path: Path) -> Iterator[None]:
         """Make another run's tables available as ``other.specs`` and so on."""
-        with Store.reading(path), attached(self._db, path):
+        with Store.reading(path), attach(self._db, path):
             yield
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Run]:
-    """Open a run for as long as one page needs it. Raises RunError, or sqlite3's errors, where it is none."""
+def reading(path: Path) -> Iterator[OpenRun]:
+    """Open a run for one page. Raises RunError, or sqlite3's errors."""
     with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
-        load_plugins(store.meta.get("plugins", ()))  # what is missing is told by the report
-        yield Run(store, db)
+        load_plugins(store.meta.get("plugins", ()))  # the report lists missing ones
+        yield OpenRun(store, db)
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which episodes are asked for; empty means all."""
+    """Filters of episodes; an empty one admits all."""
 
     condition: str = ""
     task: str = ""
@@ -111,7 +111,7 @@ class Filters:
     label: str = ""
     """name=value"""
     says: str = ""
-    """Words that the instruction holds, in any order."""
+    """Words of the instruction, in any order."""
 
     def clause(self) -> tuple[str, dict[str, str]]:
         """The condition in SQL, and its values."""
@@ -133,8 +133,8 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A planned episode, and what happened if it has been done."""
+class EpisodeRow:
+    """A planned episode, with its result if it has been executed."""
 
     id: int
     key: str
@@ -152,59 +152,59 @@ class Row:
     touched: str | None
     moved: str | None
     truth: dict[str, list[tuple[int, int]]]
-    """When each atom of the goal was true: steps [first, last)."""
+    """Intervals in which each atom of the goal held: steps [first, last)."""
     error: str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the episodes asked for."""
+    """A page of episodes."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[EpisodeRow, ...]
     total: int
     number: int
-    """Which page it is, from 1."""
+    """Number of the page, from 1."""
     size: int
     """Episodes on a page."""
 
     @property
     def pages(self) -> int:
-        """How many pages there are."""
+        """Number of pages."""
         return max(1, -(-self.total // self.size))
 
     @property
     def before(self) -> int:
-        """How many episodes come before these."""
+        """Number of episodes before this page."""
         return (self.number - 1) * self.size
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where an episode stands among those asked for."""
+class EpisodePosition:
+    """The position of an episode among the filtered ones."""
 
     previous: str | None
-    """The key of the one before it."""
+    """Key of the previous episode."""
     next: str | None
     number: int
-    """From 1; 0 where it is not among them."""
+    """From 1; 0 if it is not among them."""
     total: int
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be chosen from in a run."""
+    """Values that episodes of a run can be filtered by."""
 
     conditions: tuple[str, ...]
     tasks: tuple[str, ...]
     objects: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Values as texts, by name; those with few values."""
+    """Values as text by label, for labels with few values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """An episode that ended otherwise in the other run."""
+    """An episode with another outcome in the other run."""
 
     id: int
     key: str
@@ -221,16 +221,16 @@ class Differing:
 
 @dataclass(frozen=True, slots=True)
 class DifferingPage:
-    """Some of the episodes that differ."""
+    """A page of episodes that differ."""
 
     rows: tuple[Differing, ...]
     total: int
     next: int | None
-    """Ask for those after this id to go on."""
+    """Id after which the next page starts."""
 
 
-def page(run: Run, filters: Filters, sort: str = "", number: int = 1, size: int = PAGE) -> Page:
-    """A page of the episodes asked for, sorted; the last one where there are fewer."""
+def page(run: OpenRun, filters: Filters, sort: str = "", number: int = 1, size: int = PAGE) -> Page:
+    """A page of filtered and sorted episodes; the last one if there are fewer."""
     where, values = filters.clause()
     (total,) = run.rows(f"SELECT count(*) {_FROM}{where}", values)[0]
     number = max(1, min(number, -(-total // size)))
@@ -244,11 +244,11 @@ def page(run: Run, filters: Filters, sort: str = "", number: int = 1, size: int 
 
 
 def _order(sort: str) -> tuple[str, str]:
-    """What is sorted by, and which way."""
+    """Sort expression and direction."""
     return SORTS[sort.removeprefix(DESCENDING)], "DESC" if sort.startswith(DESCENDING) else "ASC"
 
 
-def one(run: Run, key: str) -> Row:
+def one(run: OpenRun, key: str) -> EpisodeRow:
     """The planned episode of that key. Raises NotFoundError."""
     rows = run.rows(
         f"SELECT {_COLUMNS} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key}
@@ -258,7 +258,7 @@ def one(run: Run, key: str) -> Row:
     return _row(rows[0])
 
 
-def control_of(run: Run, row: Row) -> Row | None:
+def control_of(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
     """The recorded control of an episode: the first unperturbed one of its task and seed."""
     if row.condition == CONTROL:
         return None
@@ -270,37 +270,37 @@ def control_of(run: Run, row: Row) -> Row | None:
     return _row(rows[0]) if rows else None
 
 
-def traceback_of(run: Run, row: Row) -> str:
-    """Where in somebody's own code an episode broke; empty where nothing did."""
+def traceback_of(run: OpenRun, row: EpisodeRow) -> str:
+    """The traceback of an episode's error in user code; empty without one."""
     rows = run.rows("SELECT lines FROM traceback WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else ""
 
 
-def clipped_of(run: Run, row: Row) -> int:
-    """How many actions of an episode were cut to [-1, 1]."""
+def clipped_of(run: OpenRun, row: EpisodeRow) -> int:
+    """Number of clipped actions of an episode."""
     rows = run.rows("SELECT cut FROM clipped WHERE id = :id", {"id": row.id})
     return int(rows[0][0]) if rows else 0
 
 
-def events_of(run: Run, row: Row) -> list[dict[str, Any]]:
-    """What was to happen during an episode, and whether and when it did; empty where nothing was."""
+def events_of(run: OpenRun, row: EpisodeRow) -> list[dict[str, Any]]:
+    """The events of an episode, with due and actual steps."""
     rows = run.rows("SELECT happened FROM events WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else []
 
 
-def contacts_of(run: Run, row: Row) -> dict[str, list[tuple[int, int]]]:
-    """When the robot touched each thing, steps [first, last), in the order of the first touches."""
+def contacts_of(run: OpenRun, row: EpisodeRow) -> dict[str, list[tuple[int, int]]]:
+    """Intervals in which the robot touched each object, steps [first, last), by first contact."""
     rows = run.rows("SELECT intervals FROM contacts WHERE id = :id", {"id": row.id})
     found = json.loads(rows[0][0]) if rows else None
     return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
-class Conduct:
-    """How an episode went, beyond success; what is not known is None."""
+class EpisodeConduct:
+    """Conduct of an episode beyond success; None for unrecorded values."""
 
     stages: dict[str, dict[str, int | None]] | None = None
-    """When each atom of the goal came to which stage, control steps."""
+    """Control step at which each atom of the goal reached each stage."""
     progress: float | None = None
     """0 to 1."""
     side_effects: dict[str, Any] | None = None
@@ -309,18 +309,22 @@ class Conduct:
     """As `Aftermath` is in JSON."""
 
 
-def conduct_of(run: Run, row: Row) -> Conduct:
-    """How an episode went, beyond success."""
+def conduct_of(run: OpenRun, row: EpisodeRow) -> EpisodeConduct:
+    """Conduct of an episode beyond success."""
     found = run.rows(
         "SELECT reached, score, effects, after FROM specs LEFT JOIN stages USING (id) LEFT JOIN progress USING (id) "
         "LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id) WHERE specs.id = :id",
         {"id": row.id},
     )
-    return Conduct(*(None if cell is None else json.loads(cell) for cell in found[0])) if found else Conduct()
+    return (
+        EpisodeConduct(*(None if cell is None else json.loads(cell) for cell in found[0]))
+        if found
+        else EpisodeConduct()
+    )
 
 
-def place_of(run: Run, row: Row, filters: Filters, sort: str = "") -> Place:
-    """Where an episode stands among those asked for, and its neighbours there."""
+def place_of(run: OpenRun, row: EpisodeRow, filters: Filters, sort: str = "") -> EpisodePosition:
+    """The position of an episode among the filtered ones, and its neighbours."""
     where, values = filters.clause()
     by, way = _order(sort)
     order = f"OVER (ORDER BY {by} IS NULL, {by} {way}, specs.id)"
@@ -330,11 +334,11 @@ def place_of(run: Run, row: Row, filters: Filters, sort: str = "") -> Place:
         f"count(*) OVER () AS total {_FROM}{where}) WHERE id = :id",
         values | {"id": row.id},
     )
-    return Place(*rows[0]) if rows else Place(None, None, 0, 0)
+    return EpisodePosition(*rows[0]) if rows else EpisodePosition(None, None, 0, 0)
 
 
-def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
-    """The episodes of a run whose outcome is another in the second one, errors included."""
+def differing(run: OpenRun, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
+    """Episodes whose outcome differs in the second run, errors included."""
     values = {"condition": condition, "after": after}
     with run.beside(second):
         rows = run.rows(
@@ -349,20 +353,20 @@ def differing(run: Run, second: Path, condition: str = "", after: int = 0) -> Di
     return DifferingPage(found, total, found[-1].id if len(rows) > PAGE else None)
 
 
-def spec_of(row: Row) -> EpisodeSpec:
-    """The spec of an episode. Raises SpecError where the file holds something else."""
+def spec_of(row: EpisodeRow) -> EpisodeSpec:
+    """The spec of an episode. Raises SpecError if it is invalid."""
     return EpisodeSpec.from_json(row.spec, row.labels)
 
 
 def choices(path: Path) -> Choices:
-    """What a run's episodes can be filtered by."""
+    """Values that a run's episodes can be filtered by."""
     with reading(path) as run:
         return _choices(path, path.stat().st_ino, run.store.planned)
 
 
 @lru_cache(maxsize=64)
 def _choices(path: Path, file: int, planned: int) -> Choices:
-    """Kept until the plan grows: it never changes otherwise."""
+    """Cached until the plan grows."""
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())
         tasks = tuple(name for (name,) in run.rows("SELECT task FROM specs GROUP BY task ORDER BY min(id)"))
@@ -376,7 +380,7 @@ def _choices(path: Path, file: int, planned: int) -> Choices:
     return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
 
 
-def _row(row: tuple[Any, ...]) -> Row:
+def _row(row: tuple[Any, ...]) -> EpisodeRow:
     (
         number,
         key,
@@ -393,7 +397,7 @@ def _row(row: tuple[Any, ...]) -> Row:
         *seen,
     ) = row
     touched, moved, truth, error = seen
-    return Row(
+    return EpisodeRow(
         id=number,
         key=key,
         condition=condition,

@@ -14,8 +14,8 @@ from assay.errors import AssayError, TaskError
 from assay.experiments import Experiment, Variant, load_experiment
 from assay.extensions.dropin import benchmark
 from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv
-from assay.extensions.dropin.planned import group, write_plan
-from assay.extensions.dropin.session import VARIABLE, Session
+from assay.extensions.dropin.planned import group_specs, write_plan
+from assay.extensions.dropin.session import VARIABLE, DropinSession
 from assay.perturb.events import Cancel
 from assay.perturb.world import Distractors
 
@@ -29,10 +29,10 @@ def opened(
     whole = load_experiment(experiment) if isinstance(experiment, str) else experiment
     design = whole.only(condition)
     specs = list(design.plan(design.choose("libero_goal/7"), (0,), pack="primitives"))
-    planned = group(specs, {spec: number for number, spec in enumerate(specs)})
+    planned = group_specs(specs, {spec: number for number, spec in enumerate(specs)})
     (folder / "episodes").mkdir()
     write_plan(folder / "plan.json", folder, planned)
-    now = Session("primitives", str(folder), str(folder / "plan.json"), str(folder / "episodes"))
+    now = DropinSession("primitives", str(folder), str(folder / "plan.json"), str(folder / "episodes"))
     now.write(folder / "session.json")
     monkeypatch.setenv(VARIABLE, str(folder / "session.json"))
     [changed] = [each for each in planned if condition.split("/")[-1] in each.spec(0).condition]
@@ -41,9 +41,7 @@ def opened(
 
 
 @pytest.mark.usefixtures("drawing")
-def test_observations_that_are_asked_for_are_changed_by_the_senses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_requested_observations_are_perturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = opened("plus", "noise/fog=1", tmp_path, monkeypatch)
     env.reset()
     plain = env.env._simulation.observe().image("agentview", 32)[::-1]
@@ -52,7 +50,7 @@ def test_observations_that_are_asked_for_are_changed_by_the_senses(
     env.close()
 
 
-def test_what_a_plan_does_not_have_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(benchmark, "task_maps", benchmark._TaskMaps())
     opened("surface", "capitals", tmp_path, monkeypatch).close()
     suite = benchmark.get_benchmark("libero_goal")()
@@ -68,7 +66,7 @@ def test_what_a_plan_does_not_have_is_said_in_one_line(tmp_path: Path, monkeypat
         benchmark.get_benchmark("libero_10")()
 
 
-def test_an_instruction_of_an_experiment_keeps_its_capitals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_instructions_of_an_experiment_keep_their_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = opened("surface", "capitals", tmp_path, monkeypatch)
     assert env.language_instruction == "TURN ON THE STOVE"
     assert env.env.parsed_problem["language_instruction"] == ["TURN", "ON", "THE", "STOVE"]
@@ -85,9 +83,7 @@ MEANWHILE = Experiment(
 )
 
 
-def test_a_script_goes_on_in_the_scene_that_an_event_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_script_sees_the_scene_that_an_event_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = opened(MEANWHILE, "made/thing", tmp_path, monkeypatch)
     env.reset()
     before = set(env.env.objects_dict)
@@ -98,9 +94,7 @@ def test_a_script_goes_on_in_the_scene_that_an_event_has_changed(
     env.close()
 
 
-def test_a_script_hears_that_its_request_is_taken_back_and_succeeds_by_stopping(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_cancelled_task_succeeds_by_stopping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     env = opened(MEANWHILE, "made/stop", tmp_path, monkeypatch)
     env.reset()
     done, steps = False, 0
