@@ -75,7 +75,7 @@ def options_page() -> str:
         [
             "# Run options",
             "",
-            "Shared by `assay run`, `plan`, `duel`, `search`, `audit`, `certify`, `try` and `libero` (as `--name`), and "
+            "Shared by `assay run`, `plan`, `duel`, `search`, `audit`, `certify`, `try` and `libero` (`--name`), and "
             "by the Python API (as keywords). Each command accepts the subset that applies to it.",
             "",
             "| option | meaning |",

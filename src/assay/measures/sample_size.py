@@ -1,7 +1,7 @@
-"""How many starts are enough: what loss would have been seen, and with how many more seeds one like this is.
+"""Sample size: the smallest loss that the starts can reveal, and the seeds that an observed loss needs.
 
-Everything is about the test that the diagnosis uses: paired, exact, over starts, one-sided, its p multiplied by what
-the family costs. Power is 80 %: of repeated experiments four in five would find it.
+Everything refers to the test of the diagnosis: paired, exact, over starts, one-sided, with its p multiplied by the
+factor of the family. The power is 80 %.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from assay.support.stats.significance import SURE, paired
 from assay.support.streams import stream
 
 MOST_SEEDS = 500
-"""More than that is no advice."""
+"""Upper bound of a useful recommendation."""
 _DRAWS = 400
-"""Repeated experiments from which the power of so many seeds is told."""
+"""Simulated experiments from which the power is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoreSeeds(Result):
-    """How many seeds would make a loss like the one seen certain, with a power of 80 %."""
+    """Number of seeds that would make an observed loss significant, with a power of 80 %."""
 
     now: int
-    """Seeds that each task has at most."""
+    """Largest number of seeds of a task."""
     needed: int
-    """In all."""
+    """Total number of seeds."""
 
     @property
     def more(self) -> int:
-        """Besides those that there are."""
+        """Additional seeds."""
         return self.needed - self.now
 
 
 def telling(table: pl.DataFrame) -> int:
-    """Starts of a drop's table that can show a loss: those whose control succeeds."""
+    """Number of informative starts in the table of a drop: those whose control succeeds."""
     return int((table["control"] > 0).sum())
 
 
 def least_one_sided(starts: int) -> float:
-    """The least one-sided p of a paired test over so many starts that can tell."""
+    """Smallest one-sided p of a paired test over a number of informative starts."""
     return float(2.0**-starts)
 
 
 def loss_p(table: pl.DataFrame | np.ndarray) -> float:
-    """One-sided exact p of a loss, from successes of control and perturbed, and pairs, of each start."""
+    """One-sided exact p of a loss; columns: successes of control and perturbed, and pairs, of each start."""
     values = table if isinstance(table, np.ndarray) else _columns(table)
     control, changed, count = values.T
     if changed.sum() >= control.sum():
@@ -66,26 +66,26 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
-    """How many seeds a loss like that of a drop's table needs, if its p is multiplied by ``times`` in the family.
+    """Number of seeds that make the loss in a drop's table significant, if its p is multiplied by ``times``.
 
-    Starts are drawn anew, task by task, from those that were seen; in four of five such draws the test must find the
-    loss. None where no loss was seen, or where it is so small that no sensible number is enough.
+    Starts are resampled within tasks from the observed ones; in four of five draws the test must find the loss. None
+    without a loss, or if no reasonable number of seeds is enough.
     """
     values = _columns(table)
     if values[:, 1].sum() >= values[:, 0].sum():
         return None
     outcomes = ["control", "perturbed", "count"]
-    kinds = table.group_by("task", *outcomes, maintain_order=True).len("starts")  # starts that are alike
+    kinds = table.group_by("task", *outcomes, maintain_order=True).len("starts")  # identical starts together
     tasks, starts = kinds["task"].to_numpy(), kinds["starts"].to_numpy()
     rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks)]
     now = max(int(starts[row].sum()) for row in rows)
-    known, single = _parts(_columns(kinds)), bool((values[:, 2] == 1).all())
+    parts, single = _test_terms(_columns(kinds)), bool((values[:, 2] == 1).all())
 
     def enough(seeds: int) -> bool:
         random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
         for row in rows:
             drawn[:, row] = random.multinomial(seeds, starts[row] / starts[row].sum(), _DRAWS)
-        return float((times * _approximate_p(drawn @ known, single) < SURE).mean()) >= POWER
+        return float((times * _approximate_p(drawn @ parts, single) < SURE).mean()) >= POWER
 
     high = now + 1
     while not enough(high):
@@ -99,11 +99,11 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     return MoreSeeds(now, high)
 
 
-def _parts(values: np.ndarray) -> np.ndarray:
-    """What each start adds to the test: (starts, 7).
+def _test_terms(values: np.ndarray) -> np.ndarray:
+    """Contribution of each start to the test: (starts, 7).
 
-    Its difference, that squared, whether it falls, whether it rises; of its episodes, if they could change places, how
-    far the control's success is off and its variance; and whether it differs at all.
+    Difference, its square, fall, rise; deviation and variance of the control's success under permutation of the
+    start's episodes; and whether control and perturbed differ at all.
     """
     control, changed, count = values.T
     usual = np.rint(control / count)
@@ -116,9 +116,9 @@ def _parts(values: np.ndarray) -> np.ndarray:
 
 
 def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
-    """One-sided p of a loss from the sums of `_parts` (draws, 7): normal, and never less than so many starts allow.
+    """One-sided p of a loss from sums of `_test_terms` (draws, 7): normal, bounded by the number of starts.
 
-    With a ``single`` pair for each start it is exact.
+    Exact if every start has a ``single`` pair.
     """
     fall, squares, falls, rises, off, variance, differing = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -127,18 +127,18 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
     signs = scipy.special.bdtrc(falls - 1, (falls + rises).astype(int), 0.5)
     over = np.where(
         rises == 0, signs, np.maximum(over, 0.5**differing)
-    )  # where all fall, their sizes do not matter
+    )  # if all fall, the sizes do not matter
     return np.asarray(np.where(fall > 0, signs if single else np.maximum(over, among), 1.0))
 
 
 def detectable(
-    control: float, interval: Interval, starts: int, times: float, each: float = 1.0
+    control: float, interval: Interval, starts: int, times: float, pairs: float = 1.0
 ) -> float | None:
-    """The smallest loss that would have been found with a power of 80 %, if there is one; 0 to 1.
+    """Smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
 
-    ``control``: success without the change; ``interval``: of the difference that was seen, which tells how much it
-    shakes; ``starts``: those that can tell, with ``each`` so many pairs; ``times``: what the p is multiplied by in the
-    family. The larger of two: what the interval's width allows, and what it takes that enough starts lose something.
+    ``control``: success without the change; ``interval``: of the observed difference, for its variance; ``starts``:
+    informative starts, with ``pairs`` each; ``times``: factor on the p in the family. The larger of two bounds: from
+    the width of the interval, and from the number of starts that must lose something.
     """
     level = SURE / times
     error = (interval.high - interval.low) / (2 * Z)
@@ -147,9 +147,9 @@ def detectable(
     if need is None or not control:
         return None
     shares = np.linspace(0.01, 1.0, 100)
-    seen = [share for share in shares if binomial_at_least(need, starts, 1 - (1 - share) ** each) >= POWER]
-    found = max(wide, seen[0] * control)
-    return float(found) if found <= control else None
+    seen = [share for share in shares if binomial_at_least(need, starts, 1 - (1 - share) ** pairs) >= POWER]
+    smallest = max(wide, seen[0] * control)
+    return float(smallest) if smallest <= control else None
 
 
 def _columns(table: pl.DataFrame) -> np.ndarray:

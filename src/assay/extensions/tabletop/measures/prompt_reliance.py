@@ -1,9 +1,10 @@
-"""What a run on tables tells: is success kept untold, does it come at once, does it survive what is new?"""
+"""Reliance on the prompt: success without it, retries, and success on new objects, combinations and tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import MeanScore, TaskScore, mean_of
-from assay.measures.frames import START, controls, judged, pairs, sums
+from assay.measures.frames import START, controls, pairs, sums, valid_rows
 from assay.measures.result import MeasureError, Result
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import (
@@ -22,6 +23,20 @@ from assay.support.stats.intervals import (
     wilson_interval,
 )
 from assay.support.stats.significance import paired, within
+
+
+class PromptFlaw(StrEnum):
+    """Flaws of policies on the tabletop, in addition to the built-in ones."""
+
+    UNTOLD = "untold"
+    WORDLESS = "wordless"
+    PICTURELESS = "pictureless"
+    DESCRIBED = "described things"
+    ORDER = "order of objects"
+    RETRIES = "tries again"
+    DIFFICULTY = "difficulty"
+    NOVELTY = "novelty"
+
 
 TOLERATED = 0.05
 """The share of successes that may be luck."""
@@ -121,7 +136,7 @@ class Novelty(Result):
 
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
     """How much of its success is kept under each condition; those without a successful control left out."""
-    both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
+    both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     found = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
         told = [
@@ -153,7 +168,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
     """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
-    usual = controls(judged(rows)).filter(~pl.col("kind").is_in(SWEEPS))
+    usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
         raise MeasureError("no more than the fewest actions were allowed")
@@ -166,7 +181,7 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
     """Whether words or pictures are missed more."""
-    both = pairs(judged(rows)).filter(pl.col("control_success") == 1)
+    both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     one, other = (
         both.filter(pl.col("condition") == name)
         .group_by(START, maintain_order=True)
@@ -225,7 +240,13 @@ MIN_SUCCESSES = 10
 
 @dataclass(frozen=True, slots=True)
 class NothingMore(Result):
-    """Nothing more can be told: too little succeeds."""
+    """Too few episodes succeed for further tests."""
 
     unable: bool
-    """Whether it does not do the tasks, beyond doubt; otherwise successes are too few."""
+    """Whether the policy significantly fails at the tasks; otherwise successes are too few."""
+
+    @property
+    def caveat(self) -> str:
+        """Caveat of the finding that carries it."""
+        why = "it does not perform the tasks" if self.unable else "too few episodes succeed"
+        return f"{why}, so that nothing else can be tested"

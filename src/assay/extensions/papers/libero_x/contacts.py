@@ -1,4 +1,4 @@
-"""What the robot touched, and when: how many things it tries while time lasts (LIBERO-X's Figure 9)."""
+"""Objects that the robot touched within a time limit (Figure 9)."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ from assay.tasks.language.lexicon import thing_of
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """What episodes touched within a time limit."""
+    """Objects touched within a time limit."""
 
     factor: float | None
-    """Of the reference time; None for no limit but the task's horizon."""
+    """Multiple of the reference time; None for no limit but the task's horizon."""
     count: int
     things: float
-    """Different things that an episode touches, on average."""
+    """Mean number of different objects that an episode touches."""
     astray: float
-    """The share of episodes that touch something that their goal does not name."""
+    """Share of episodes that touch an object that their goal does not name."""
     interval: Interval
-    """Of that share: Wilson's, over starts and variants."""
+    """Wilson interval of that share, over starts and variants."""
     recovered: int
-    """Episodes that touch such a thing and succeed all the same within the limit."""
+    """Episodes that touch such an object and still succeed within the limit."""
 
 
 def touching(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> tuple[Touching, ...]:
-    """What episodes touched within each limit that the run can tell. Raises MeasureError where none is recorded."""
+    """Objects touched within each limit that the run determines. Raises MeasureError if contacts are not recorded."""
     if "contacts" not in frame.columns or frame["contacts"].null_count() == len(frame):
-        raise MeasureError("the run does not record what was touched when")
+        raise MeasureError("the run does not record contacts over time")
     rows = with_references(frame).filter(pl.col("truth") != "{}").drop_nulls("contacts")
-    known = rows.drop_nulls(REFERENCE)
-    found = []
+    result = []
     for factor in possible(rows, factors):
-        counted = rows if factor is None else known
+        counted = rows if factor is None else rows.drop_nulls(REFERENCE)
         if not len(counted):
             continue
         end = pl.lit(float("inf")) if factor is None else factor * pl.col(REFERENCE)
@@ -55,7 +54,7 @@ def touching(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> 
             _in_time=(pl.col("success") == 1) & (pl.col("steps") <= end),
         )
         (_, interval) = shares(timed, "_astray")[()]
-        found.append(
+        result.append(
             Touching(
                 factor,
                 len(timed),
@@ -65,19 +64,19 @@ def touching(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> 
                 int((timed["_astray"] & timed["_in_time"]).sum()),
             )
         )
-    if not found:
-        raise MeasureError("no task has a reference time, nor a successful control")
-    return tuple(found)
+    if not result:
+        raise MeasureError("no task has a reference time or a successful control")
+    return tuple(result)
 
 
 @lru_cache(maxsize=65_536)
 def contacts_of(text: str | None) -> dict[str, Intervals]:
-    """When each thing was touched, from what is recorded of an episode."""
+    """Contact intervals of each object, from the record of an episode."""
     return json.loads(text) if text else {}
 
 
 def asked_for(truth: str) -> set[str]:
-    """The things that a goal names, or whose regions it names."""
+    """Objects that a goal names, or whose regions it names."""
     return {thing_of(name) for atom in atoms(truth) for name in atom.split()[1:]}
 
 
