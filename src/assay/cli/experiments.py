@@ -275,7 +275,7 @@ def audit(
             Column(column.heading, justify="right" if column.right else "left") for column in table.columns
         ]
         shown = table_of(*columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for row in table.shown:
+        for row in table.formatted_rows:
             shown.add_row(*row)
         output.print(shown)
         for line in (table.note, *sentences):

@@ -156,13 +156,13 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 
 
 def _write_census(found: Census, folder: Path) -> None:
-    from assay.report.page import write_files
-    from assay.report.task_statistics import (
+    from assay.measures.task_statistics import (
         flow_figure,
         frequency_table,
         label_table,
         tree_figure,
     )
+    from assay.report.page import write_files
 
     drawings = tree_figure(found), flow_figure(found)
     write_files(folder, ".", drawings, (label_table(found), frequency_table({"": found})))
