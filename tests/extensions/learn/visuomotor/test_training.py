@@ -65,7 +65,7 @@ def test_what_a_network_is_not_given_it_cannot_learn_from(
 def test_an_interrupted_training_ends_with_the_same_network_and_other_options_are_refused(
     frames: FrameArrays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(training, "_EVERY", 0.0)
+    monkeypatch.setattr(training, "_SNAPSHOT_INTERVAL_S", 0.0)
     settings, schedule = NetworkSettings(head=Head.FLOW, **SMALL), Schedule(steps=6, batch=8)
 
     def interrupt(progress: TrainingProgress) -> None:
