@@ -82,7 +82,7 @@ def test_the_terminal_says_where_success_is_lost_and_what_breaks_it_together(tmp
     ]
     about = {"experiment": "search", "search": {"level": 0.5, "confidence": 0.95, "pairs": pairs}}
     run = write(tmp_path / "run.assay", episodes, **about)
-    text = "\n".join(line for line, _ in terminal_summary(RunReport.read(run)))
+    text = "\n".join(line for lines in terminal_summary([RunReport.read(run)]) for line, _ in lines)
     assert "- Success is lost along distance at: 0.1 to 0.2 m in libero_goal/1; each holds with 95 %." in text
     assert (
         "- Where success is lost along distance is not settled: unknown (the budget is used up) in libero_goal/2."

@@ -56,7 +56,7 @@ def audit(
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay
-    from assay.report.audit import FORMATS, in_words, shortcuts_table, write_figure
+    from assay.report.audit import FORMATS, describe_shortcuts, shortcuts_table, write_figure
     from assay.report.audit import markdown as as_markdown
 
     if figure is not None and figure.suffix not in FORMATS:
@@ -72,7 +72,7 @@ def audit(
             options=options,
         )
     shortcuts = result.shortcuts
-    table, sentences = shortcuts_table(shortcuts, experiment), in_words(shortcuts)
+    table, sentences = shortcuts_table(shortcuts, experiment), describe_shortcuts(shortcuts)
     if markdown is not None:
         markdown.write_text(as_markdown(table, sentences), encoding="utf-8")
         say(f"written to {markdown}", aside=True)

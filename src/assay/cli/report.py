@@ -131,17 +131,12 @@ def _runs(paths: list[Path]) -> list[Path]:
 def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
     """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
     from assay.report.comparison import Compared
-    from assay.report.joint import joint_diagnoses
-    from assay.report.summary import joint_summary, terminal_summary, untested_summary
+    from assay.report.summary import terminal_summary
 
-    parts = [terminal_summary(report, alone=len(reports) == 1) for report in reports]
-    parts += [joint_summary(title, joint) for title, joint in joint_diagnoses(reports).items()]
-    if len(reports) > 1:
-        parts.append(untested_summary(reports))
-    for place, part in enumerate(map(list, parts)):
-        if place and part:
+    for place, paragraph in enumerate(terminal_summary(reports)):
+        if place and paragraph:
             say("")
-        for line, style in part:
+        for line, style in paragraph:
             output.print(styled(line, style), soft_wrap=True, highlight=False)
     for group in compared:
         if isinstance(group.found, Compared) and group.found.verdicts:
