@@ -20,12 +20,12 @@ _SCORE = """
 import json, sys, time
 from pathlib import Path
 from assay.extensions.eqa.question import load
-from assay.extensions.eqa.scoring.score import score_sheet
-from assay.extensions.eqa.scoring.answer_sheet import read_sheet
+from assay.extensions.eqa.scoring.score import Score
+from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 
 start = time.perf_counter()
 folder = Path(sys.argv[1])
-found = score_sheet(read_sheet(load(folder), sorted(folder.glob("*.answers"))))
+found = Score.of(AnswerSheet.read(load(folder), sorted(folder.glob("*.answers"))))
 json.dumps(found.as_json())
 assert len(found.models) == int(sys.argv[2]) and len(found.comparisons) == 561
 print(time.perf_counter() - start)
