@@ -80,12 +80,12 @@ def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer
 def test_a_condition_that_a_policy_has_no_episode_of_is_told():
     found = shortcuts({ORACLE: frame({"control": 1, "moved": 1}), BLIND: frame({"control": 1})})
     assert found.rows[1].cells["blind"].solved is Solved.UNKNOWN
-    assert shortcuts_table(found, "pro").shown[1][3] == NOT
+    assert shortcuts_table(found, "pro").formatted_rows[1][3] == NOT
     with pytest.raises(MeasureError, match="no episode"):
         shortcuts({BLIND: frame({})})
 
 
-def test_an_audit_is_told_describe_shortcuts_a_table_and_a_figure(tmp_path: Path):
+def test_an_audit_has_sentences_a_table_and_a_figure(tmp_path: Path):
     found = shortcuts(ALL)
     said = describe_shortcuts(found)
     assert said[0] == (

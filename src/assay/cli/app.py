@@ -17,25 +17,7 @@ from rich.text import Text
 from typer.main import get_command
 
 from assay import __version__
-from assay.cli import (
-    assets,
-    audit,
-    certify,
-    check,
-    compare,
-    duel,
-    experiments,
-    machine,
-    plan,
-    policies,
-    report,
-    run,
-    runs,
-    search,
-    tasks,
-    trial,
-    words,
-)
+from assay.cli import duel, experiments, machine, policies, report, run, runs, search, tasks, trial, words
 from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import imported, provided
@@ -52,11 +34,11 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
             "try": trial.try_policy,
             "run": run.run,
             "report": report.report,
-            "compare": compare.compare,
+            "compare": report.compare,
             "ui": machine.ui,
         },
         "Plan and decide": {
-            "plan": plan.plan,
+            "plan": run.plan,
             "duel": duel.duel,
             "gate": duel.gate,
             "search": search.search,
@@ -67,15 +49,15 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
             "tasks": tasks.app,
             "runs": runs.app,
         },
-        "This machine": {"doctor": machine.doctor, "assets": assets.app, "demo": machine.demo},
+        "This machine": {"doctor": machine.doctor, "assets": machine.assets_app, "demo": machine.demo},
         "Rarely used": {
             "probe": policies.probe,
             "serve": policies.serve,
-            "certify": certify.certify,
-            "audit": audit.audit,
+            "certify": experiments.certify,
+            "audit": experiments.audit,
             "words": words.app,
             "parity": machine.parity,
-            "check": check.check,
+            "check": machine.check,
         },
     }
 )

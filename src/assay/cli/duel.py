@@ -137,7 +137,7 @@ def _print_judgement(
     judgement: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
 ) -> None:
     """Write the files, and print the verdict, the table and the notes."""
-    from assay.report.judgement import HEADS, in_words, junit, markdown, rows
+    from assay.measures.gate import HEADS, junit, markdown, table_rows, verdict_sentences
 
     texts = {junit_file: junit(judgement, name), markdown_file: markdown(judgement)}
     for file, text in texts.items():
@@ -146,12 +146,12 @@ def _print_judgement(
             say(f"written to {file}", aside=True)
     if target is not None and write_json(judgement.as_json(), target):
         return
-    verdict, *notes = in_words(judgement)
+    verdict, *notes = verdict_sentences(judgement)
     output.print(styled(verdict, "bold"), soft_wrap=True, highlight=False)
     condition, *numbers = HEADS
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
     table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in rows(judgement):
+    for row in table_rows(judgement):
         table.add_row(*row)
     output.print(table)
     for note in notes:

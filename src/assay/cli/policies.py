@@ -17,7 +17,7 @@ from assay.runs.options import parse_seeds
 from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
-    from assay.policies.probe.examination import FieldVerdict, ProbeResult
+    from assay.policies.probe.examination import FieldVerdict, ProbeReport
     from assay.policies.probe.server import Options
 
 app = typer.Typer(help="List the policies.", no_args_is_help=True)
@@ -127,7 +127,7 @@ def probe(
     say(f"use: {examination.address}")
 
 
-def _examination_json(examination: ProbeResult) -> dict[str, object]:
+def _examination_json(examination: ProbeReport) -> dict[str, object]:
     """A JSON object."""
     return {
         "address": examination.address,

@@ -57,8 +57,8 @@ def show(
 ) -> None:
     """Show the provenance of a run, and success by condition."""
     from assay.api import Run
-    from assay.runs.certificates import counted, recall
-    from assay.runs.certificates.serve import META
+    from assay.runs.certificates import count_reasons, recall
+    from assay.runs.certificates.certify import META
     from assay.runs.description import describe_meta
     from assay.runs.store import Store
 
@@ -73,7 +73,7 @@ def show(
                 "errors": store.reasons(),
                 "tracebacks": store.tracebacks(),
                 "clipping": store.clipping()._asdict(),
-                "refused": counted(refused),
+                "refused": count_reasons(refused),
             }
             if write_json(content, target):
                 return

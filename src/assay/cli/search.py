@@ -69,8 +69,8 @@ def search(
     """
     from assay import api
     from assay.cli.confirm import CountingDisplay
-    from assay.report.thresholds import table_of_thresholds
-    from assay.runs.certificates import counted, recall
+    from assay.measures.world.thresholds import thresholds_table
+    from assay.runs.certificates import count_reasons, recall
     from assay.runs.display import print_errors, print_refused
     from assay.runs.store import Store
 
@@ -92,10 +92,10 @@ def search(
         written = write_report(result, report, videos)
         say(f"written to {report}", aside=True)
     if target is None or not write_json(result.as_json() | {"videos": written}, target):
-        table = table_of_thresholds(result.thresholds)
+        table = thresholds_table(result.thresholds)
         headings = (column.heading for column in table.columns)
         shown = table_of(*headings, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for row in table.shown:
+        for row in table.formatted_rows:
             shown.add_row(*row)
         output.print(shown)
         say(table.note)
@@ -104,7 +104,7 @@ def search(
         say(f"{number_of(result.played, 'episode')} in {result.path}")
     with Store.reading(result.path) as store:
         if target is None:
-            print_refused(counted(recall(store)))
+            print_refused(count_reasons(recall(store)))
         print_errors(store)
     if api.Run(result.path).has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
@@ -125,9 +125,8 @@ def search(
 def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, str]:
     """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
     from assay.api import Run
-    from assay.report.figures.thresholds import figure_of_thresholds
-    from assay.report.thresholds import table_of_thresholds
-    from assay.runs.episode_video import video_file
+    from assay.measures.world.thresholds import thresholds_figure, thresholds_table
+    from assay.runs.replay import video_file
     from assay.runs.schedulers.search import first_failure
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,10 +141,10 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
                 path = video_file(folder / VIDEOS, episode.spec, episode.row["outcome"])
                 episode.replay(path)
                 written[key] = f"{VIDEOS}/{path.name}"
-    table = table_of_thresholds(result.thresholds)
+    table = thresholds_table(result.thresholds)
     for suffix, text in (("csv", table.as_csv()), ("md", table.as_markdown()), ("tex", table.as_latex())):
         (folder / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")
     if result.thresholds.found:
-        drawing = figure_of_thresholds(result.thresholds)
+        drawing = thresholds_figure(result.thresholds)
         (folder / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
     return written

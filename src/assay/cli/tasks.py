@@ -156,13 +156,13 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 
 
 def _write_census(found: Census, folder: Path) -> None:
-    from assay.report.page import write_files
-    from assay.report.task_statistics import (
+    from assay.measures.task_statistics import (
         flow_figure,
         frequency_table,
         label_table,
         tree_figure,
     )
+    from assay.report.page import write_files
 
     drawings = tree_figure(found), flow_figure(found)
     write_files(folder, ".", drawings, (label_table(found), frequency_table({"": found})))
@@ -183,7 +183,7 @@ def check(
     """
     from assay.tasks.audit import audit
 
-    with _Counter() as counter:
+    with _FileCounter() as counter:
         result = audit(path, on_file=counter.count)
     typer.echo(json.dumps(result.to_plain(), indent=2))
     if result.failures:
@@ -280,14 +280,14 @@ def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
         say(f"picture: {written}", aside=aside)
 
 
-class _Counter:
+class _FileCounter:
     """A line on the terminal that counts files, once it has taken longer than a second."""
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._status: Status | None = None
 
-    def __enter__(self) -> _Counter:
+    def __enter__(self) -> _FileCounter:
         return self
 
     def count(self, files: int) -> None:

@@ -101,10 +101,10 @@ def try_policy(
     table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
     for trial in trials:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
-        late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if trial.failed else ""
+        late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if trial.failed_seeds else ""
         reason = next(iter((*trial.reasons, *trial.notes)), late)
-        table.add_row(trial.task, f"{trial.successes}/{trial.counted}", str(trial.errors), mean, reason)
-    successes, counted = sum(trial.successes for trial in trials), sum(trial.counted for trial in trials)
+        table.add_row(trial.task, f"{trial.successes}/{trial.count}", str(trial.errors), mean, reason)
+    successes, counted = sum(trial.successes for trial in trials), sum(trial.count for trial in trials)
     table.add_section()
     table.add_row("all", f"{successes}/{counted}", str(sum(trial.errors for trial in trials)), "", "")
     output.print(table)

@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.errors import RunError
-from assay.measures.shortcuts import KINDS, MEMORY, Cell, Probe, Shortcuts, Solved
+from assay.measures.shortcuts import KINDS, MEMORY, Probe, ProbeCell, Shortcuts, Solved
 from assay.measures.views.style import FAINT, INK, ORANGE, SHADES
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import NOT, between, listed, number, percent, plural
@@ -49,7 +49,7 @@ def shortcuts_table(found: Shortcuts, experiment: str) -> Table:
     )
 
 
-def _format_cell(cell: Cell) -> str:
+def _format_cell(cell: ProbeCell) -> str:
     """Success in per cent and its interval: 92 (65 to 99)."""
     if cell.rate is None or cell.rate.rate is None:
         return NOT

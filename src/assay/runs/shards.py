@@ -17,8 +17,8 @@ from typing import Any
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.certificates.serve import META as REFUSED
-from assay.runs.certificates.serve import recall
+from assay.runs.certificates.certify import META as REFUSED
+from assay.runs.certificates.certify import recall
 from assay.runs.provenance import all_conditions, all_plugins, first_difference
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
@@ -31,7 +31,7 @@ MERGED = "shards"
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part ``number``, from 1, ``of`` several."""
+    """ShardPart ``number``, from 1, ``of`` several."""
 
     number: int
     of: int
@@ -50,7 +50,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class ShardPart:
     """The episodes of one shard, and their positions in the whole plan."""
 
     shard: Shard
@@ -62,14 +62,14 @@ class Part:
 
     def place(self, spec: EpisodeSpec) -> int:
         """Position of an episode in the whole plan, from 0."""
-        return self.places[_untimed(spec)]
+        return self.places[_key_without_limit(spec)]
 
     def as_json(self) -> dict[str, object]:
         """The shard as a run stores it."""
         return {"number": self.shard.number, "of": self.shard.of, "plan": self.plan}
 
 
-def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
+def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
     """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
     distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
     starts = {start: place for place, start in enumerate(distinct)}
@@ -77,17 +77,17 @@ def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
         raise RunError(
             f"--shard {shard}: more shards than the plan has starts (task and seed): {len(starts)}"
         )
-    keys = [_untimed(spec) for spec in specs]
+    keys = [_key_without_limit(spec) for spec in specs]
     mine = [
         (place, spec)
         for place, spec in enumerate(specs)
         if starts[spec.task, spec.seed] % shard.of == shard.number - 1
     ]
     whole = hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
-    return Part(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
+    return ShardPart(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
 
 
-def check_shard(store: Store, part: Part | None) -> None:
+def check_shard(store: Store, part: ShardPart | None) -> None:
     """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
     path, known = store.path, store.meta.get(META)
     if not store.planned or known == (None if part is None else part.as_json()):
@@ -173,5 +173,5 @@ def _merge_meta(merged: Store, part: Store) -> None:
     )
 
 
-def _untimed(spec: EpisodeSpec) -> str:
+def _key_without_limit(spec: EpisodeSpec) -> str:
     return replace(spec, steps=None).key

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from assay import tasks
-from assay.extensions.generate.sightline import hidden, hidden_regions
+from assay.extensions.generate.scenes import hidden_objects, hidden_regions
 from assay.perturb.world.ground import Spot, added, moved
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.packs.pack import AssetPack
@@ -15,7 +15,7 @@ from assay.tasks import Entity, Rectangle, Region, Scene
 def seen(scene: Scene, world_of: Callable[[CompiledScene], Simulation]) -> list[str]:
     world = world_of(compile_scene(scene, AssetPack()))
     world.reset(world.sample(0))
-    return hidden(world)
+    return hidden_objects(world)
 
 
 def test_what_is_behind_a_basket_or_out_of_the_picture_is_hidden(

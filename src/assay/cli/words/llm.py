@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.words.generate import tasks_named
+from assay.cli.words.review import tasks_named
 from assay.support.console import progress_bar, say
 
 if TYPE_CHECKING:

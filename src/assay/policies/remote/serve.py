@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import logging
+import math
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -32,7 +33,6 @@ from assay.policies.remote.convention import (
     Convention,
     Rotation,
     check_actions,
-    vector_to_quaternion,
 )
 from assay.sim import Observation
 from assay.support.images import letterbox, orient
@@ -133,12 +133,20 @@ class ReceivedObservation:
         return self._state.copy()
 
 
+def vector_to_quaternion(vector: np.ndarray) -> np.ndarray:
+    """The unit quaternion (w, x, y, z), (4,), of a rotation vector (3,), radians, up to 2 pi long."""
+    angle = float(np.linalg.norm(vector))
+    if angle < 1e-9:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    return np.concatenate([[math.cos(angle / 2.0)], vector / angle * math.sin(angle / 2.0)])
+
+
 def _not_sent(name: str) -> PolicyError:
     return PolicyError(f"not sent by the client: {name}; a served policy observes only what the client sends")
 
 
 class ServerSession(ABC):
-    """The server's end of one connection, with a policy of its own."""
+    """The server's end of one connection, with its own policy object."""
 
     convention: ClassVar[Convention]
 

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from assay.errors import AssayError, DemonstrationError, one_line
-from assay.extensions.learn.demonstrations.dataset import recorded_orientation
+from assay.extensions.learn.demonstrations.dataset import DEFAULT_ORIENTATION, OURS
 from assay.support.files import cache_folder, making
 from assay.support.images import Orientation, orient
 from assay.support.video import stills
@@ -82,7 +82,9 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
     try:
         data = LerobotFolder(folder)
         names = {role: _feature_name(data, role) for role in FEATURE_NAMES}
-        orientation = orientation or recorded_orientation(data, names["agentview"])
+        if orientation is None:
+            default = DEFAULT_ORIENTATION if (folder / OURS).is_file() else Orientation.ROTATED
+            orientation = Orientation(data.orientation(names["agentview"]) or default)
         rows = sorted(data.rows(), key=lambda row: row.number)
         tables = [_numbers(row, names) for row in rows]
         lengths = [row.length for row in rows]
