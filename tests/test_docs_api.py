@@ -15,6 +15,7 @@ from assay.api import RecordedEpisode
 from assay.episodes.perturbation import kinds
 from assay.errors import AssayError
 from assay.perturb.words.distance.pride import scorer
+from assay.runs.options import RunOptionsDict
 from assay.sim.world import LiberoWorld
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "api.md"
@@ -41,7 +42,8 @@ def test_every_example_runs(
     offered = vars(assay.api) | vars(assay.Run) | {"replay": RecordedEpisode.replay}
     for name, keywords in called.items():  # it plans far more than a test can play
         made = assay.run if name == "run" else offered[name]
-        assert keywords <= inspect.signature(made).parameters.keys(), name
+        parameters = {*inspect.signature(made).parameters, *RunOptionsDict.__annotations__}
+        assert keywords <= parameters, name
     for example in examples:
         exec(compile(example, str(DOCUMENT), "exec"), names)
     said = capsys.readouterr().out

@@ -17,7 +17,7 @@ from rich.text import Text
 from typer.main import get_command
 
 from assay import __version__
-from assay.cli import duel, experiments, machine, policies, report, run, runs, search, tasks, trial, words
+from assay.cli import duel, experiments, machine, policies, run, runs, tasks, words
 from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import imported, provided
@@ -31,17 +31,17 @@ app = typer.Typer(
 COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = MappingProxyType(
     {
         "Evaluate a policy": {
-            "try": trial.try_policy,
+            "try": policies.try_policy,
             "run": run.run,
-            "report": report.report,
-            "compare": report.compare,
+            "report": runs.report,
+            "compare": runs.compare,
             "ui": machine.ui,
         },
         "Plan and decide": {
             "plan": run.plan,
             "duel": duel.duel,
             "gate": duel.gate,
-            "search": search.search,
+            "search": duel.search,
         },
         "Lists": {
             "policies": policies.app,

@@ -14,13 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung
 from assay.experiments.base import Variant
-from assay.experiments.search import AXIS, MAGNITUDE, drawn_way, variant
+from assay.experiments.search import drawn_way, variant
 from assay.experiments.search import search as whole_grid
 from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
 from assay.runs.driver import Ending, driving, finish
@@ -471,16 +469,3 @@ def _notes(searches: Sequence[Search]) -> list[str]:
                 + " was given up: hardly any start can be solved there"
             )
     return notes
-
-
-def first_failure(frame: pl.DataFrame, task: str, axis: str, kept: float | None) -> str:
-    """The key of a failure at the smallest magnitude above ``kept`` that has one; empty without a failure."""
-    if AXIS not in frame.columns:
-        return ""
-    rows = frame.filter(
-        (pl.col("task") == task)
-        & (pl.col(AXIS) == axis)
-        & (pl.col("outcome") == Outcome.FAILURE)
-        & (pl.col(MAGNITUDE) > (kept or 0.0))
-    ).sort(MAGNITUDE, "id")
-    return str(rows["key"][0]) if len(rows) else ""
