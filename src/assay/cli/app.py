@@ -163,9 +163,9 @@ def _extra_arguments(context: Any) -> list[str]:
     words = sys.argv[1:]
     if context is None or context.info_name not in words:
         return []
-    given = [word for word in words[words.index(context.info_name) + 1 :] if not word.startswith("-")]
+    positional = [word for word in words[words.index(context.info_name) + 1 :] if not word.startswith("-")]
     expected = sum(parameter.param_type_name == "argument" for parameter in context.command.params)
-    return given[expected : expected + 1]
+    return positional[expected : expected + 1]
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

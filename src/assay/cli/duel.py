@@ -17,6 +17,7 @@ from assay.cli.options import (
     RunFile,
     Yes,
     note_primitives,
+    print_table,
     run_options,
     write_json,
 )
@@ -239,13 +240,7 @@ def search(
         written = write_report(result, report, videos)
         say(f"written to {report}", aside=True)
     if target is None or not write_json(result.as_json() | {"videos": written}, target):
-        table = table_of_thresholds(result.thresholds)
-        headings = (column.heading for column in table.columns)
-        shown = table_of(*headings, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for row in table.shown:
-            shown.add_row(*row)
-        output.print(shown)
-        say(table.note)
+        print_table(table_of_thresholds(result.thresholds))
         for note in result.notes:
             say(note)
         say(f"{number_of(result.played, 'episode')} in {result.path}")

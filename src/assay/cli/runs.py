@@ -112,8 +112,8 @@ def report(
                     say(f"as wide as a page, because a column is too narrow: {', '.join(wide)}")
     elif target is None:
         _summarise(reports, compared)
-    shown = reports if out or target else []
-    lines = [f"{report.name}: {banner}" for report in shown for banner in banners(report)]
+    written = reports if out or target else []
+    lines = [f"{report.name}: {banner}" for report in written for banner in banners(report)]
     for line in (*lines, *(f"left out: {reason}" for reason in left_out.values())):
         say(line, aside=True)
     if left_out:

@@ -363,11 +363,11 @@ def search(
     plan = _with_estimated_specs(plan, searches).for_policy(policy, path, label)
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
     with open_run(plan, observer) as store:
-        known = store.meta.get(META, settings)
+        stored = store.meta.get(META, settings)
         for setting, wanted in settings.items():
-            if known[setting] != wanted:
+            if stored[setting] != wanted:
                 raise RunError(
-                    f"{path} was searched with {setting} {known[setting]}, not {wanted}: choose another --out"
+                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}: choose another --out"
                 )
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))
@@ -436,8 +436,8 @@ def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
 
 def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
     """The searches as the run stores them, with those of earlier commands."""
-    known = store.meta.get(META, {})
-    pairs = {(pair["task"], pair["axis"]): pair for pair in known.get("pairs", ())}
+    stored = store.meta.get(META, {})
+    pairs = {(pair["task"], pair["axis"]): pair for pair in stored.get("pairs", ())}
     pairs |= {
         (search.task.id, search.axis.name): {
             "task": search.task.id,
@@ -450,7 +450,7 @@ def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequenc
     }
     return {
         "pairs": list(pairs.values()),
-        "cannot": list(dict.fromkeys([*known.get("cannot", ()), *cannot])),
+        "cannot": list(dict.fromkeys([*stored.get("cannot", ()), *cannot])),
     }
 
 
