@@ -5,7 +5,7 @@ from pathlib import Path
 from assay.api.demo import PARTS, PLANTED, DemoExperiment, run_demo
 from assay.episodes import LIBERO, world_policies
 from assay.measures import Flaw
-from assay.report.sentences import CLAIMS
+from assay.measures.flaws import CLAIMS
 from assay.runs.store import Store
 
 

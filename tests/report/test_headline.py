@@ -10,10 +10,10 @@ import pytest
 
 from assay.measures import Claim, Flaw, Verdict
 from assay.measures.findings import Fall, Unnoticed
-from assay.measures.views.wording import told
+from assay.measures.sentences import Diagnosis
+from assay.measures.views.wording import task_instruction
 from assay.report.page import build
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
 from assay.report.summary import advice, key_numbers, sentences, terminal_summary
 
 TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
@@ -148,7 +148,7 @@ def test_questions_that_fail_in_one_task_are_found_although_nobody_named_them(re
                     labels = {"axis": "words", "plausible": True, "object": thing, "action": action}
                     success = task != TASKS[2] and not (asked and task == TASKS[0])
                     each = made(success, f"para/{thing},{action}", labels, task, seed)
-                    each.words = f"{told(task)}, {action} {thing}"
+                    each.words = f"{task_instruction(task)}, {action} {thing}"
                     rows.append(each)
     report = read(rows, experiment="para")
     found = {each.flaw: each for each in report.diagnosis if each.verdict is Verdict.FOUND}

@@ -20,14 +20,14 @@ from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
+from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import SUCCESS_RATE, Rate
+from assay.measures.views.heat_map import policies_map
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
-from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
 from assay.runs.certificates import CertificateCache, cache_file
 from assay.runs.execute import Observer, make_certificates
 from assay.runs.options import RunOptions
@@ -173,7 +173,7 @@ def run_demo(
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
     page = folder / PAGE
-    figure = success_figure({result.policy: result.rates for result in examined})
+    figure = policies_map({result.policy: result.rates for result in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = render(
         "demo.html.jinja",

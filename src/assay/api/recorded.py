@@ -144,7 +144,7 @@ class Run:
         ``labels`` name the runs, one for each. With ``figures`` ("pdf" or "svg") the folder ``paper`` in it has figures
         and tables for a paper: ``width``, ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
         """
-        from assay.measures.failure.nearness import near_far_rule
+        from assay.measures.failure.near_far import near_far_rule
         from assay.measures.views.printing import Print
         from assay.report.comparison import compare_suites
         from assay.report.for_papers import write_for_papers

@@ -21,7 +21,7 @@ from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.measures.shortcuts import Probe, Shortcuts
-    from assay.measures.summary import Cost, Share, Summary
+    from assay.measures.summary import ConditionRate, Cost, Summary
     from assay.measures.world.thresholds import Thresholds
     from assay.runs.schedulers.duel import Duel
     from assay.support.stats.judgement import Judgement
@@ -107,7 +107,7 @@ def evaluate(
 class Evaluated:
     """The result of a short evaluation."""
 
-    rates: Mapping[str, Share]
+    rates: Mapping[str, ConditionRate]
     """Success rate with its interval by condition; ``control`` is unperturbed."""
     drop: Cost | None
     """Loss of success over all changes, paired with the controls; None if nothing was changed."""

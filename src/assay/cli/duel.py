@@ -152,7 +152,7 @@ def _print_judgement(
     judgement: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
 ) -> None:
     """Write the files, and print the verdict, the table and the notes."""
-    from assay.report.judgement import HEADS, in_words, junit, markdown, rows
+    from assay.measures.gate import HEADS, junit, markdown, table_rows, verdict_sentences
 
     texts = {junit_file: junit(judgement, name), markdown_file: markdown(judgement)}
     for file, text in texts.items():
@@ -161,12 +161,12 @@ def _print_judgement(
             say(f"written to {file}", aside=True)
     if target is not None and write_json(judgement.as_json(), target):
         return
-    verdict, *notes = in_words(judgement)
+    verdict, *notes = verdict_sentences(judgement)
     output.print(styled(verdict, "bold"), soft_wrap=True, highlight=False)
     condition, *numbers = HEADS
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
     table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in rows(judgement):
+    for row in table_rows(judgement):
         table.add_row(*row)
     output.print(table)
     for note in notes:
@@ -217,7 +217,7 @@ def search(
     """
     from assay import api
     from assay.cli.confirm import CountingDisplay
-    from assay.report.thresholds import table_of_thresholds
+    from assay.measures.world.thresholds import thresholds_table
     from assay.runs.certificates import count_reasons, recall
     from assay.runs.display import print_errors, print_refused
     from assay.runs.store import Store
@@ -240,7 +240,7 @@ def search(
         written = write_report(result, report, videos)
         say(f"written to {report}", aside=True)
     if target is None or not write_json(result.as_json() | {"videos": written}, target):
-        print_table(table_of_thresholds(result.thresholds))
+        print_table(thresholds_table(result.thresholds))
         for note in result.notes:
             say(note)
         say(f"{number_of(result.played, 'episode')} in {result.path}")
@@ -267,8 +267,7 @@ def search(
 def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, str]:
     """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
     from assay.api import Run
-    from assay.report.figures.thresholds import figure_of_thresholds
-    from assay.report.thresholds import table_of_thresholds
+    from assay.measures.world.thresholds import thresholds_figure, thresholds_table
     from assay.runs.replay import video_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -283,11 +282,11 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
                 path = video_file(folder / VIDEOS, episode.spec, episode.row["outcome"])
                 episode.replay(path)
                 written[key] = f"{VIDEOS}/{path.name}"
-    table = table_of_thresholds(result.thresholds)
+    table = thresholds_table(result.thresholds)
     for suffix, text in (("csv", table.as_csv()), ("md", table.as_markdown()), ("tex", table.as_latex())):
         (folder / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")
     if result.thresholds.found:
-        drawing = figure_of_thresholds(result.thresholds)
+        drawing = thresholds_figure(result.thresholds)
         (folder / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
     return written
 

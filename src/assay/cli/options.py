@@ -202,7 +202,7 @@ def print_table(table: Table) -> None:
         Column(column.heading, justify="right" if column.right else "left") for column in table.columns
     ]
     printed = table_of(*columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in table.shown:
+    for row in table.formatted_rows:
         printed.add_row(*row)
     output.print(printed)
     say(table.note)

@@ -28,8 +28,7 @@ from assay.runs.options import RunOptions, run_command
 from assay.support.console import number_of, output, say, table_of, working
 
 if TYPE_CHECKING:
-    from assay.measures.expected import Tested
-    from assay.measures.forecast import Forecast
+    from assay.measures.forecast import Forecast, PlannedTest
     from assay.runs.execute import Observer
     from assay.runs.plan import RunPlan
 
@@ -280,7 +279,7 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
         Column(name, justify="right") for name in ("conditions", "starts", "smallest detectable loss, points")
     ]
     table = table_of(Column("change", no_wrap=True), *numbers)
-    groups: list[tuple[str, tuple[Tested, ...]]] = [
+    groups: list[tuple[str, tuple[PlannedTest, ...]]] = [
         (test.change, (test,)) for test in estimate.tested if test.named
     ]
     if together := tuple(test for test in estimate.tested if not test.named):

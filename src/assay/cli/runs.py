@@ -27,8 +27,8 @@ from assay.errors import AssayError, RunError
 from assay.support.console import number_of, output, say, styled, table_of, working
 
 if TYPE_CHECKING:
-    from assay.measures.compare import Contrast, Robustness
-    from assay.measures.failure.nearness import NearFarRule
+    from assay.measures.compare import Robustness, RunContrast
+    from assay.measures.failure.near_far import NearFarRule
     from assay.measures.views.printing import Print
     from assay.report.comparison import Compared, ComparedGroup
     from assay.report.run_report import RunReport
@@ -74,7 +74,7 @@ def report(
 
     With --paper: the tables and figures of a published paper, under the paper's own numbers.
     """
-    from assay.measures.failure.nearness import near_far_rule
+    from assay.measures.failure.near_far import near_far_rule
     from assay.report.comparison import as_json, compare_suites
     from assay.report.for_papers import FOLDER, write_for_papers
     from assay.report.page import build
@@ -255,9 +255,9 @@ def compare(
 
 def _write_comparison(compared: Compared, folder: Path, how: Print) -> None:
     """Write the comparison's tables, and its figure if something was changed."""
+    from assay.measures.compare import robustness_figure
     from assay.measures.result import MeasureError
     from assay.report.comparison import comparison_tables
-    from assay.report.figures.comparison import robustness_figure
     from assay.report.for_papers import write_printed
 
     try:
@@ -269,7 +269,7 @@ def _write_comparison(compared: Compared, folder: Path, how: Print) -> None:
     say(f"written to {folder}", aside=True)
 
 
-def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[Contrast]) -> None:
+def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
     """Print one row per condition."""
     from assay.measures.views.wording import between, number, p_value, points
 

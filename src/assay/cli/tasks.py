@@ -157,13 +157,13 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 
 
 def _write_census(counts: Census, folder: Path) -> None:
-    from assay.report.page import write_files
-    from assay.report.task_statistics import (
+    from assay.measures.task_statistics import (
         flow_figure,
         frequency_table,
         label_table,
         tree_figure,
     )
+    from assay.report.page import write_files
 
     drawings = tree_figure(counts), flow_figure(counts)
     write_files(folder, ".", drawings, (label_table(counts), frequency_table({"": counts})))

@@ -12,7 +12,7 @@ from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import ActionDelay, GaussianNoise
-from assay.perturb.senses.images import MOST_SEVERE
+from assay.perturb.senses.images import MAX_SEVERITY
 from assay.perturb.words.distance.pride import Distance, DistanceError, remembered_attempts
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.world import Displace, Orbit, Relight, Resize
@@ -94,7 +94,7 @@ def _delay(task: Task) -> Sequence[Rung]:
 
 
 def _noise(task: Task) -> Sequence[Rung]:
-    return _each(range(1, MOST_SEVERE + 1), lambda severity: GaussianNoise(int(severity)))
+    return _each(range(1, MAX_SEVERITY + 1), lambda severity: GaussianNoise(int(severity)))
 
 
 def _size(task: Task) -> Sequence[Rung]:

@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from assay.errors import RunError
-from assay.measures.shortcuts import KINDS, MEMORY, Cell, Probe, Shortcuts, Solved
+from assay.measures.shortcuts import KINDS, MEMORY, Probe, ProbeCell, Shortcuts, Solved
 from assay.measures.views.style import FAINT, INK, ORANGE, SHADES
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import NOT, between, listed, number, percent, plural
@@ -57,11 +57,11 @@ def _note(found: Shortcuts) -> str:
     )
 
 
-def _is_blind(expected: bool, cell: Cell) -> bool:
+def _is_blind(expected: bool, cell: ProbeCell) -> bool:
     return expected and cell.solved is Solved.YES
 
 
-def _shown(cell: Cell) -> str:
+def _shown(cell: ProbeCell) -> str:
     """Success in percent and its interval: 92 (65 to 99)."""
     if cell.rate is None or cell.rate.rate is None:
         return NOT

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.measures.ability import ability
-from assay.measures.failure.starts import STARTS
+from assay.measures.evidence_text import describe_ability
+from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.measure import MEASURES, load
+from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
+from assay.measures.result import Missing, attempt
+from assay.measures.sentences import Diagnosis, not_tested
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
-from assay.report.evidence_words import able_tasks
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis, not_tested
 from assay.runs.options import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 
@@ -41,7 +41,8 @@ def sentences(profile: Profile) -> list[str]:
     for name in profile:
         show, value = MEASURES[name].sentences, profile.get(name)
         if show is not None and value is not None:
-            texts += load(show)(value, profile)
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            texts += [f"The summary of {name} {made.missing}."] if isinstance(made, Missing) else made
     return texts
 
 
@@ -51,7 +52,8 @@ def key_numbers(profile: Profile) -> list[KeyNumber]:
     for name in profile:
         show, value = MEASURES[name].numbers, profile.get(name)
         if show is not None and value is not None:
-            numbers += load(show)(value, profile)
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            numbers += [] if isinstance(made, Missing) else made
     return numbers
 
 
@@ -230,14 +232,14 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
     )
     if not is_perturbed or not (able.never or (is_unable and share < 0.5)):
         return
-    which = f"; {tasks}" if (tasks := able_tasks(able)) else ""
+    which = f"; {tasks}" if (tasks := describe_ability(able)) else ""
     text = (
         f"A drop can only be measured at starts whose control succeeds: {able.telling:,} of {able.starts:,} "
         f"here{which}."
     )
     if share < LOW_CONTROL_RATE:
         text += f" A success rate of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
-    solved = able.done if able.done and len(able.done) < len(able.tasks) else ()
+    solved = able.done_tasks if able.done_tasks and len(able.done_tasks) < len(able.tasks) else ()
     if solved:
         seeds = -(-able.starts // len(solved))  # as many starts as now
         command = command_for_more(report, tasks=solved, seeds=seeds)

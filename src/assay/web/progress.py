@@ -14,7 +14,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.measures import Missing, attempt, grid
 from assay.measures.success.rates import Rate, rates
-from assay.measures.words.paraphrase import ACTIONS, OBJECTS
+from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.web.library import is_running, read_rate_frame
 from assay.web.queries import reading
 

@@ -17,7 +17,7 @@ from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, StartJoints, Unavailable, View
+from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.images import Severe
 from assay.tasks import Task
@@ -138,10 +138,10 @@ class _Reader:
 def _view(
     horizontal: int, vertical: int, distance: int, turn: int, tilt: int
 ) -> Iterator[tuple[str, Perturbation]]:
-    view = View(
+    view = SphereView(
         _signed(horizontal), _signed(vertical), distance / 100, turn=_signed(turn), tilt=_signed(tilt)
     )
-    if view == View():
+    if view == SphereView():
         return
     parts = {"place": horizontal or vertical, "distance": distance != 100, "direction": turn or tilt}
     yield " and ".join(f"camera {name}" for name, changed in parts.items() if changed), view

@@ -111,7 +111,7 @@ class Repaint(Perturbation):
         colour = self.colour or HUES[int(rng.integers(len(HUES)))]
         others = tuple(surface for surface in task.scene.staging.surfaces if surface[0] is not self.surface)
         surfaces = (*others, (self.surface, Finish(colour, self.pattern)))
-        return staged(task, surfaces=surfaces)
+        return with_staging(task, surfaces=surfaces)
 
 
 @perturbation
@@ -149,7 +149,7 @@ class Relight(Perturbation):
             (usual.tilt[0] + self.tilt[0], usual.tilt[1] + self.tilt[1]),
             usual.shadows if self.shadows is None else self.shadows,
         )
-        return staged(task, lighting=Lighting(both.intensity, both.colour, both.tilt, both.shadows))
+        return with_staging(task, lighting=Lighting(both.intensity, both.colour, both.tilt, both.shadows))
 
 
 @perturbation
@@ -177,10 +177,10 @@ class StartPose(Perturbation):
         a, b, c, d, e, f, g = map(float, usual.joints + angles)
         base = (usual.base[0] + self.base[0], usual.base[1] + self.base[1])
         StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # both together may be too much
-        return staged(task, robot=RobotStart((a, b, c, d, e, f, g), base))
+        return with_staging(task, robot=RobotStart((a, b, c, d, e, f, g), base))
 
 
-def staged(task: Task, **changes: object) -> Task:
+def with_staging(task: Task, **changes: object) -> Task:
     """A task whose staging has other lights, cameras, surfaces or another start of the robot."""
     scene: Scene = replace(task.scene, staging=replace(task.scene.staging, **changes))  # type: ignore[arg-type]
     return replace(task, scene=scene)
@@ -290,4 +290,4 @@ def _staged(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: fl
     (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
     change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
     others = (each for each in task.scene.staging.cameras if each.name != camera)
-    return staged(task, cameras=(*others, change))
+    return with_staging(task, cameras=(*others, change))
