@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.api import SearchResult, search
-from assay.cli.search import write_report
+from assay.cli.duel import write_report
 from assay.episodes import CONTROL, EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, Trajectory
 from assay.errors import ExperimentError, RunError

@@ -14,7 +14,7 @@ from assay.errors import AssayError, one_line
 from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, Tally, state_fault
 from assay.extensions.eqa.question import QuestionError
 from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
-from assay.extensions.eqa.sources.schema import LEROBOT, Feature, find_schema
+from assay.extensions.eqa.sources.schema import Feature, find_schema
 from assay.support.images import Orientation
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder
@@ -32,7 +32,7 @@ class LerobotSource:
             raise QuestionError(str(error)) from error
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total
         features = {key: _feature(feature) for key, feature in self.data.features.items()}
-        self.schema = find_schema(LEROBOT, features, str(folder), schema, gripper)
+        self.schema = find_schema("lerobot", features, str(folder), schema, gripper)
         self.name = folder.name
         self.rules = self.schema.rules
 
