@@ -5,6 +5,7 @@ A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 
 from __future__ import annotations
 
+import ast
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -92,15 +93,36 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
         path = f"path={quote(name.removeprefix(LEROBOT), safe='/')}"
         name, query = LEROBOT.rstrip(":"), f"{path}&{query}" if query else path
     if name.startswith(PYTHON):
+        if ".py:" in name:
+            raise PolicyError(f"'{address}': did you mean '{_suggest_python(name.removeprefix(PYTHON))}'?")
         factory = from_python(name, PolicyError)
         if not callable(factory):
             raise PolicyError(f"'{address}': it is a {type(factory).__name__}, not a class")
         return factory, query
     policies = world_policies(world)
     if name not in policies:
+        if suggestion := _suggest_python(name):
+            raise PolicyError(f"'{address}': did you mean '{suggestion}'?")
         nearest = did_you_mean(name, policies)
         raise PolicyError(f"there is no policy '{name}': {nearest} (or {_other_addresses(world)})")
     return imported(policies[name]), query
+
+
+def _suggest_python(name: str) -> str:
+    """The address that ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine`` stands for; empty if none."""
+    module, _, attribute = name.partition(":")
+    file = Path(module)
+    if file.suffix == ".py":
+        module = ".".join(file.with_suffix("").parts)
+        if not attribute and file.is_file():
+            classes = [node for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
+            acting = [
+                node.name for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
+            ]
+            attribute = next(iter(acting), "")
+        return f"{PYTHON}{module}:{attribute or 'Class'}"
+    is_module = attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))
+    return f"{PYTHON}{module}:{attribute}" if is_module else ""
 
 
 def _other_addresses(world: str) -> str:

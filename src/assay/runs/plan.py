@@ -18,7 +18,7 @@ from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.provenance import provenance, states_digest
 from assay.runs.schedulers.until import parse_until
-from assay.runs.shards import Part, Shard, take_shard
+from assay.runs.shards import Shard, ShardPart, take_shard
 from assay.runs.worker import WorkerConfig
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -39,7 +39,7 @@ class RunPlan:
     plugins: tuple[Plugin, ...]
     requires_certificates: bool
     """Whether only episodes with a certificate are run."""
-    part: Part | None = None
+    part: ShardPart | None = None
     """The shard, if it is not the whole plan."""
     policy: str = ""
     """The policy's address."""

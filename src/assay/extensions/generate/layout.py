@@ -23,7 +23,7 @@ from assay.extensions.generate.kit import (
     Receptacle,
     Variation,
 )
-from assay.perturb.world.ground import Ground, Spot, added
+from assay.perturb.world.ground import Ground, Spot, add_entity
 from assay.perturb.world.staging import LIFTS
 from assay.sim.footprints import footprint
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
@@ -250,7 +250,7 @@ class _Builder:
                 continue
             if inside and ground.free(room) and not any(room.overlaps(spot) for spot in self._reserved):
                 spot = Spot(round(x, 3), round(y, 3), half_x, half_y)
-                self.scene = added(self.scene, obj.entity, spot, JITTER_M)
+                self.scene = add_entity(self.scene, obj.entity, spot, JITTER_M)
                 if obj.receptacle is not None:
                     self.scene = _with_regions(self.scene, obj.entity.name, obj.receptacle.regions)
                 self.objects.append(obj)

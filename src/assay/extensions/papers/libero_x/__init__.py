@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from assay.extensions.papers.libero_x import figures, tables
-from assay.report import task_statistics
+from assay.extensions.papers.libero_x import figures, tables, tasks
 from assay.report.papers.base import ExhibitPlan, Paper, plan_sections
 
 TASK_EXHIBITS = (
-    ExhibitPlan("Figure 8", "Labels of the tasks", task_statistics.label_tree),
+    ExhibitPlan("Figure 8", "Labels of the tasks", tasks.label_tree),
     ExhibitPlan(
         "Table XI",
         "Level 1: predicates, objects, containers",
-        lambda runs: task_statistics.frequencies(runs, 1),
+        lambda runs: tasks.frequencies(runs, 1),
     ),
     ExhibitPlan(
         "Table XII",
         "Levels 1 and 4: predicates, objects, containers",
-        lambda runs: task_statistics.frequencies(runs, *task_statistics.OWN),
+        lambda runs: tasks.frequencies(runs, *tasks.OWN_LEVELS),
     ),
-    ExhibitPlan("Figure 12", "Flow from predicates to objects to containers", task_statistics.flows),
+    ExhibitPlan("Figure 12", "Flow from predicates to objects to containers", tasks.flows),
 )
 LAYOUT = (
     (

@@ -12,11 +12,10 @@ import yaml
 
 from assay.measures.frames import require
 from assay.measures.result import MeasureError
-from assay.measures.success.labels import label_families, with_each_label
-from assay.measures.time.timing import Limit, limits_by, timed
+from assay.measures.success.task_labels import label_families, with_each_label
+from assay.measures.time.timing import REFERENCE_NOTE, Limit, add_references, limit_name, limits_by
 from assay.measures.views.table import Column, Table, Value
 from assay.report.papers.base import ExhibitPlan, PaperRun, Part, of_each
-from assay.report.tables import REFERENCE, limit_name
 from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
 DEFAULT_LIMIT = 1.1
@@ -81,7 +80,7 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
     Raises MeasureError if there are none.
     """
     require(run.data.plausible, "level")
-    rows = timed(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
+    rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
     rows = rows.filter(pl.col("level").is_in(levels)) if levels else rows
     if not len(rows):
         raise MeasureError(f"no episode is of level {' or '.join(map(str, levels))}")
@@ -172,7 +171,7 @@ def _tables(
     for (model, factor), shares in theirs.items():
         wide.append((model, "published", limit_name(factor), *(shares.get(name) for name in names)))
     source = (Column("source"),) if theirs else ()
-    note = f"Success in per cent; errors are excluded. {REFERENCE} None: only the task's horizon."
+    note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} None: only the task's horizon."
     if theirs:
         note += f" Published: {published().source}; its limits are multiples of human times, its assets LIBERO-X's."
     headings = (Column(heading(what, name), "share", bare=what == "label") for name in names)

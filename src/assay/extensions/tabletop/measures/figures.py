@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import LevelScore
-from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
+from assay.extensions.tabletop.measures.tabletop import NAME, Tabletop
 from assay.extensions.tabletop.tasks import KINDS
 from assay.measures.result import MeasureError
 from assay.measures.views.forest import Mark, forest, height
@@ -75,7 +75,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """The score of each condition at each level, and the measured score of acting at random."""
-    found, random = measured.levels, report.random(TABLETOP)
+    found, random = measured.levels, report.random(NAME)
     chance = {
         each.level: each.allowed.score
         for each in (random.levels if random else ())

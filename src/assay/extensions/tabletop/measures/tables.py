@@ -7,28 +7,29 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
 from assay.extensions.tabletop.measures.scores import Against, LevelScore, TaskScore
-from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
+from assay.extensions.tabletop.measures.tabletop import NAME, Tabletop
 from assay.measures.flaws import Flaw
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
+from assay.measures.sentences import format_finding
 from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, points
 from assay.report.run_report import RunReport
-from assay.report.sentences import sentence
 
 QUESTIONS = MappingProxyType(
     {
-        Flaw.UNABLE: "Does it do the tasks?",
-        Flaw.UNTOLD: "Does it need to be told?",
-        Flaw.WORDLESS: "Does it go by the words?",
-        Flaw.PICTURELESS: "Does it go by the images?",
+        Flaw.UNABLE: "Does it perform the tasks?",
+        PromptFlaw.UNTOLD: "Does it need the prompt?",
+        PromptFlaw.WORDLESS: "Does it use the words?",
+        PromptFlaw.PICTURELESS: "Does it use the images?",
         Flaw.WORDING: "Is it robust to paraphrases?",
-        Flaw.DESCRIBED: "Does it know objects by words, too?",
-        Flaw.ORDER: "Does it go by the order of objects?",
-        Flaw.RETRIES: "Does it succeed only by trying again?",
-        Flaw.DIFFICULTY: "Does difficulty break it?",
-        Flaw.NOVELTY: "Does it do what is new?",
+        PromptFlaw.DESCRIBED: "Does it recognise described objects?",
+        PromptFlaw.ORDER: "Does it depend on the order of objects?",
+        PromptFlaw.RETRIES: "Does it need retries?",
+        PromptFlaw.DIFFICULTY: "Does it fail at higher difficulty?",
+        PromptFlaw.NOVELTY: "Does it generalise?",
     }
 )
 """What is asked about a policy, in the order in which it is told."""
@@ -140,7 +141,7 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
 
 def reading_table(found: Tabletop, report: RunReport) -> Table:
     """What the run says, question by question."""
-    said = {finding.flaw: sentence(finding).text for finding in report.diagnosis}
+    said = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
     return Table(
         "table-reading",
         "How to read it",
@@ -153,7 +154,7 @@ def reading_table(found: Tabletop, report: RunReport) -> Table:
 
 def levels_table(found: Tabletop, report: RunReport) -> Table:
     """Success by condition and level; beside it that of acting at random, if a run of the report tells."""
-    chance = report.random(TABLETOP)
+    chance = report.random(NAME)
     random = {control.level: control.allowed for control in _controls(chance.levels)} if chance else {}
     return Table(
         "table-levels",
@@ -190,7 +191,7 @@ def levels_table(found: Tabletop, report: RunReport) -> Table:
 
 def tasks_table(found: Tabletop, report: RunReport) -> Table:
     """Success by condition, level and task; beside it that of acting at random."""
-    chance = report.random(TABLETOP)
+    chance = report.random(NAME)
     random = (
         {(control.kind, control.level): control.allowed for control in _controls(chance.tasks)}
         if chance
