@@ -11,8 +11,7 @@ import polars as pl
 
 from assay.measures.evidence import HARMLESS, FlawTest
 from assay.measures.flaws import CONSEQUENCES, Flaw, shown_by
-from assay.support.stats.distributions import binomial_at_least
-from assay.support.stats.significance import SURE
+from assay.support.stats.significance import SURE, binomial_at_least
 
 BY_PATH = (Flaw.MEMORISES, Flaw.IGNORES_WORDS)
 """Causes that show in the paths of the very episodes."""

@@ -21,11 +21,9 @@ from assay.measures.clustering import UNIT, difference, variances
 from assay.measures.contrasts import Aspect, Comparison, Contrast, Decision, Robustness
 from assay.measures.frames import PAIR, START, judged, sums
 from assay.measures.result import MeasureError
-from assay.support.stats.distributions import normal_below, normal_quantile
-from assay.support.stats.intervals import Interval, Z, tested
+from assay.support.stats.intervals import Interval, Z, mean_over_tasks, tested
 from assay.support.stats.power import POWER
-from assay.support.stats.sampled_tasks import mean_over_tasks
-from assay.support.stats.significance import SURE, holm, least_p, sign_flip
+from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
 
 __all__ = ["COLUMNS", "MARGIN", "Aspect", "Comparison", "Contrast", "Decision", "Robustness", "compare"]
 

@@ -16,8 +16,8 @@ from assay.measures.flaws import Degree
 from assay.measures.profile import Profile
 from assay.measures.result import Result
 from assay.measures.success.drops import Drop
-from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import binomial_at_least
 
 TOLERATED = 0.05
 """The share of unchanged episodes lost, or of nonsense obeyed, that is nobody's fault."""

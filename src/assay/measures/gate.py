@@ -13,10 +13,9 @@ import polars as pl
 
 from assay.measures.compare import MARGIN, Contrast, Decision, compare
 from assay.measures.result import MeasureError
-from assay.support.stats.distributions import normal_quantile
 from assay.support.stats.intervals import Z
 from assay.support.stats.judgement import Judgement, Line, verdict_of
-from assay.support.stats.significance import SURE
+from assay.support.stats.significance import SURE, normal_quantile
 
 
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:

@@ -15,9 +15,9 @@ from assay.measures.measure import Measure, Panel
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import Rate, rates
 from assay.measures.world.curves import WORLD
-from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval
-from assay.support.stats.permutation import labels_behind
+from assay.support.stats.resampling import labels_behind
+from assay.support.stats.significance import t_quantile
 from assay.tasks.labels import COLUMN, family_order, label_order, read
 
 MANY = 10

@@ -23,9 +23,8 @@ from assay.measures.result import FOR_DRAWING, Result, attempt
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import Drop, drops
 from assay.measures.success.task_changes import ROWS, with_paths
-from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, tested
-from assay.support.stats.significance import sign_flip
+from assay.support.stats.significance import sign_flip, t_quantile
 
 FAIR = 0.5
 """The share of its usual success without which a policy does not do what is new: new goals may be harder."""

@@ -23,9 +23,8 @@ from assay.measures.memory.own_paths import starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import SUCCESS
-from assay.support.stats.distributions import hypergeometric
 from assay.support.stats.intervals import Interval, share_interval, stratified, tested
-from assay.support.stats.significance import holm, paired
+from assay.support.stats.significance import holm, hypergeometric, paired
 from assay.support.streams import stream
 
 _SHUFFLES = 400
@@ -288,7 +287,7 @@ def _cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval | None]:
     """The ratio of two sums over starts, and its linearised interval; None unless the whole is above 0 for sure."""
-    from assay.support.stats.distributions import t_quantile
+    from assay.support.stats.significance import t_quantile
 
     total, starts = whole.sum(), len(whole)
     if total <= 0 or starts < 3:

@@ -14,7 +14,7 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import Rate, rates
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, paired_difference
-from assay.support.stats.permutation import table_correlation
+from assay.support.stats.resampling import table_correlation
 
 NONE = "none"
 """Said as in the original instruction."""

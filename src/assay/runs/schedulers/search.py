@@ -18,10 +18,9 @@ import polars as pl
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import ExperimentError, RunError
-from assay.experiments.axes import AXES, Axis, AxisError, Rung
+from assay.experiments.axes import AXES, AXIS, MAGNITUDE, Axis, AxisError, Rung, drawn_way, variant
+from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
-from assay.experiments.search import AXIS, MAGNITUDE, drawn_way, variant
-from assay.experiments.search import search as whole_grid
 from assay.runs.certificates import Cache, Refusal, Service, cache_file, missing, remember
 from assay.runs.driver import Ending, driving, finish
 from assay.runs.execute import Observer, default_path, make_certificates, make_executor, open_run

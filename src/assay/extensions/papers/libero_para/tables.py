@@ -21,7 +21,7 @@ from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.report.papers.base import PaperRun, Part, by_run, model_table, of_each
 from assay.report.wording_statistics import stats_of, wordings_of
 from assay.support.extras import require
-from assay.support.stats.distributions import pearson
+from assay.support.stats.significance import pearson
 
 CellKey = tuple[str, str]
 """An object type and an action type."""
