@@ -284,7 +284,7 @@ def test_what_grows_stays_where_it_stands_and_waits_until_it_fits(env: LiberoEnv
         joint = simulation.compiled.entities[name].joints[-1]
         first = 1 + int(simulation.model.jnt_qposadr[joint])
         vector[first : first + 2] = x, y
-        simulation.put(vector)
+        simulation.overwrite(vector)
         mujoco.mj_forward(simulation.model, simulation.data)
 
     x, y, _ = simulation.pose(bowl)[0]

@@ -143,7 +143,7 @@ def test_any_composition_is_refused_or_leaves_all_standing_with_the_goal_unreach
         return
     event("settled")
     Senses(chosen, task=task.id, seed=seed).observe(first)
-    assert not world.satisfied(task.goal)
+    assert not world.is_satisfied(task.goal)
     deepest = min((contact.dist for contact in world.data.contact), default=0.0)
     assert deepest > -DEEPEST, f"interpenetration of {-1000 * deepest:.1f} mm"
     before, now, found = supports(control.scene), supports(task.scene), touched(world)

@@ -11,7 +11,7 @@ import pytest
 from assay.report.comparison import compare_suites
 from assay.report.joint import joint_diagnoses
 from assay.report.page import build
-from assay.report.run_report import RunReport, named
+from assay.report.run_report import RunReport, name_runs
 
 BEFORE = {
     "policy": "python:m:P",
@@ -59,7 +59,7 @@ def test_runs_of_another_latency_are_told_apart_and_not_paired(tmp_path: Path, w
         write(tmp_path / f"{name}.assay", episodes, **{**BEFORE, "settings": settings})
         for name, settings in (("one", {}), ("two", {}), ("three", late), ("four", late))
     ]
-    runs = named(paths[1:3])
+    runs = name_runs(paths[1:3])
     assert list(runs) == ["mine, made", "mine, latency 4, while waiting hold, made"]
     reports = [RunReport.read(path) for path in paths]
     assert reports[0].title == "mine on made"

@@ -19,7 +19,7 @@ from assay.measures import MeasureError
 from assay.measures.views.wording import methods
 from assay.report.comparison import as_json, compare_runs, compare_suites
 from assay.report.page import Report, build
-from assay.report.run_report import RunReport, named
+from assay.report.run_report import RunReport, name_runs
 from assay.report.summary import banners
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -158,7 +158,7 @@ def test_a_half_finished_run_is_reported_below_a_banner(tmp_path: Path, write, m
         tmp_path / "run.assay", [made(True if seed < 412 else None, seed=seed) for seed in range(1000)]
     )
     page = page_of(run)
-    assert "412 of 1,000 planned" in page and "588 are to come" in page
+    assert "412 of 1,000 planned" in page and "588 remain" in page
     assert "412 of 412 unperturbed episodes" in page
 
 
@@ -166,7 +166,7 @@ def test_an_empty_run_says_so(tmp_path: Path, write, made):
     assert "0 of 3 planned" in page_of(
         write(tmp_path / "a.assay", [made(None, seed=seed) for seed in range(3)])
     )
-    assert "nothing is planned" in page_of(write(tmp_path / "b.assay", []))
+    assert "no episodes are planned" in page_of(write(tmp_path / "b.assay", []))
 
 
 def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made, undrawn):
@@ -191,10 +191,10 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
 def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write, made):
     refused = [["pro/position", "libero_goal/1", seed, "demonstrator failed: too far"] for seed in range(4)]
     partly = [["c", "libero_goal/1", 9, "cannot be placed"]]
-    said = "4 episodes could not be certified as solvable, so that {}: "
+    said = "4 episodes could not be certified as solvable, so {}: "
     why = "4 x demonstrator failed: too far."
     for name, episodes, what in (
-        ("controls", [made(True), made(True, "c")], "no episode of pro/position was played"),
+        ("controls", [made(True), made(True, "c")], "no episode of pro/position was run"),
         ("empty", [], "this run is empty"),
     ):
         told = refused + partly if episodes else refused
@@ -291,7 +291,7 @@ def test_it_says_what_an_import_lacks(tmp_path: Path, write, made, undrawn):
     episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
     run = write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]})
     page = undrawn(build([RunReport.read(run)])).html()
-    assert "Part of an evaluation: 6 of its 4,092 episodes are here" in page
+    assert "Incomplete evaluation: 6 of its 4,092 episodes are here" in page
     assert (
         "2 of 6 paraphrased episodes have no distance" in page
         and "of which 50.0\N{NO-BREAK SPACE}% succeed" in page
@@ -312,15 +312,15 @@ def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, 
     for name, wins, experiment in (("good", 9, "one"), ("bad", 2, "one"), ("other", 5, "two")):
         episodes = [made(seed < wins, experiment=experiment, seed=seed) for seed in range(10)]
         write(tmp_path / f"{name}.assay", episodes, experiment=experiment, policy=name)
-    runs = named([tmp_path / f"{name}.assay" for name in ("good", "bad", "other")])
+    runs = name_runs([tmp_path / f"{name}.assay" for name in ("good", "bad", "other")])
     reports = [RunReport.read(path, name) for name, path in runs.items()]
     (group,) = groups = compare_suites(runs, reports)
     assert group.names == ("good", "bad") and group.found.comparison.overall[0].change == pytest.approx(-0.7)
     several = build(reports, groups, {"lost": "lost.assay: there is no such run"})
     page = replace(undrawn(several), shared=several.shared).write(tmp_path / "out")
     text = page.read_text()
-    assert "3 runs side by side" in text and "Paired comparison" in text and "Left out: lost" in text
-    brief = text[text.index("In short") : text.index("Table: The runs")]
+    assert "Comparison of 3 runs" in text and "Paired comparison" in text and "Left out: lost" in text
+    brief = text[text.index("<h3>Summary") : text.index("Table: Runs")]
     assert (
         ">other</a>: Fails unperturbed tasks (at least in part).</li>" in brief and brief.count("<li>") == 3
     )
@@ -351,4 +351,4 @@ def test_a_comparison_counts_what_does_not_match(tmp_path: Path, write, made):
 
 def test_runs_of_the_same_name_are_told_apart(tmp_path: Path):
     paths = [tmp_path / "a" / "run.assay", tmp_path / "b" / "run.assay", tmp_path / "c.assay"]
-    assert list(named(paths)) == [str(paths[0]), str(paths[1]), "c"]
+    assert list(name_runs(paths)) == [str(paths[0]), str(paths[1]), "c"]

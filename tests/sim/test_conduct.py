@@ -14,8 +14,8 @@ from assay.episodes.events import at_step
 from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Relight
 from assay.policies.registry import load_policy
-from assay.sim.side_effects import jerk_of
-from assay.sim.trace import AFTER, aftermath
+from assay.sim.side_effects import measure_jerk
+from assay.sim.trace import AFTERMATH_STEPS, simulate_aftermath
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -112,12 +112,12 @@ def test_a_goal_that_gravity_undoes_does_not_last(env: LiberoEnv):
     up = Goal((Atom(Predicate.UP, ("akita_black_bowl_1",)),))
     vector = simulation.state().vector.copy()
     vector[1 + simulation.model.jnt_qposadr[bowl.joints[-1]] + 2] += 0.2
-    simulation.put(vector)
+    simulation.overwrite(vector)
     mujoco.mj_forward(simulation.model, simulation.data)
-    assert simulation.satisfied(up)
-    after = aftermath(simulation, up)
-    assert after is not None and not after.holds and after.steps <= AFTER
-    assert simulation.satisfied(up), "on a copy: here it is still in the air"
+    assert simulation.is_satisfied(up)
+    after = simulate_aftermath(simulation, up)
+    assert after is not None and not after.holds and after.steps <= AFTERMATH_STEPS
+    assert simulation.is_satisfied(up), "on a copy: here it is still in the air"
 
 
 def test_looking_whether_success_lasts_changes_nothing(env: LiberoEnv, bowl: Episode):
@@ -139,8 +139,8 @@ def test_looking_whether_success_lasts_changes_nothing(env: LiberoEnv, bowl: Epi
 def test_jerk_is_that_of_a_known_curve():
     time = np.arange(100) / 20
     cubic = np.column_stack([time**3, np.zeros(100), np.zeros(100)])
-    assert jerk_of(cubic) == pytest.approx(6.0)
-    assert jerk_of(cubic[:3]) == 0
+    assert measure_jerk(cubic) == pytest.approx(6.0)
+    assert measure_jerk(cubic[:3]) == 0
 
 
 @pytest.mark.parametrize("change", [Say("turn it on, please"), Relight(0.5), Displace(0.05, "plate_1")])
@@ -156,7 +156,7 @@ def test_side_effects_before_an_event_count_and_what_it_moves_itself_does_not(
     vector[bottle] -= 0.06  # as if somebody had pushed it, and opened a drawer
     drawer = 1 + int(model.jnt_qposadr[regions["wooden_cabinet_1_middle_region"].joints[0]])
     vector[drawer] = -0.15
-    simulation.put(vector)
+    simulation.overwrite(vector)
     mujoco.mj_forward(model, simulation.data)
     while not play.over:
         play.step(STAY)

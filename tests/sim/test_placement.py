@@ -73,7 +73,7 @@ def test_every_task_settles_apart_at_rest_and_unsolved(
     world.reset(state)
     data = world.data
     assert all(contact.dist >= -2e-3 for contact in data.contact[: data.ncon])
-    assert not any(world.satisfied(task.goal) for task in together)
+    assert not any(world.is_satisfied(task.goal) for task in together)
     before = places(world.compiled, state.vector)
     for _ in range(20):
         world.step(np.zeros(7))
@@ -100,7 +100,7 @@ def test_tasks_settle_on_liberos_assets_too(
     world.reset(state)
     data = world.data
     assert all(contact.dist >= -2e-3 for contact in data.contact[: data.ncon])
-    assert not world.satisfied(tasks.load(task_id).goal)
+    assert not world.is_satisfied(tasks.load(task_id).goal)
     before = places(world.compiled, state.vector)
     for _ in range(20):
         world.step(np.zeros(7))

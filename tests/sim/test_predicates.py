@@ -444,11 +444,11 @@ def test_a_can_that_stands_is_upright(start: Callable[[str], Simulation]):
 
 def test_a_goal_holds_when_all_its_atoms_do(table: Simulation):
     both = Goal((parsed(["Up", "plate_1"]), parsed(["TurnOn", "flat_stove_1"])))
-    assert not table.satisfied(both)
+    assert not table.is_satisfied(both)
     put(table, "plate_1", np.array([0.1, 0.1, 1.1]))
-    assert not table.satisfied(both)
+    assert not table.is_satisfied(both)
     turn(table, "flat_stove_1_button", 1.0)
-    assert table.satisfied(both)
+    assert table.is_satisfied(both)
 
 
 @pytest.mark.parametrize("task_id", tasks.all_ids())

@@ -265,7 +265,7 @@ def test_drawing_does_not_disturb_the_physics(pack: str, request: pytest.Fixture
             seen = world.step(move)
             if drawn:
                 seen.image("agentview", 16), seen.depth("robot0_eye_in_hand", 16)
-                old._drawn.clear()
+                old._images.clear()
                 old.image("agentview", 16)
             trail.append(world.state())
         results.append(trail)

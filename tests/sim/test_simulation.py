@@ -147,7 +147,7 @@ def test_ten_steps_are_those_of_libero(
         assert seen.eef_position == pytest.approx(record["eef_pos"][step], abs=1e-8)
         assert np.roll(seen.eef_quaternion, -1) == pytest.approx(record["eef_quat_xyzw"][step], abs=1e-7)
         assert seen.gripper == pytest.approx(record["gripper_qpos"][step], abs=1e-8)
-        assert world.satisfied(task.goal) == bool(record["success"][step])
+        assert world.is_satisfied(task.goal) == bool(record["success"][step])
 
 
 # -- time
@@ -231,7 +231,7 @@ def test_only_what_is_put_changes(world: Simulation):
     world.step(np.array([0, 0, 0, 0, 0, 0, 1.0]))
     before, command = world.state(), world.controller.drive()
     world.step(np.ones(7))
-    world.put(before.vector)
+    world.overwrite(before.vector)
     assert np.array_equal(world.state().vector, before.vector) and world.steps == 2
     assert world.controller.drive().grip < command.grip, "the controller goes on"
 
@@ -406,7 +406,7 @@ def test_a_world_without_a_state_says_so(world: Simulation):
     for ask in (
         lambda: world.step(np.zeros(7)),
         lambda: world.holds(atom),
-        lambda: world.satisfied(Goal((atom,))),
+        lambda: world.is_satisfied(Goal((atom,))),
         lambda: world.pose("plate_1"),
     ):
         with pytest.raises(StateError, match="reset"):
@@ -418,7 +418,7 @@ def test_a_world_without_a_state_says_so(world: Simulation):
 def test_a_goal_that_can_never_hold_is_refused(world: Simulation):
     world.reset(world.sample(0))
     with pytest.raises(TaskError, match="cannot do"):
-        world.satisfied(Goal((Atom(Predicate.OPEN, ("plate_1",)),)))
+        world.is_satisfied(Goal((Atom(Predicate.OPEN, ("plate_1",)),)))
 
 
 def test_poses_are_those_of_the_simulation(world: Simulation):

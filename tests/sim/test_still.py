@@ -49,7 +49,7 @@ def simulation(
     """That world as it was, with nothing kept."""
     monkeypatch.setattr(still, "WORTH", FEW)
     world, state = started
-    world.go_on(state, 1)
+    world.resume(state, 1)
     usual = {name: getattr(world.model, name).copy() for name in CHANGED}
     yield world
     for name, values in usual.items():

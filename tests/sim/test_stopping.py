@@ -14,7 +14,7 @@ from assay.episodes.events import at_step
 from assay.episodes.stepwise import Stepwise
 from assay.perturb.events import Cancel
 from assay.perturb.world import Relight
-from assay.sim.triggers import STILL_STEPS, Stop
+from assay.sim.triggers import STILL_STEPS, SafeStop
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -41,7 +41,7 @@ def above_the_plate(env: LiberoEnv) -> None:
     )
     vector = simulation.state().vector.copy()
     vector[first : first + 3] = (place[0], place[1], height[2] + 0.04)
-    simulation.put(vector)
+    simulation.overwrite(vector)
     mujoco.mj_forward(simulation.model, simulation.data)
 
 
@@ -54,7 +54,7 @@ def test_who_does_what_was_taken_back_has_failed_and_has_come_no_way(env: Libero
     while not play.over:
         play.step(STAY)
     assert env.simulation.holds(ON_PLATE)
-    assert isinstance(env.ending, Stop) and env.ending.carried_on
+    assert isinstance(env.ending, SafeStop) and env.ending.carried_on
     episode = play.ended()
     assert episode.events[0]["step"] == 1 and episode.outcome is Outcome.FAILURE
     assert (episode.stages, episode.progress, episode.aftermath) == ({}, 0.0, None)

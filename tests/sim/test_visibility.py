@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.perturb.world.ground import Spot, added
+from assay.perturb.world.ground import Spot, add_entity
 from assay.sim.compile import CompiledScene
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
@@ -74,7 +74,9 @@ def test_a_planned_scene_is_seen_as_the_compiled_one(
 def test_what_is_put_behind_a_cabinet_is_hidden_and_said_so():
     scene = tasks.load("libero_goal/1").scene
     butter = Entity("butter_1", "butter")
-    behind, before = (added(scene, butter, Spot(x, y, 0.02, 0.04)) for x, y in ((-0.33, -0.33), (0.1, 0.0)))
+    behind, before = (
+        add_entity(scene, butter, Spot(x, y, 0.02, 0.04)) for x, y in ((-0.33, -0.33), (0.1, 0.0))
+    )
     assert newly_hidden(scene, before) == []
     assert newly_hidden(scene, behind) == ["butter_1"]
     assert newly_hidden(behind, behind) == [], "as hidden as before"

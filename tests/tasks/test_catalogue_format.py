@@ -71,7 +71,7 @@ def test_a_scene_like_another_takes_over_what_it_does_not_say():
         ("about:", "abuot:", "about"),
         ("arena: kitchen", "arena: kitchn", "scenes.counter.arena"),
         ("half: [0.01, 0.01]", "halb: [0.01, 0.01]", "halb"),
-        ("yaw: pi,", "yaw: po,", "is not a number"),
+        ("yaw: pi,", "yaw: po,", "mug_region"),
         ("like: counter", "like: conter", "no scene 'conter'"),
         ("[Turnon flat_stove_1]", "[Turno flat_stove_1]", "unknown predicate 'Turno'"),
         ("goal: [TurnOff flat_stove_1]", "goal: []", "mine/1: goal: the goal is empty"),

@@ -1,4 +1,4 @@
-"""Paraphrases as experiments: a generated grid (object x action axis, 43 cells), a table, or LIBERO-Para as released."""
+"""Paraphrases as experiments: a generated grid (object x action, 43 cells), a table, or LIBERO-Para as released."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases import release_folder
 from assay.perturb import Say
-from assay.perturb.words.distance.pride import ALPHA, Distance, remembered_attempts
+from assay.perturb.words.distance.pride import ALPHA, Distance, cached_attempts
 from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.words.grid.table import Row, plain, read, with_tasks
+from assay.perturb.words.grid.table import GridRow, plain, read, with_tasks
 from assay.support.streams import stream
 from assay.tasks import Task
-from assay.tasks.files import called
+from assay.tasks.files import display_name
 from assay.tasks.formats import instruction
 from assay.tasks.formats import libero_para as release
 
@@ -43,7 +43,7 @@ class Wordings:
     """Name of the experiment; the names of its conditions begin with it."""
     place: str
     """Path of the table, for errors."""
-    load: Callable[[], Sequence[Row]]
+    load: Callable[[], Sequence[GridRow]]
     per_cell: int | None = None
     """Number of paraphrases of each task in each cell; None for all."""
     seed: int = 0
@@ -60,7 +60,7 @@ class Wordings:
     def variants(self, task: Task) -> tuple[Variant, ...]:
         """The variants of a task. Raises ExperimentError if the table has none."""
         text = plain(task.instruction.text)
-        rows = [*self._by_task.get(called(task.id), ()), *self._by_original.get(text, ())]
+        rows = [*self._by_task.get(display_name(task.id), ()), *self._by_original.get(text, ())]
         for row in rows:
             if row.original and plain(row.original) != text:
                 raise ExperimentError(
@@ -74,24 +74,24 @@ class Wordings:
         return variants_of(self.name, self.place, task, self._sample(task, rows))
 
     @cached_property
-    def _rows(self) -> Sequence[Row]:
+    def _rows(self) -> Sequence[GridRow]:
         rows = self.load()
         if not rows:
             raise ExperimentError(f"{self.place} has no rows below its header: there is nothing to run")
         return rows
 
     @cached_property
-    def _by_task(self) -> dict[str, list[Row]]:
-        groups: defaultdict[str, list[Row]] = defaultdict(list)
+    def _by_task(self) -> dict[str, list[GridRow]]:
+        groups: defaultdict[str, list[GridRow]] = defaultdict(list)
         for row in self._rows:
             if row.task:
-                groups[called(row.task)].append(row)
+                groups[display_name(row.task)].append(row)
         return dict(groups)
 
     @cached_property
-    def _by_original(self) -> dict[str, list[Row]]:
+    def _by_original(self) -> dict[str, list[GridRow]]:
         """Rows without a task, which belong to every task with that instruction."""
-        groups: defaultdict[str, list[Row]] = defaultdict(list)
+        groups: defaultdict[str, list[GridRow]] = defaultdict(list)
         for row in self._rows:
             if not row.task:
                 groups[plain(row.original)].append(row)
@@ -109,7 +109,7 @@ class Wordings:
                 )
         return tuple(dict.fromkeys(row.task for row in rows))
 
-    def _sample(self, task: Task, rows: Sequence[Row]) -> Sequence[Row]:
+    def _sample(self, task: Task, rows: Sequence[GridRow]) -> Sequence[GridRow]:
         """``per_cell`` rows of each cell, in the order of the table."""
         if self.per_cell is None:
             return rows
@@ -118,12 +118,12 @@ class Wordings:
             cells[f"{row.object_type},{row.action_type}"].append(number)
         chosen: set[int] = set()
         for cell, numbers in cells.items():
-            order = stream(self.seed, "words", "table", called(task.id), cell).permutation(len(numbers))
+            order = stream(self.seed, "words", "table", display_name(task.id), cell).permutation(len(numbers))
             chosen.update(numbers[index] for index in order[: self.per_cell])
         return [row for number, row in enumerate(rows) if number in chosen]
 
 
-def variants_of(name: str, place: str, task: Task, rows: Sequence[Row]) -> tuple[Variant, ...]:
+def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
     """Rows of a task as variants, with the table's similarities or, where it has none, those of our scorer.
 
     A text that occurs twice in a cell is applied twice: another spec with the same task.
@@ -131,7 +131,7 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[Row]) -> tuple
     texts = [instruction(row.paraphrase, f"{place}:{row.line}") for row in rows]
     unscored = [text for text, row in zip(texts, rows, strict=True) if row.s_k is None]
     original = task.instruction.text
-    distances = iter(remembered_attempts([(original, text) for text in unscored])) if unscored else iter(())
+    distances = iter(cached_attempts([(original, text) for text in unscored])) if unscored else iter(())
     occurrences: Counter[tuple[str, str]] = Counter()
     variants: list[Variant] = []
     for row, text in zip(rows, texts, strict=True):
@@ -159,7 +159,7 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[Row]) -> tuple
     return tuple(variants)
 
 
-def _cell(name: str, place: str, row: Row) -> tuple[str, dict[str, Label]]:
+def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
     """The condition of a row, and its labels."""
     labels: dict[str, Label] = {"axis": "words", "plausible": True}
     if row.object_type and row.action_type:
@@ -220,7 +220,7 @@ def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) ->
     place = Path(folder)
     table = release.table_file(place)
 
-    def load() -> Sequence[Row]:
+    def load() -> Sequence[GridRow]:
         if table is not None:
             return read(table)
         return tuple(
@@ -231,5 +231,5 @@ def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) ->
     return Wordings(name, str(table or place), load, per_cell, seed).experiment(about, SEEDS)
 
 
-def _row(task: str, object_type: object, action_type: object, text: str) -> Row:
-    return Row(0, task, str(object_type), str(action_type), "", text)
+def _row(task: str, object_type: object, action_type: object, text: str) -> GridRow:
+    return GridRow(0, task, str(object_type), str(action_type), "", text)

@@ -18,7 +18,7 @@ from assay.episodes.fields import within
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.categories import OPENING
 from assay.sim.robot_contacts import Fingers
-from assay.sim.triggers import Stop
+from assay.sim.triggers import SafeStop
 from assay.tasks import Goal, Instruction
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Knock(MidEpisodeChange):
             dof = 1 + model.nq + int(model.jnt_dofadr[held.joints[-1]])
             vector[dof : dof + 6] = 0.0
             if _is_free(simulation, held, vector):
-                simulation.put(vector)
+                simulation.overwrite(vector)
                 mujoco.mj_forward(model, data)
                 env.become(env.task)
                 return True
@@ -108,7 +108,7 @@ class Shut(MidEpisodeChange):
                     vector[1 + simulation.model.nq + int(simulation.model.jnt_dofadr[joint])] = 0.0
                     closed = True
         if closed:
-            simulation.put(vector)
+            simulation.overwrite(vector)
             mujoco.mj_forward(simulation.model, simulation.data)
             env.become(env.task)
         return closed
@@ -129,7 +129,7 @@ class Cancel(MidEpisodeChange):
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
         """Say so, and look from then on whether it stops."""
         if env.ending is None:  # otherwise it is said again
-            env.ending = Stop(env.simulation, env.task.goal)
+            env.ending = SafeStop(env.simulation, env.task.goal)
         env.become(replace(env.task, goal=Goal(()), instruction=Instruction(self.text)))
         return True
 

@@ -1,7 +1,8 @@
-"""Several runs on the same episodes: who is better, and what did not match."""
+"""Paired comparison of several runs on the same episodes: its tables, its verdicts in words, and its JSON."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,38 +11,71 @@ from typing import Any
 import polars as pl
 
 from assay.errors import RunError
-from assay.measures.compare import COLUMNS, MARGIN, Aspect, Comparison, Contrast, Robustness, compare
+from assay.measures.compare import (
+    COLUMNS,
+    MARGIN,
+    Aspect,
+    Comparison,
+    Decision,
+    Robustness,
+    RunContrast,
+    compare,
+)
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import plural
+from assay.measures.views.table import Column, Kind, Table
+from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.report.run_report import FORMAT, UNREADABLE, RunReport
-from assay.report.verdicts import in_a_word, verdicts
 from assay.runs.description import lateness
 from assay.runs.store import Store
+from assay.support.stats.significance import SURE
+
+Decided = RunContrast | Robustness
+
+_CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
+    None: {
+        Decision.BETTER: "{second} succeeds more often than {first}",
+        Decision.WORSE: "{second} succeeds less often than {first}",
+        Decision.EQUIVALENT: "{first} and {second} succeed equally often, to within {margin} points",
+        Decision.UNDECIDED: "Undecided whether {first} or {second} succeeds more often",
+    },
+    Aspect.DROP: {
+        Decision.BETTER: "{second} has a smaller drop than {first}",
+        Decision.WORSE: "{second} has a larger drop than {first}",
+        Decision.EQUIVALENT: "{first} and {second} have equal drops, to within {margin} points",
+        Decision.UNDECIDED: "Undecided whether {first} or {second} has the larger drop",
+    },
+    Aspect.KEPT: {
+        Decision.BETTER: "{second} retains more of its successes than {first}",
+        Decision.WORSE: "{second} retains fewer of its successes than {first}",
+        Decision.EQUIVALENT: "{first} and {second} retain equal shares of their successes, to within {margin} points",
+        Decision.UNDECIDED: "Undecided whether {first} or {second} retains more of its successes",
+    },
+}
+"""Claims about success (None) and robustness."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared(Result):
-    """A comparison and what it leaves out."""
+    """A comparison and the episodes that it leaves out."""
 
     comparison: Comparison
     errors: dict[str, int]
-    """Episodes of each run that broke."""
+    """Episodes of each run that ended in an error."""
     unmatched: dict[str, int]
-    """Episodes of each run, no errors, that another run did not do, or broke on."""
+    """Episodes of each run, without errors, that another run did not finish."""
 
     @property
     def note(self) -> str:
-        """How it was compared."""
+        """The method of the comparison."""
         return (
-            f"{plural(self.comparison.shared, 'shared episode')}; 95 % Newcombe intervals over starts and "
-            "wordings; p: the larger of an exact one over starts (McNemar's, where each has one episode) and "
-            "Student's over both, adjusted after Holm."
+            f"{plural(self.comparison.shared, 'shared episode')}; 95 % Newcombe intervals over starts and wordings; p: "
+            "the larger of an exact test over starts (McNemar's, if each has one episode) and a t test over both, "
+            "with Holm's correction."
         )
 
     @property
     def verdicts(self) -> list[str]:
-        """Who succeeds more often, who loses less to changes and who keeps more, pair by pair, in sentences."""
+        """Differences in success, drop and retained successes for each pair of runs, in sentences."""
         return verdicts(self.comparison)
 
     def as_json(self) -> dict[str, Any]:
@@ -50,46 +84,46 @@ class Compared(Result):
         return {**self.comparison.as_json(), **beside}
 
 
-def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compared:
-    """Compare runs by name; differences within ``margin`` (0 to 1) do not matter.
-
-    Raises RunError where one cannot be read, MeasureError where none match.
-    """
-    frames = {name: outcomes(path) for name, path in runs.items()}
-    found = compare(frames, margin=margin)
-    return Compared(
-        found,
-        {name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
-        {name: count - found.shared for name, count in found.runs.items()},
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class Group(Result):
-    """Runs of one experiment with one asset pack and one latency: only these can match."""
+class ComparedGroup(Result):
+    """Runs with the same experiment, asset pack and latency; only these share episodes."""
 
     names: tuple[str, ...]
     found: Compared | Missing
 
 
-def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[Group]:
-    """Compare those runs that are of the same experiment; ``runs`` says where they are."""
+def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compared:
+    """Compare runs by name; differences within ``margin`` (0 to 1) count as equal.
+
+    Raises RunError if one cannot be read, MeasureError if they share no episode.
+    """
+    frames = {name: read_outcomes(path) for name, path in runs.items()}
+    comparison = compare(frames, margin=margin)
+    return Compared(
+        comparison,
+        {name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
+        {name: count - comparison.shared for name, count in comparison.runs.items()},
+    )
+
+
+def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[ComparedGroup]:
+    """Compare those of the reported ``runs`` (paths by name) that share an experiment."""
     experiments: dict[tuple[str, str, str], list[str]] = {}
     for report in reports:
         meta = report.meta
-        which = str(meta.get("experiment")), str(meta.get("pack")), lateness(meta)
-        experiments.setdefault(which, []).append(report.name)
+        key = str(meta.get("experiment")), str(meta.get("pack")), lateness(meta)
+        experiments.setdefault(key, []).append(report.name)
     return [
-        Group(tuple(names), attempt(compare_runs, {name: runs[name] for name in names}))
+        ComparedGroup(tuple(names), attempt(compare_runs, {name: runs[name] for name in names}))
         for names in experiments.values()
         if len(names) > 1
     ]
 
 
 def as_json(
-    reports: Sequence[RunReport], groups: Sequence[Group], left_out: Mapping[str, str]
+    reports: Sequence[RunReport], groups: Sequence[ComparedGroup], left_out: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Several runs as one JSON object; ``docs/report.md`` tells each key."""
+    """Several runs as one JSON object; ``docs/report.md`` describes the keys."""
     return {
         "format": FORMAT,
         "runs": [report.as_json() for report in reports],
@@ -98,8 +132,8 @@ def as_json(
     }
 
 
-def outcomes(path: Path) -> pl.DataFrame:
-    """What is compared of a run. Raises RunError where it cannot be read."""
+def read_outcomes(path: Path) -> pl.DataFrame:
+    """The columns of a run that are compared. Raises RunError if it cannot be read."""
     with Store.reading(path) as store:
         try:
             frame = store.frame()
@@ -109,113 +143,166 @@ def outcomes(path: Path) -> pl.DataFrame:
 
 
 def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
-    """Overall, robustness, condition by condition, and what did not match; ``suffix`` tells their files apart."""
-    found, note = compared.comparison, compared.note
-    said = " ".join((*compared.verdicts, f"{note} Controls count too."))
-    yield _contrasts(f"comparison{suffix}", "Paired comparison", found.overall, said)
-    for every, place in ((found.robustness, suffix), (found.robustness_by_condition, f"-conditions{suffix}")):
-        for aspect in dict.fromkeys(each.aspect for each in every):
-            rows = [each for each in every if each.aspect is aspect]
+    """Overall, robustness, by condition, and the unmatched episodes; ``suffix`` distinguishes their files."""
+    comparison, note = compared.comparison, compared.note
+    text = " ".join((*compared.verdicts, f"{note} Controls are included."))
+    yield _contrast_table(f"comparison{suffix}", "Paired comparison", comparison.overall, text)
+    for contrasts, place in (
+        (comparison.robustness, suffix),
+        (comparison.robustness_by_condition, f"-conditions{suffix}"),
+    ):
+        for aspect in dict.fromkeys(contrast.aspect for contrast in contrasts):
+            rows = [contrast for contrast in contrasts if contrast.aspect is aspect]
             yield robustness_table(f"comparison-{aspect}{place}", aspect, rows)
-    yield _contrasts(
-        f"comparison-conditions{suffix}", "Paired comparison by condition", found.conditions, note
-    )
-    if found.implausible:
-        yield _contrasts(
+    title = "Paired comparison by condition"
+    yield _contrast_table(f"comparison-conditions{suffix}", title, comparison.conditions, note)
+    if comparison.implausible:
+        yield _contrast_table(
             f"comparison-implausible{suffix}",
             "Paired comparison where success is not expected",
-            found.implausible,
-            f"Conditions in which success is not expected; they enter nothing else. {note}",
+            comparison.implausible,
+            f"Conditions in which success is not expected; they are excluded elsewhere. {note}",
         )
     yield Table(
         f"comparison-matching{suffix}",
-        "What was compared",
+        "Matched episodes",
         (Column("run"), *(Column(name, "count") for name in ("shared", "not matched", "errors"))),
-        tuple((name, found.shared, compared.unmatched[name], compared.errors[name]) for name in found.runs),
-        "Not matched: episodes that another run did not do, or broke on.",
-    )
-
-
-def robustness_table(name: str, aspect: Aspect, found: Sequence[Robustness]) -> Table:
-    """What changes cost the runs, pair by pair: their drops, or what they keep, and the difference."""
-    conditions = any(each.condition is not None for each in found)
-    drop = aspect is Aspect.DROP
-    title = "Who loses less to the changes" if drop else "Who keeps more of its successes"
-    what = (
-        "Drop: success perturbed less success of the run's own controls"
-        if drop
-        else "Kept: success perturbed where the run's own control succeeds"
-    )
-    return Table(
-        name,
-        f"{title}, by condition" if conditions else title,
-        (
-            *([Column("condition")] if conditions else []),
-            Column("first"),
-            Column("second"),
-            Column("pairs", "count"),
-            Column(f"first's {aspect}", "change" if drop else "share"),
-            Column(f"second's {aspect}", "change" if drop else "share"),
-            Column("second less first", "change"),
-            Column("95 % interval", "change"),
-            Column("Holm p", "p"),
-            Column("second is"),
-        ),
         tuple(
-            (
-                *([each.condition] if conditions else []),
-                each.first,
-                each.second,
-                each.pairs,
-                each.first_value,
-                each.second_value,
-                each.change,
-                each.interval,
-                each.p_holm,
-                in_a_word(each),
-            )
-            for each in found
+            (name, comparison.shared, compared.unmatched[name], compared.errors[name])
+            for name in comparison.runs
         ),
-        f"{what}. Positive differences: the second is more robust. Intervals over starts and wordings; p: exact over "
-        "starts, adjusted after Holm.",
+        "Not matched: episodes that another run did not finish.",
     )
 
 
-def _contrasts(name: str, title: str, found: Sequence[Contrast], note: str) -> Table:
-    conditions = any(each.condition is not None for each in found)
-    return Table(
+def _pair_columns(contrasts: Sequence[Decided]) -> list[Column]:
+    has_conditions = any(contrast.condition is not None for contrast in contrasts)
+    return [
+        *([Column("condition", value=lambda contrast: contrast.condition)] if has_conditions else []),
+        Column("first", value=lambda contrast: contrast.first),
+        Column("second", value=lambda contrast: contrast.second),
+    ]
+
+
+_DIFFERENCE = (
+    Column("second less first", "change", value=lambda contrast: contrast.change),
+    Column("95 % interval", "change", value=lambda contrast: contrast.interval),
+)
+_HOLM_P = Column("Holm p", "p", value=lambda contrast: contrast.p_holm)
+
+
+def robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
+    """Drops, or shares of retained successes, of each pair of runs and their difference."""
+    is_drop = aspect is Aspect.DROP
+    title = "Drop of each run" if is_drop else "Successes that each run retains"
+    definition = (
+        "Drop: success under perturbation minus success of the run's own controls"
+        if is_drop
+        else "Kept: success under perturbation if the run's own control succeeds"
+    )
+    by_condition = any(contrast.condition is not None for contrast in contrasts)
+    kind: Kind = "change" if is_drop else "share"
+    return Table.of(
+        name,
+        f"{title}, by condition" if by_condition else title,
+        contrasts,
+        *_pair_columns(contrasts),
+        Column("pairs", "count", value=lambda contrast: contrast.pairs),
+        Column(f"first's {aspect}", kind, value=lambda contrast: contrast.first_value),
+        Column(f"second's {aspect}", kind, value=lambda contrast: contrast.second_value),
+        *_DIFFERENCE,
+        _HOLM_P,
+        Column("second is", value=describe_decision),
+        note=f"{definition}. Positive difference: the second run is more robust. Intervals over starts and wordings; "
+        "p: exact over starts, with Holm's correction.",
+    )
+
+
+def _contrast_table(name: str, title: str, contrasts: Sequence[RunContrast], note: str) -> Table:
+    return Table.of(
         name,
         title,
-        (
-            *([Column("condition")] if conditions else []),
-            Column("first"),
-            Column("second"),
-            Column("n", "count"),
-            Column("first's success", "share"),
-            Column("second's success", "share"),
-            Column("second less first", "change"),
-            Column("95 % interval", "change"),
-            Column("only first", "count"),
-            Column("only second", "count"),
-            Column("p", "p"),
-            Column("Holm p", "p"),
-        ),
-        tuple(
-            (
-                *([each.condition] if conditions else []),
-                each.first,
-                each.second,
-                each.count,
-                each.first_rate,
-                each.second_rate,
-                each.change,
-                each.interval,
-                each.only_first,
-                each.only_second,
-                each.p,
-                each.p_holm,
-            )
-            for each in found
-        ),
-        note,
+        contrasts,
+        *_pair_columns(contrasts),
+        Column("n", "count", value=lambda contrast: contrast.count),
+        Column("first's success", "share", value=lambda contrast: contrast.first_rate),
+        Column("second's success", "share", value=lambda contrast: contrast.second_rate),
+        *_DIFFERENCE,
+        Column("only first", "count", value=lambda contrast: contrast.only_first),
+        Column("only second", "count", value=lambda contrast: contrast.only_second),
+        Column("p", "p", value=lambda contrast: contrast.p),
+        _HOLM_P,
+        note=note,
     )
+
+
+def verdicts(comparison: Comparison, first: str | None = None, second: str | None = None) -> list[str]:
+    """Sentences on success, drop and retained successes, for each pair of runs or for one pair."""
+    sentences = []
+    for contrast in comparison.overall:
+        pair = (contrast.first, contrast.second)
+        if (first, second) in ((None, None), pair):
+            sentences.append(_verdict(contrast))
+            sentences += [
+                _verdict(robustness)
+                for robustness in comparison.robustness
+                if (robustness.first, robustness.second) == pair
+            ]
+    return sentences
+
+
+def _verdict(contrast: Decided) -> str:
+    first, second = contrast.first, contrast.second
+    if isinstance(contrast, RunContrast):
+        claims = _CLAIMS[None]
+        values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
+    elif contrast.aspect is Aspect.KEPT:
+        claims = _CLAIMS[Aspect.KEPT]
+        values = f"{second} retains {percent(contrast.second_value)}, {first} {percent(contrast.first_value)}"
+    else:
+        claims = _CLAIMS[Aspect.DROP]
+        values = (
+            f"success changes by {points(contrast.second_value)} points for {second}, by "
+            f"{points(contrast.first_value)} for {first}"
+        )
+    claim = claims[contrast.decision].format(
+        first=first, second=second, margin=number(100 * contrast.margin, 0)
+    )
+    evidence = (
+        f"difference {points(contrast.change)} points (95 % interval {between(contrast.interval, 100)}, "
+        f"{p_phrase(contrast.p_holm)})"
+    )
+    return f"{claim}: {values}; {evidence}{_more_seeds(contrast)}."
+
+
+def _more_seeds(contrast: Decided) -> str:
+    """The number of seeds that would decide an undecided contrast."""
+    if contrast.decision is not Decision.UNDECIDED:
+        return ""
+    text = ""
+    if _has_few_starts(contrast):
+        text += f"; {plural(contrast.starts, 'start')} are too few for any difference to be significant"
+    if seeds := additional_seeds(contrast):
+        text += f"; {plural(seeds, 'more seed')} per task would decide a difference of this size"
+    return text
+
+
+def _has_few_starts(contrast: Decided) -> bool:
+    """Whether no difference could be significant with this number of starts."""
+    return contrast.least_p >= SURE
+
+
+def additional_seeds(contrast: Decided) -> int | None:
+    """Additional seeds per task that would make the observed difference significant; None if none would."""
+    needed = contrast.starts_needed
+    if needed is None or not contrast.tasks or needed <= contrast.starts:
+        return None
+    return math.ceil((needed - contrast.starts) / contrast.tasks)
+
+
+def describe_decision(contrast: Decided) -> str:
+    """The decision, for a row of a table."""
+    if contrast.decision is not Decision.UNDECIDED or not _has_few_starts(contrast):
+        return str(contrast.decision)
+    seeds = additional_seeds(contrast)
+    return "too few starts" + (f": {seeds} more seeds" if seeds else "")

@@ -14,7 +14,8 @@ GLOSSARY = MappingProxyType(
         "control": "The unperturbed episode with the same task and seed. Every perturbed episode is compared with its "
         "control.",
         "divergence": "First step at which the end effector is more than 5 cm from every point of its control's path.",
-        "drop": "Success rate of the controls minus the success rate under a condition, in percentage points.",
+        "drop": "Success rate under a perturbation minus the success rate of its controls, in percentage points; "
+        "negative if the perturbation costs success.",
         "error": "An episode in which the policy or the simulator failed technically. Errors are excluded from rates.",
         "finding": "A conclusion about the policy whose evidence is statistically significant after correction for "
         "multiple testing.",

@@ -1,44 +1,77 @@
-"""The report: one page that needs nothing else, and its figures and tables as files."""
+"""The report: one self-contained page, and its figures and tables as files."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from assay import __version__
-from assay.measures.result import Missing
-from assay.measures.success.rates import CONDITIONS, TASKS
+from assay.measures.measure import MEASURES
+from assay.measures.result import Missing, attempt
+from assay.measures.sentences import Diagnosis
+from assay.measures.success.rates import (
+    CONDITIONS,
+    CONTROLS,
+    SUCCESS_RATE,
+    TASKS,
+    has_perturbed_episodes,
+    overview_figure,
+)
 from assay.measures.time.efficiency import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber, between, counted_in_order, percent, plural
-from assay.report.advice import Advice, advice
-from assay.report.comparison import Group, comparison_tables
+from assay.report.comparison import ComparedGroup, comparison_tables
+from assay.report.glossary import GLOSSARY
 from assay.report.joint import joint_diagnoses
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.report.sections import Section, sections, together
-from assay.report.sentences import Diagnosis
-from assay.report.summary import banners, key_numbers, sentences
+from assay.report.summary import Advice, advice, banners, key_numbers, sentences
 from assay.runs.description import in_utc
 from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
-"""Folders beside it."""
+"""Folders beside the page."""
 BRAND = '<p class="brand">Assay report</p>'
-"""What every page of ours has."""
-ABOUT_INTERVALS = (
-    "Intervals and p values are about these tasks, with new starts and, where a task has several, new wordings. Equal "
-    "counts may have different intervals: episodes that share a start or a wording tell less, and where the same tasks "
-    "succeed with every seed less is left to chance. They say nothing about other tasks; an interval about tasks in "
-    "general takes these for a sample of all."
+"""Marks a page as written by Assay."""
+SECTIONS = MappingProxyType(
+    {
+        "Reliance on the prompt": "One question at a time. If the prompt no longer asks for the task, a policy that "
+        "follows the prompt succeeds only by chance.",
+        "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
+        "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
+        "Success, and what each change costs": "Every perturbed episode is paired with its control: the same task and "
+        "seed without perturbations.",
+        "What success hides": "How far failed episodes come, whether success lasts after the gripper opens, and which "
+        "objects are moved, toppled or left open on the way.",
+        "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
+        "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
+        "World": "The perturbation grows from left to right.",
+        "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
+        "separately from its effect.",
+        "Memory": "If a change calls for another trajectory, does the policy repeat the control's?",
+        "How it fails": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
+        "failures follow another plan.",
+        "Grounding": "The object that the robot went for, against the one in the instruction. The first object moved "
+        "is the better evidence; a first touch may be incidental.",
+        "Attribution": "If several factors change at once: how much does each of them cost?",
+        "Time": "Duration of successes, and the cost of a tighter time limit.",
+    }
 )
-"""What is drawn by chance, and what is given."""
-_MOST_SHOWN = 10
-"""Reasons and stopped conditions that are listed one by one."""
+"""Introductions of Assay's own sections, in the order of the page; those of plugins follow."""
+INTERVALS_NOTE = (
+    "Intervals and p values describe these tasks with new starts and, if a task has several, new wordings. Equal "
+    "counts can have different intervals: episodes that share a start or a wording carry less information, and tasks "
+    "that succeed with every seed leave less to chance. They do not describe other tasks; an interval for tasks in "
+    "general treats these as a sample of all."
+)
+MAX_LISTED = 10
+"""Reasons and stopped conditions listed one by one."""
 _FACTS = (
     "policy",
     "experiment",
@@ -54,8 +87,18 @@ _FACTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One run's part of the page."""
+class ReportSection:
+    """Figures and tables about one question."""
+
+    title: str
+    about: str
+    drawings: tuple[Drawing, ...]
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunBlock:
+    """The part of the page about one run."""
 
     report: RunReport
     anchor: str
@@ -65,24 +108,24 @@ class Part:
     sentences: list[str]
     numbers: list[KeyNumber]
     facts: list[tuple[str, str]]
-    sections: list[Section]
+    sections: list[ReportSection]
     missing: dict[str, list[str]]
-    about_intervals: str = ABOUT_INTERVALS
+    about_intervals: str = INTERVALS_NOTE
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything on the page: one run or several, and their comparison."""
+    """The content of the page: one run or several, and their comparison."""
 
-    parts: tuple[Part, ...]
-    compared: tuple[Group, ...]
+    parts: tuple[RunBlock, ...]
+    compared: tuple[ComparedGroup, ...]
     shared: tuple[Drawing, ...]
     """Figures of several runs."""
     shared_tables: tuple[Table, ...]
     policies: dict[str, Diagnosis]
-    """Of policies with several runs: title -> what these say together."""
+    """Joint diagnoses of policies with several runs, by title."""
     left_out: dict[str, str]
-    """Runs that cannot be reported, and why."""
+    """Runs that cannot be reported, with the reason."""
 
     @property
     def overview(self) -> Table:
@@ -90,14 +133,11 @@ class Report:
         columns = counted_in_order(number.name for part in self.parts for number in part.numbers)
         rows = []
         for part in self.parts:
-            known = {number.name: number for number in part.numbers}
-            shown = (
-                f"{known[name].value} ({known[name].detail})" if name in known else None for name in columns
-            )
-            rows.append((part.report.name, part.report.title, *shown))
+            numbers = {number.name: f"{number.value} ({number.detail})" for number in part.numbers}
+            rows.append((part.report.name, part.report.title, *map(numbers.get, columns)))
         return Table(
             "runs",
-            "The runs",
+            "Runs",
             (Column("run"), Column("what"), *(Column(name) for name in columns)),
             tuple(rows),
             "In brackets: 95 % interval and n.",
@@ -105,7 +145,7 @@ class Report:
 
     @property
     def comparison_tables(self) -> list[Table]:
-        """Of each comparison: overall, by condition, what did not match."""
+        """The tables of each comparison."""
         return [
             table
             for place, group in enumerate(self.compared, start=1)
@@ -115,10 +155,12 @@ class Report:
 
     def html(self) -> str:
         """The page."""
-        return render("page.html.jinja", finalize=unbroken, report=self, version=__version__)
+        page = render("page.html.jinja", finalize=keep_units, report=self, version=__version__)
+        terms = {term: text for term, text in GLOSSARY.items() if term.lower() in page.lower()}
+        return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); those of several runs apart.
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), those of several runs in separate folders.
 
         An earlier report in the folder is replaced.
         """
@@ -136,19 +178,21 @@ class Report:
 
 
 def build(
-    reports: Sequence[RunReport], compared: Sequence[Group] = (), left_out: Mapping[str, str] | None = None
+    reports: Sequence[RunReport],
+    compared: Sequence[ComparedGroup] = (),
+    left_out: Mapping[str, str] | None = None,
 ) -> Report:
-    """A report of runs that were read, and of their comparison."""
+    """Build the report of some runs and of their comparison."""
     reports = [replace(report, beside=tuple(reports)) for report in reports]
-    parts = tuple(_part(report, f"run-{place}") for place, report in enumerate(reports, start=1))
-    drawings, tables = together(reports) if len(reports) > 1 else ([], [])
+    parts = tuple(_build_block(report, f"run-{place}") for place, report in enumerate(reports, start=1))
+    drawings, tables = _build_shared(reports) if len(reports) > 1 else ([], [])
     return Report(
         parts, tuple(compared), tuple(drawings), tuple(tables), joint_diagnoses(reports), dict(left_out or {})
     )
 
 
-def unbroken(value: object) -> object:
-    """A text whose numbers and signs stay on one line."""
+def keep_units(value: object) -> object:
+    """A text with no-break spaces between numbers and their signs."""
     if not isinstance(value, str):
         return value
     for sign in (" %", "p = ", "p < ", "n = "):
@@ -156,9 +200,9 @@ def unbroken(value: object) -> object:
     return value
 
 
-def _part(report: RunReport, anchor: str) -> Part:
-    found, missing = ([], {}) if report.only_errors else sections(report)
-    return Part(
+def _build_block(report: RunReport, anchor: str) -> RunBlock:
+    sections, missing = ([], {}) if report.only_errors else _build_sections(report)
+    return RunBlock(
         report=report,
         anchor=anchor,
         banners=banners(report),
@@ -166,17 +210,17 @@ def _part(report: RunReport, anchor: str) -> Part:
         advice=advice(report),
         sentences=sentences(report.profile),
         numbers=key_numbers(report.profile),
-        facts=list(_facts(report)),
-        sections=found,
+        facts=_facts(report),
+        sections=sections,
         missing=missing,
     )
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
-    """What was run."""
+    """The configuration of a run, by name."""
     profile, meta = report.profile, report.meta
-    told = {**meta, "started": in_utc(str(meta.get("started") or ""))}
-    facts = [(name.replace("pack", "assets"), str(told[name])) for name in _FACTS if told.get(name)]
+    values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
+    facts = [(name.replace("pack", "assets"), str(values[name])) for name in _FACTS if values.get(name)]
     facts += [
         (f"policy: {name}", str(value)) for name, value in sorted((meta.get("policy_metadata") or {}).items())
     ]
@@ -192,40 +236,95 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     facts.append(("conditions, tasks", f"{len(profile.get(CONDITIONS) or ()):,}, {len(tasks):,}"))
     facts += [("error", f"{count:,} x {reason}") for reason, count in _first(profile.errors)]
     facts += [("refused", f"{count:,} x {reason}") for reason, count in _first(report.refused)]
-    for condition, rule in list(report.stopped.items())[:_MOST_SHOWN]:
-        facts.append(
-            (
-                "stopped early",
-                f"{condition}: {rule.get('rule')} after {plural(int(rule.get('episodes', 0)), 'episode')}",
-            )
-        )
-    if len(report.stopped) > _MOST_SHOWN:
-        facts.append(("stopped early", f"and {len(report.stopped) - _MOST_SHOWN} conditions more"))
+    for condition, rule in list(report.stopped.items())[:MAX_LISTED]:
+        episodes = plural(int(rule.get("episodes", 0)), "episode")
+        facts.append(("stopped early", f"{condition}: {rule.get('rule')} after {episodes}"))
+    if len(report.stopped) > MAX_LISTED:
+        facts.append(("stopped early", f"and {len(report.stopped) - MAX_LISTED} more conditions"))
     cost = profile.get(EFFICIENCY)
     if cost is not None:
         saved = (
-            f"; stopping early saved {cost.saved:,} episodes ({percent(cost.share)})" if cost.saved else ""
+            f"; early stopping saved {cost.saved:,} episodes ({percent(cost.share)})" if cost.saved else ""
         )
-        facts.append(
-            (
-                "decisions per episode",
-                f"{cost.decisions:,.1f} ({between(cost.decisions_interval)}, Student's; "
-                f"n = {cost.episodes:,}){saved}",
-            )
-        )
+        interval = between(cost.decisions_interval)
+        number = f"{cost.decisions:,.1f} ({interval}, Student's; n = {cost.episodes:,}){saved}"
+        facts.append(("policy calls per episode", number))
     return facts
 
 
 def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    shown = list(counts.items())[:_MOST_SHOWN]
-    rest = list(counts.values())[_MOST_SHOWN:]
-    return [*shown, (f"{len(rest)} other reasons", sum(rest))] if rest else shown
+    items = list(counts.items())
+    rest = items[MAX_LISTED:]
+    others = [(f"{len(rest)} other reasons", sum(count for _, count in rest))] if rest else []
+    return items[:MAX_LISTED] + others
+
+
+@dataclass(slots=True)
+class _SectionParts:
+    """Figures and tables of a section while they are collected."""
+
+    about: str
+    drawings: list[Drawing] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+
+
+def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, list[str]]]:
+    """The sections of a run, and the names of missing measures by reason."""
+    sections = {title: _SectionParts(about) for title, about in SECTIONS.items()}
+    missing: dict[str, list[str]] = {}
+    for name in report.profile:
+        measure = MEASURES[name]
+        for panel in measure.panels:
+            parts = sections.setdefault(panel.section, _SectionParts(measure.about))
+            result = report.profile.get(name)
+            made: list[Any] = [Missing(report.profile.why(name))]
+            if result is not None:
+                made = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
+                made += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
+            parts.drawings += [part for part in made if isinstance(part, Drawing)]
+            parts.tables += [part for part in made if isinstance(part, Table)]
+            for reason in dict.fromkeys(part.missing for part in made if isinstance(part, Missing)):
+                names = missing.setdefault(reason, [])
+                names += [title] if (title := name.replace("_", " ")) not in names else []
+    return [
+        ReportSection(title, parts.about, tuple(parts.drawings), tuple(parts.tables))
+        for title, parts in sections.items()
+        if parts.drawings or parts.tables
+    ], missing
+
+
+def _build_shared(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Table]]:
+    """Figures and tables of several runs, for measures that at least two of them have."""
+    profiles = {report.name: report.profile for report in reports}
+    parts: list[Any] = []
+
+    def add(show: Callable[..., Any], results: Any) -> None:
+        parts.append(attempt(show, results))
+
+    add(
+        overview_figure,
+        {
+            name: (
+                profile.get(CONTROLS),
+                profile.get(SUCCESS_RATE) if has_perturbed_episodes(profile) else None,
+            )
+            for name, profile in profiles.items()
+        },
+    )
+    for measure in (MEASURES[name] for name in MEASURES):
+        results = {run: result for run, profile in profiles.items() if (result := profile.get(measure.name))}
+        if len(results) > 1:
+            panels = [panel.runs for panel in measure.panels if panel.runs is not None]
+            for show in (*panels, *measure.side_by_side):
+                add(show, results)
+    drawings = [part for part in parts if isinstance(part, Drawing)]
+    return drawings, [part for part in parts if isinstance(part, Table)]
 
 
 def prepare_folder(folder: Path) -> Path:
-    """Make a folder for a report, without an earlier one's figures and tables; returns where the page belongs.
+    """Create a folder for a report and remove an earlier report's files; returns the path of the page.
 
-    What nobody knows to be a report is left alone.
+    Files that are not recognised as a report are left alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
@@ -237,16 +336,13 @@ def prepare_folder(folder: Path) -> Path:
 
 
 def write_files(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
-    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) into the folders ``within`` of a report's."""
+    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) into the subfolders ``within`` of a report."""
     figures, texts = folder / FIGURES / within, folder / TABLES / within
     for place in (figures, texts):
         place.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
         (figures / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
     for table in tables:
-        for suffix, text in (
-            (".csv", table.as_csv()),
-            (".md", table.as_markdown()),
-            (".tex", table.as_latex()),
-        ):
-            (texts / f"{table.name}{suffix}").write_text(text, encoding="utf-8")
+        forms = {"csv": table.as_csv(), "md": table.as_markdown(), "tex": table.as_latex()}
+        for suffix, text in forms.items():
+            (texts / f"{table.name}.{suffix}").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One run, read and measured: whatever a report tells about it."""
+"""One run, read and measured: the data of its report."""
 
 from __future__ import annotations
 
@@ -16,105 +16,105 @@ import polars as pl
 from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import examine
-from assay.measures.failure.nearness import FAILURES, OURS, NearFarRule
+from assay.measures.failure.failures import FAILURES
+from assay.measures.failure.near_far import OURS, NearFarRule
+from assay.measures.failure.path_figures import TaskPaths, sample_paths
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.profile import Profile, profile
+from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
-from assay.report.sampled_paths import TaskPaths, sample_paths
-from assay.report.sentences import Diagnosis, sentence
-from assay.runs.certificates.serve import META as REFUSED
+from assay.runs.certificates.certify import META as REFUSED
 from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 
 T = TypeVar("T")
 RANDOM = "random"
-"""The policy whose success is chance, measured."""
+"""The policy that measures the success rate of chance."""
 
 FORMAT = 2
-"""Of the JSON object; raised when a key changes its meaning."""
+"""Version of the JSON object; raised when a key changes its meaning."""
 UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDecodeError)
-"""What reading a damaged file gives."""
-
-
-_BROKE = 3
-"""Reasons for errors that are told one by one."""
+"""Exceptions of reading a damaged file."""
+MAX_ERRORS = 3
+"""Reasons for errors listed one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunReport:
-    """A run in numbers, and what it says about itself."""
+    """The metadata and the results of a run."""
 
     name: str
-    """What it is called in the report."""
+    """Name in the report."""
     meta: dict[str, Any]
-    """Experiment, policy, versions, ...: what was written down when it began."""
+    """Experiment, policy, versions, ... as recorded when the run began."""
     world: Traits
-    """Where it was played."""
+    """The run's world."""
     refused: dict[str, int]
-    """Why episodes were left out of the plan, and how many."""
+    """Episodes left out of the plan, by reason."""
     refused_whole: dict[str, dict[str, int]]
-    """Conditions of which every episode was left out: why, and how many."""
+    """Conditions of which every episode was left out: numbers by reason."""
     waiting: int
-    """Planned episodes that are still to be done; those of stopped conditions are not."""
+    """Planned episodes that remain; those of stopped conditions do not count."""
     counts: pl.DataFrame
     """Per condition: planned, done, success, failure, error."""
     stopped: dict[str, dict[str, Any]]
-    """Conditions that were decided before their end: the rule and what it saw."""
+    """Conditions that were stopped early, with the rule and its data."""
     profile: Profile
     diagnosis: tuple[Finding, ...]
     paths: tuple[TaskPaths, ...]
-    """A few paths, to be drawn."""
+    """A sample of paths for figures."""
     damage: str
-    """What of the file cannot be read; empty if all can."""
+    """The unreadable parts of the file; empty if there are none."""
     problems: tuple[str, ...] = ()
-    """Plugins of the run that are not here, or are others than they were; many actions that were cut."""
+    """Plugins that are missing or have changed, and frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
-    """Where somebody's own code broke, one for each kind of error."""
+    """Tracebacks in the user's code, one per kind of error."""
     beside: tuple[Self, ...] = ()
-    """The runs of the same report."""
+    """All runs of the same report."""
     file: str = ""
-    """Where it is."""
+    """Path of the run file."""
 
     @classmethod
     def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
-        """Read and measure a run. Raises RunError where there is nothing to be read.
+        """Read and measure a run. Raises RunError if it cannot be read.
 
-        What of it is damaged is left out, counted, and told.
+        Damaged parts are left out and counted.
         """
         with Store.reading(path) as store:
             try:
-                return cls._measured(store, name or path.stem, near_far=near_far)
+                return cls._measure(store, name or path.stem, near_far=near_far)
             except UNREADABLE as error:
                 damage = f"none of its trajectories can be read: {error}"
             try:
-                return cls._measured(store, name or path.stem, damage, near_far=near_far)
+                return cls._measure(store, name or path.stem, damage, near_far=near_far)
             except UNREADABLE as error:
                 raise RunError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def _measured(cls, store: Store, name: str, damage: str = "", *, near_far: NearFarRule = OURS) -> Self:
+    def _measure(cls, store: Store, name: str, damage: str = "", *, near_far: NearFarRule = OURS) -> Self:
         meta = store.meta
         problems = load_plugins(meta.get("plugins", ()))
-        problems += [_sentence(told) for told in (store.clipping().warning,) if told]
-        found = profile(store, with_paths=not damage, near_far=near_far)
-        failures = found.get(FAILURES)
+        if warning := store.clipping().warning:
+            problems.append(warning[:1].upper() + warning[1:])
+        results = profile(store, with_paths=not damage, near_far=near_far)
+        failures = results.get(FAILURES)
         paths = () if failures is None else sample_paths(store, failures)
         refusals = meta.pop(REFUSED, ())
         refused, counts = Counter(str(refusal[-1]) for refusal in refusals), store.counts()
         planned = set(counts["condition"])
-        examined = examine(found)
+        examined = examine(results)
         return cls(
             name=name,
             meta=meta,
             world=store.world,
             refused=dict(refused.most_common()),
-            refused_whole=_whole(refusals, planned),
+            refused_whole=_count_refused_conditions(refusals, planned),
             waiting=len(store.todo()),
             counts=counts,
             stopped=store.stopped,
-            profile=examined.shown(found),
+            profile=examined.with_adjusted_p(results),
             diagnosis=examined.findings,
             paths=paths,
             damage="; ".join([*([damage] if damage else []), *store.damage]),
@@ -125,10 +125,10 @@ class RunReport:
 
     @property
     def title(self) -> str:
-        """Who did what."""
+        """Policy and experiment."""
         late = lateness(self.meta)
-        asked = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
-        return f"{asked} ({late})" if late else asked
+        title = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
+        return f"{title} ({late})" if late else title
 
     @property
     def policy(self) -> str:
@@ -137,31 +137,30 @@ class RunReport:
 
     @property
     def only_errors(self) -> bool:
-        """Whether every episode that was tried broke: then there is nothing to be measured."""
+        """Whether every finished episode ended in an error, so that nothing can be measured."""
         return 0 < self.profile.done <= sum(self.profile.errors.values())
 
     @property
     def told(self) -> Diagnosis:
-        """What is wrong, in sentences; where nothing but errors came of it, what broke."""
+        """The diagnosis in sentences; the errors if there is nothing else."""
         if not self.only_errors:
             return Diagnosis.of(self.diagnosis)
-        broke = listed(
-            f"{count:,} x {reason}" for reason, count in list(self.profile.errors.items())[:_BROKE]
-        )
-        more = len(self.profile.errors) - _BROKE
+        errors = list(self.profile.errors.items())
+        reasons = listed(f"{count:,} x {reason}" for reason, count in errors[:MAX_ERRORS])
+        more = len(errors) - MAX_ERRORS
         rest = f", and {plural(more, 'other reason')}" if more > 0 else ""
-        said = f"Every episode ended in an error: {broke}{rest}."
-        return Diagnosis((said,), (), (), (), "Every episode ended in an error.")
+        claim = "Every episode ended in an error"
+        return Diagnosis((f"{claim}: {reasons}{rest}.",), (), (), (), f"{claim}.")
 
-    def random(self, measure: Measure[T]) -> T | None:
-        """What a measure says of acting at random, if a run of the report tells."""
+    def random(self, measure: Measure[T] | str) -> T | Any | None:
+        """The result of a measure for the random policy, if a run of the report has it."""
         for report in self.beside:
             if str(report.meta.get("policy")).partition("?")[0] == RANDOM:
                 return report.profile.get(measure)
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as plain JSON types; ``docs/report.md`` tells each key."""
+        """Everything, as plain JSON types; ``docs/report.md`` describes the keys."""
         return {
             "format": FORMAT,
             "run": self.name,
@@ -172,49 +171,47 @@ class RunReport:
             "damage": self.damage,
             "problems": self.problems,
             "diagnosis": [
-                {**finding.as_json(), "sentence": sentence(finding).text} for finding in self.diagnosis
+                {**finding.as_json(), "sentence": format_finding(finding).text} for finding in self.diagnosis
             ],
             **self.profile.as_json(),
         }
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _whole(refusals: Iterable[Sequence[object]], planned: Container[str]) -> dict[str, dict[str, int]]:
-    """Of refused episodes (condition, task, seed, reason) those of conditions of which no episode is planned."""
-    found: dict[str, Counter[str]] = {}
+def _count_refused_conditions(
+    refusals: Iterable[Sequence[object]], planned: Container[str]
+) -> dict[str, dict[str, int]]:
+    """Refused episodes (condition, task, seed, reason) of conditions without planned episodes, by reason."""
+    counts: dict[str, Counter[str]] = {}
     for condition, *_, reason in refusals:
         if condition not in planned:
-            found.setdefault(str(condition), Counter())[str(reason)] += 1
-    return {condition: dict(why) for condition, why in found.items()}
+            counts.setdefault(str(condition), Counter())[str(reason)] += 1
+    return {condition: dict(reasons) for condition, reasons in counts.items()}
 
 
-def named(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
-    """Runs by a short name each: a label given here, the run's own, or the file's name.
+def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
+    """Runs by a short name: a given label, the run's own, or the file's name.
 
-    Where several have one label, latency and experiment come with it; where a name is not enough, all of the path.
+    If several share a label, latency and experiment are appended; if that is ambiguous, the path is the name.
     """
     if labels and len(labels) != len(paths):
-        raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one for each")
-    about = [_about(path) for path in paths]
-    wanted = list(labels) or [
-        str(each.get("label") or path.stem) for each, path in zip(about, paths, strict=True)
+        raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one per run")
+    metas = [_read_meta(path) for path in paths]
+    short = list(labels) or [
+        str(meta.get("label") or path.stem) for meta, path in zip(metas, paths, strict=True)
     ]
-    often = Counter(wanted)
+    counts = Counter(short)
     longer = [
         name
-        if often[name] == 1 or not (labels or each.get("label"))
-        else ", ".join(filter(None, (name, lateness(each), str(each.get("experiment")))))
-        for name, each in zip(wanted, about, strict=True)
+        if counts[name] == 1 or not (labels or meta.get("label"))
+        else ", ".join(filter(None, (name, lateness(meta), str(meta.get("experiment")))))
+        for name, meta in zip(short, metas, strict=True)
     ]
-    often = Counter(longer)
-    return {name if often[name] == 1 else str(path): path for name, path in zip(longer, paths, strict=True)}
+    counts = Counter(longer)
+    return {name if counts[name] == 1 else str(path): path for name, path in zip(longer, paths, strict=True)}
 
 
-def _about(path: Path) -> dict[str, Any]:
-    """What a run says of itself; nothing where it cannot be read, which whoever reads it tells."""
+def _read_meta(path: Path) -> dict[str, Any]:
+    """The metadata of a run; empty if it cannot be read, which the caller reports when it reads the run."""
     try:
         with Store.reading(path) as store:
             return store.meta

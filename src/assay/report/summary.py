@@ -1,128 +1,288 @@
-"""A run in plain sentences made from its numbers, and the few numbers that matter most."""
+"""The summary of a run: banners, key numbers, sentences and advice, for the page and for the terminal."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from assay.measures.measure import MEASURES, load
+from assay.measures.evidence_text import describe_ability
+from assay.measures.failure.starts import STARTS, ability
+from assay.measures.findings import Fall, Verdict
+from assay.measures.flaws import Flaw
+from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
-from assay.measures.success.rates import SUCCESS_RATE
-from assay.measures.views.wording import (
-    KeyNumber,
-    listed,
-    percent,
-    plural,
-)
+from assay.measures.result import Missing, attempt
+from assay.measures.sentences import Diagnosis, not_tested
+from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
+from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
+from assay.report.joint import joint_diagnoses
 from assay.report.run_report import RunReport
+from assay.runs.options import plan_command, run_command
+from assay.runs.provenance import ALL, all_conditions
 
-_MOST = 3
-"""Conditions and reasons that are told one by one."""
+MAX_LISTED = 3
+"""Conditions and reasons listed one by one."""
+LOW_CONTROL_RATE = 0.2
+"""Success of the controls below which little can be lost."""
+DETECTABLE_DROP = 0.2
+"""A drop that an experiment should be able to detect."""
+DEFAULT_ASSETS = "primitives"
+
+Line = tuple[str, str]
+"""A line for a terminal and its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
 
 
 def sentences(profile: Profile) -> list[str]:
-    """What happened, in plain words; the most important first."""
-    found = []
+    """The results in sentences, the most important first."""
+    texts: list[str] = []
     for name in profile:
         show, value = MEASURES[name].sentences, profile.get(name)
         if show is not None and value is not None:
-            found += load(show)(value, profile)
-    return found
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            texts += [f"The summary of {name} {made.missing}."] if isinstance(made, Missing) else made
+    return texts
 
 
 def key_numbers(profile: Profile) -> list[KeyNumber]:
-    """The numbers of the summary that this run has."""
-    found = []
+    """The key numbers of a run."""
+    numbers: list[KeyNumber] = []
     for name in profile:
         show, value = MEASURES[name].numbers, profile.get(name)
         if show is not None and value is not None:
-            found += load(show)(value, profile)
-    return found
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            numbers += [] if isinstance(made, Missing) else made
+    return numbers
 
 
-def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, broke: int) -> list[str]:
-    """What a reader must know before any number: how much of a run is there, and how it was made."""
-    found = []
+def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, errors: int) -> list[str]:
+    """Limits of a run that a reader must know before any number: its completeness and its settings."""
+    lines = []
     if not planned:
-        found.append("This run is empty: nothing is planned, nothing is done.")
+        lines.append("This run is empty: no episodes are planned.")
     elif not done:
-        found.append(f"Nothing is done yet: 0 of {planned:,} planned episodes.")
+        lines.append(f"No episode has finished yet: 0 of {planned:,} planned.")
     elif waiting:
-        found.append(
-            f"Unfinished: {done:,} of {planned:,} planned episodes are done, "
-            f"{waiting:,} are to come. Numbers are of those done, which need not be a fair sample."
+        lines.append(
+            f"Unfinished: {done:,} of {planned:,} planned episodes are done, {waiting:,} remain. Statistics cover "
+            "completed episodes only and may be biased."
         )
     expected = int(meta.get("expected", 0))
     if expected > planned:
-        found.append(
-            f"Part of an evaluation: {planned:,} of its {expected:,} episodes are here, which need "
-            "not be a fair sample."
+        lines.append(
+            f"Incomplete evaluation: {planned:,} of its {expected:,} episodes are here, and they may not be "
+            "representative."
         )
-    if broke:
-        found.append(f"{plural(broke, 'episode')} of {done:,} ended in an error; errors are excluded.")
+    if errors:
+        lines.append(f"{plural(errors, 'episode')} of {done:,} ended in an error; errors are excluded.")
     settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
-        found.append(
-            "Uncertified: no oracle has solved these scenes beforehand; a failure may be the scene's."
+        lines.append(
+            "Uncertified: it was not checked that an oracle can solve these scenes, so a failure may be the scene's."
         )
     if "start" in settings:
-        found.append(
-            f"One start: every episode of a task begins in initial state {settings['start']}, and seeds vary the "
-            "policy alone. Nothing is said about other starts."
+        lines.append(
+            f"One start: every episode of a task begins in initial state {settings['start']}, and seeds vary only the "
+            "policy. The results do not cover other starts."
         )
-    return found
+    return lines
 
 
 def banners(report: RunReport) -> list[str]:
-    """What a reader must know before any number: circumstances, and what the measures say of themselves."""
+    """Warnings that a reader must see before any number."""
     profile = report.profile
-    broke = sum(profile.errors.values())
-    found = [*_refusals(report)]
-    if profile.planned or not found:
-        found += circumstances(report.meta, profile.planned, profile.done, report.waiting, broke)
+    lines = [*_refusals(report)]
+    if profile.planned or not lines:
+        errors = sum(profile.errors.values())
+        lines += circumstances(report.meta, profile.planned, profile.done, report.waiting, errors)
     if (pride := profile.get(PRIDE)) is not None and pride.unscored:
-        every = pride.episodes + pride.unscored
+        total = pride.episodes + pride.unscored
         over = profile.get(OVERESTIMATION)
-        rest = "" if over is None else percent(over.success_rate)
+        rest = "" if over is None else f", of which {percent(over.success_rate)} succeed"
         why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
-        found.append(
-            f"{pride.unscored:,} of {every:,} paraphrased episodes have no distance, because {why}: "
-            "PRIDE and overestimation are of the others" + (f", of which {rest} succeed." if rest else ".")
+        lines.append(
+            f"{pride.unscored:,} of {total:,} paraphrased episodes have no distance because {why}: PRIDE and "
+            f"overestimation cover the others{rest}."
         )
     if report.stopped:
-        found.append(
-            f"Stopped early: {plural(len(report.stopped), 'condition')} ended as soon as the rule had decided. Their "
-            "rates are biased away from what they were tested against. Intervals of their rates and p values of "
-            "differences to the control allow for the stopping; intervals of differences, and other tests, do not."
+        lines.append(
+            f"Stopped early: {plural(len(report.stopped), 'condition')} ended once the stopping rule was decided. "
+            "Their rates are biased away from the tested value. Intervals of their rates and p values of differences "
+            "from the control account for early stopping; intervals of differences and other tests do not."
         )
     rate = profile.get(SUCCESS_RATE)
-    demonstrates = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator
-    if demonstrates and rate is not None and rate.successes < rate.count:
-        found.append(
-            f"The demonstrator itself fails in {rate.count - rate.successes:,} of "
-            f"{plural(rate.count, 'episode')} in which success is expected: it is not shown that "
-            "they can be solved in this time."
+    is_demonstrator = str(report.meta.get("policy")).partition("?")[0] == report.world.demonstrator
+    if is_demonstrator and rate is not None and rate.successes < rate.count:
+        lines.append(
+            f"The demonstrator itself fails in {rate.count - rate.successes:,} of {plural(rate.count, 'episode')} in "
+            "which success is expected, so it is not shown that they can be solved within the time limit."
         )
-    found += report.problems
+    lines += report.problems
     if report.damage:
-        found.append(f"The file is damaged: {report.damage}")
-    return found
+        lines.append(f"The file is damaged: {report.damage}")
+    return lines
 
 
 def _refusals(report: RunReport) -> Iterator[str]:
-    """Which conditions a run lacks because all of their episodes were refused, and why."""
+    """The conditions that a run lacks because none of their episodes could be certified, and why."""
     if not report.refused_whole:
         return
     conditions, counts = list(report.refused_whole), Counter[str]()
-    for each in report.refused_whole.values():
-        counts.update(each)
-    more = len(conditions) - _MOST
-    named = [*conditions[:_MOST], *([plural(more, "other condition")] if more > 0 else [])]
-    what = f"no episode of {listed(named)} was played" if report.profile.planned else "this run is empty"
-    why = [f"{count:,} x {reason}" for reason, count in counts.most_common(_MOST)]
-    why += [plural(len(counts) - _MOST, "other reason")] if len(counts) > _MOST else []
+    for reasons in report.refused_whole.values():
+        counts.update(reasons)
+    more = len(conditions) - MAX_LISTED
+    names = [*conditions[:MAX_LISTED], *([plural(more, "other condition")] if more > 0 else [])]
+    result = f"no episode of {listed(names)} was run" if report.profile.planned else "this run is empty"
+    why = [f"{count:,} x {reason}" for reason, count in counts.most_common(MAX_LISTED)]
+    why += [plural(len(counts) - MAX_LISTED, "other reason")] if len(counts) > MAX_LISTED else []
     yield (
-        f"{plural(counts.total(), 'episode')} could not be certified as solvable, so that {what}: {'; '.join(why)}."
+        f"{plural(counts.total(), 'episode')} could not be certified as solvable, so {result}: {'; '.join(why)}."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A recommended next step."""
+
+    text: str
+    command: str = ""
+
+
+def advice(report: RunReport) -> list[Advice]:
+    """Recommended next steps for a run's policy, the most important first."""
+    weak = list(_advise_on_weak_tasks(report))
+    steps = weak if any(step.command for step in weak) else [*weak, *_advise_on_seeds(report)]
+    if report.meta.get("imported"):  # not made by an Assay command
+        return [Advice(f"{step.text.rstrip(':.')}.") for step in steps]
+    return steps
+
+
+def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequence[str] = ()) -> str:
+    """The command that extends a run to ``seeds`` seeds in all, or runs some of its tasks into another file."""
+    meta = report.meta
+    rows = report.profile[STARTS.name].rows
+    own_seeds = sorted(rows["seed"].unique())
+    settings = meta.get("settings") or {}
+    pack, conditions, file = meta.get("pack", DEFAULT_ASSETS), all_conditions(meta), Path(report.file)
+    return run_command(
+        str(meta.get("experiment")),
+        str(meta.get("policy", "POLICY")),
+        settings,
+        tasks=",".join(tasks or sorted(rows["task"].unique(), key=natural)),
+        seeds=_extend_seeds(own_seeds, seeds or len(own_seeds)),
+        assets=None if pack == DEFAULT_ASSETS else pack,
+        conditions=None if conditions == [ALL] else ",".join(conditions),
+        states=meta.get("states_folder", "FOLDER") if settings.get("initial") == "stored" else None,
+        out=file.with_stem(f"{file.stem}-{plural(len(tasks), 'task').replace(' ', '-')}") if tasks else file,
+    )
+
+
+def _extend_seeds(seeds: Sequence[int], count: int) -> str:
+    """The existing seeds and as many more as make ``count``, as a command-line option."""
+    first, last = seeds[0], seeds[-1]
+    if list(seeds) != list(range(first, last + 1)):
+        more = range(last + 1, last + 1 + count - len(seeds))
+        return ",".join(map(str, (*seeds, *more)))
+    return str(count) if first == 0 else f"{first}-{first + count - 1}"
+
+
+def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
+    """The number of seeds that would decide what is undecided."""
+    meta, starts, control = report.meta, report.profile.get(STARTS), report.profile.get(CONTROLS)
+    if starts is None or meta.get("experiment") == "search":  # a search chooses its episodes itself
+        return
+    if (wanted := report.told.seeds) is not None:
+        yield Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.more.needed))
+        return
+    first = report.diagnosis[0] if report.diagnosis else None
+    has_few_starts = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
+    if has_few_starts and control is not None and (control.rate or 0.0) > DETECTABLE_DROP:
+        conditions = all_conditions(meta)
+        yield Advice(
+            f"To see how many seeds would detect a drop of {100 * DETECTABLE_DROP:.0f} points:",
+            plan_command(
+                str(meta.get("experiment")),
+                policy=meta.get("policy"),
+                tasks=",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
+                conditions=None if conditions == [ALL] else ",".join(conditions),
+                success=round(100 * (control.rate or 0.0)),
+                detect=round(100 * DETECTABLE_DROP),
+            ),
+        )
+
+
+def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
+    """Tasks to leave out, and the limits of results where almost no control succeeds."""
+    starts = report.profile.get(STARTS)
+    is_perturbed = has_perturbed_episodes(report.profile)
+    if starts is None or starts.count == starts.failures:
+        if starts is not None and is_perturbed:
+            yield Advice(
+                f"No control succeeds ({starts.count:,} of {starts.count:,} fail), so robustness cannot be measured. "
+                "Choose tasks that the policy can solve, or find out first why it fails."
+            )
+        return
+    able = ability([starts])
+    share = able.telling / able.starts
+    is_unable = any(
+        finding.flaw == Flaw.UNABLE and finding.verdict is not Verdict.NOT_FOUND
+        for finding in report.diagnosis
+    )
+    if not is_perturbed or not (able.never or (is_unable and share < 0.5)):
+        return
+    which = f"; {tasks}" if (tasks := describe_ability(able)) else ""
+    text = (
+        f"A drop can only be measured at starts whose control succeeds: {able.telling:,} of {able.starts:,} "
+        f"here{which}."
+    )
+    if share < LOW_CONTROL_RATE:
+        text += f" A success rate of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
+    solved = able.done_tasks if able.done_tasks and len(able.done_tasks) < len(able.tasks) else ()
+    if solved:
+        seeds = -(-able.starts // len(solved))  # as many starts as now
+        command = command_for_more(report, tasks=solved, seeds=seeds)
+        yield Advice(f"{text} To spend the same number of episodes on the tasks it can solve:", command)
+    else:
+        yield Advice(text)
+
+
+def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
+    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
+    for report in reports:
+        yield list(_run_lines(report, alone=len(reports) == 1))
+    for title, diagnosis in joint_diagnoses(reports).items():
+        seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
+        others = [(f"- {line}", "dim") for line in diagnosis.others]
+        yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
+    if len(reports) > 1:
+        untested = [report.told.untested for report in reports if not report.only_errors]
+        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
+
+
+def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
+    """The summary of one run; untested flaws only if it is ``alone``."""
+    yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
+    for line in banners(report):
+        yield line, "yellow"
+    diagnosis = report.told
+    yield from _diagnosis_lines(diagnosis)
+    if report.only_errors:
+        yield from ((traceback, "") for traceback in report.tracebacks[:3])
+    for step in advice(report):
+        yield f"{step.text} {step.command}".strip(), "cyan"
+    numbers = key_numbers(report.profile)
+    widest = max((len(number.name) for number in numbers), default=0)
+    for number in numbers:
+        yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
+    for line in sentences(report.profile):
+        yield f"- {line}", ""
+    for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
+        yield f"- {line}", "dim"
+
+
+def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    yield from ((line, "bold") for line in diagnosis.found)
+    yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))

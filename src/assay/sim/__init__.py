@@ -1,8 +1,8 @@
-"""MuJoCo: asset packs, compiling a Scene, stepping, observing, predicates.
+"""LIBERO's world on MuJoCo: asset packs, compiled scenes, simulation, observations, predicates.
 
-world = Simulation(compile_scene(task.scene, load_pack("primitives")))
-observation = world.reset(world.sample(seed=0))
-observation = world.step(action)
+simulation = Simulation(compile_scene(task.scene, load_pack("primitives")))
+observation = simulation.reset(simulation.sample(seed=0))
+observation = simulation.step(action)
 """
 
 from assay.sim.bare_mujoco import mujoco_version

@@ -1,8 +1,8 @@
-"""Import MuJoCo without its choice of a GL library.
+"""Import MuJoCo without loading a GL library.
 
-MuJoCo's package tries to load the library that ``MUJOCO_GL`` names as soon as it is imported, and cannot be
-imported at all where that fails. Pictures are the business of `assay.sim.gl`; physics must run without. Outside of
-`assay.sim`, whose import comes here first, MuJoCo is imported from here.
+The package ``mujoco`` loads the library that ``MUJOCO_GL`` names on import, and fails if that is not possible. Physics
+must run without GL, which `assay.sim.gl` loads when an image is rendered. Code outside of `assay.sim` imports MuJoCo
+from here.
 """
 
 import logging
@@ -22,5 +22,5 @@ mujoco.set_mju_user_warning(logging.getLogger("assay.sim").info)
 
 
 def mujoco_version() -> str:
-    """The version of MuJoCo that runs."""
+    """The version of MuJoCo."""
     return str(mujoco.mj_versionString())

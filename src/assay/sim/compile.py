@@ -1,4 +1,4 @@
-"""Compile a Scene once; find its entities and regions in the model by name."""
+"""Compile a Scene to a MuJoCo model, with an index of its entities and regions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.tasks.scene import Entity, Scene
 
 @dataclass(frozen=True, slots=True)
 class EntityIndex:
-    """Where an entity is in the compiled model."""
+    """Ids of an entity's elements in the compiled model."""
 
     name: str
     category: str
@@ -28,33 +28,33 @@ class EntityIndex:
     body: int
     """Id of its root body."""
     joints: tuple[int, ...]
-    """Ids of all its joints, the free joint of a movable one last."""
+    """Ids of all its joints; the free joint of a movable entity comes last."""
     geoms: frozenset[int]
     """Ids of its colliding geoms."""
 
     @property
     def inner_joints(self) -> tuple[int, ...]:
-        """Ids of its drawers', doors' and knobs' joints."""
+        """Ids of the joints of its drawers, doors and knobs."""
         return self.joints[:-1] if self.movable else self.joints
 
 
 @dataclass(frozen=True, slots=True)
 class RegionIndex:
-    """Where a region is in the compiled model."""
+    """Ids of a region's elements in the compiled model."""
 
     name: str
     site: int
     half: tuple[float, float, float]
     """Half-lengths of its box, metres, in the site's frame."""
     parent: str | None
-    """The entity it is part of; None for a region on the workspace."""
+    """The entity that it belongs to; None for a region of the workspace."""
     joints: tuple[int, ...]
-    """Ids of the joints of the body it sits in: the drawer's slide, for a drawer's region."""
+    """Ids of the joints of its body, such as the slide of a drawer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledScene:
-    """A scene as one MuJoCo model, ready to be stepped."""
+    """A scene compiled to one MuJoCo model."""
 
     scene: Scene
     pack: str
@@ -62,23 +62,23 @@ class CompiledScene:
     exact: bool
     """Whether stepping repeats LIBERO's solver calls."""
     model: mujoco.MjModel
-    """Never changed: whoever steps or draws works on a copy."""
+    """Never modified: simulations and renderers use copies."""
     entities: Mapping[str, EntityIndex]
     regions: Mapping[str, RegionIndex]
     extents: Mapping[str, Extent]
-    """How much room each entity takes when it is placed."""
+    """Space that each entity occupies when it is placed."""
     layout: ArenaLayout
-    """Where the workspace, the robot and the cameras are."""
+    """Poses of the workspace, the robot and the cameras."""
     home: tuple[float, ...]
-    """The arm's joint angles at the start, and where the controller would like to have them, radians."""
+    """The arm's initial joint angles, also the target of the controller's null space, radians."""
     fixture_bodies: tuple[int, ...]
     """Ids of the fixtures' root bodies, in the scene's order."""
     fixture_poses: np.ndarray
-    """Where the assets have the fixtures, before any is placed: (fixtures, 7)."""
+    """Default poses of the fixtures in the asset files, (fixtures, 7)."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the numbers of a segmentation stand for."""
+        """Names of the labels in a segmentation."""
         return ("arena", "robot", *(entity.name for entity in self.scene.entities))
 
     @property
@@ -89,7 +89,7 @@ class CompiledScene:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The room an entity takes when it is placed, metres, in its own frame."""
+    """Space that an entity occupies when it is placed, metres, in its own frame."""
 
     bottom: float
     """z of its lowest point."""
@@ -100,12 +100,12 @@ class Extent:
 
 
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
-    """Compile a scene with the parts of a pack."""
+    """Compile a scene with the parts of a pack. Raises AssetError or TaskError."""
     document = compose(scene, pack)
     files = [str(asset.get("file")) for asset in document.iterfind("./asset/*[@file]")]
     missing = sorted({file for file in files if not Path(file).is_file()})
     if missing:
-        raise AssetError(f"the {pack.name} pack lacks files that the scene needs: {', '.join(missing)}")
+        raise AssetError(f"the {pack.name} pack lacks files of the scene: {', '.join(missing)}")
     try:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(document, encoding="unicode"))
     except ValueError as error:
@@ -153,13 +153,13 @@ def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarr
 
 
 def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
-    """The fixtures' poses (fixtures, 7) in a copy of the compiled model, whoever has put them there."""
+    """The fixtures' present poses (fixtures, 7) in a copy of the compiled model."""
     bodies = list(compiled.fixture_bodies)
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 
 
 def _entity_index(model: mujoco.MjModel, scene: Scene, name: str) -> EntityIndex:
-    entity = next(each for each in scene.entities if each.name == name)
+    entity = next(entity for entity in scene.entities if entity.name == name)
     root = model.body(f"{name}_main").id
     bodies = {i for i in range(model.nbody) if _is_below(model, i, root)}
     joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
@@ -188,7 +188,7 @@ def _joints_of(model: mujoco.MjModel, body: int) -> tuple[int, ...]:
 
 
 def _extent(pack: AssetPack, entity: Entity) -> Extent:
-    """Read the three sites that say how much room an entity takes."""
+    """Read an entity's extent from its three placement sites. Raises AssetError if one is missing."""
     position = {
         site.get("name", ""): [float(word) for word in site.get("pos", "0 0 0").split()]
         for site in part_of(entity, pack).iterfind("./worldbody/body/site")
@@ -206,7 +206,7 @@ def _extent(pack: AssetPack, entity: Entity) -> Extent:
 def bounding_box(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The axis-aligned box around some geoms in the world: its lower and its upper corner, (3,) each."""
+    """The axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
     ids = np.fromiter(geoms, dtype=np.intp)
     rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
     centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])

@@ -1,81 +1,59 @@
-"""Put an arena, the robot and a scene's entities together into one MJCF document.
+"""Compose an arena, the robot and a scene's entities into one MJCF document.
 
-The composition is LIBERO's: the same names, the same order of bodies, joints, geoms and sites, and the
-numbers exactly as the parts' files spell them. (XML written back by MuJoCo rounds inertias, which changes
-rollouts.)
+Names and the order of bodies, joints, geoms and sites are LIBERO's, and numbers keep the exact text of the parts'
+files: XML written back by MuJoCo rounds inertias, which changes rollouts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import cos, sin
 from xml.etree.ElementTree import Element, SubElement
 
+import mujoco
 import numpy as np
 
 from assay.errors import AssetError, did_you_mean
-from assay.sim.appearance import apply_staging, resize
+from assay.sim.appearance import dress, format_numbers, parse_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
-from assay.tasks.scene import Entity, Scene
+from assay.tasks.scene import CameraChange, Entity, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
 GRIPPER = "gripper0_"
 MOUNT = "mount0_"
 
-_NAMED = frozenset(
-    {
-        "class",
-        "childclass",
-        "name",
-        "objname",
-        "material",
-        "texture",
-        "joint",
-        "joint1",
-        "joint2",
-        "jointinparent",
-        "geom",
-        "geom1",
-        "geom2",
-        "mesh",
-        "fixed",
-        "actuator",
-        "tendon",
-        "tendon1",
-        "tendon2",
-        "slidesite",
-        "cranksite",
-        "body",
-        "body1",
-        "body2",
-        "hfield",
-        "target",
-        "prefix",
-        "site",
-    }
-)
-"""Attributes that hold names of other elements."""
+_NAME_ATTRIBUTES = frozenset(
+    (
+        "class", "childclass", "name", "objname", "material", "texture", "joint", "joint1", "joint2", "jointinparent",
+        "geom", "geom1", "geom2", "mesh", "fixed", "actuator", "tendon", "tendon1", "tendon2", "slidesite", "cranksite",
+        "body", "body1", "body2", "hfield", "target", "prefix", "site",
+    )
+)  # fmt: skip
+"""Attributes whose values are names of elements."""
 
 _MERGED = ("asset", "worldbody", "actuator", "sensor", "tendon", "equality", "contact")
-THINNEST = 1e-6
-"""Half-length of a region that is a line or a point, metres: MuJoCo has no boxes without extent."""
+MIN_HALF_LENGTH = 1e-6
+"""Half-length of a region that is a line or a point, metres: MuJoCo rejects boxes without extent."""
 _ROBOT_COLOUR = "0.0 0.5 0.0 1.0"
 _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
 _ARM_DAMPING = (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
+_WALL_FURNITURE = ("floor_lamp", "wall_unit")
+"""Prefixes of drawn geoms whose names begin like those of floor and walls."""
 _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 
 def compose(scene: Scene, pack: AssetPack) -> Element:
-    """The MJCF document of a scene: free bodies at their files' default places, fixtures too."""
+    """The MJCF document of a scene, with all entities at their files' default places."""
     layout = layout_of(scene)
     root = _empty(exact=pack.exact)
     if not pack.exact:
-        # Round shapes with fewer faces: a third off the cost of a picture, and nobody sees it at 256 pixels.
+        # Fewer faces on round shapes make an image a third cheaper, with no visible difference at 256 pixels.
         SubElement(
             _section(root, "visual"), "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"}
         )
-    arena = _inlined(pack.arena(scene.arena, scene.style))
+    arena = _resolve_classes(pack.arena(scene.arena, scene.style))
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
     _merge(root, _robot(pack, layout))
@@ -91,13 +69,77 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
             resize(body, assets, entity.size)
         _merge_assets(root, assets)
         _section(root, "worldbody").append(body)
-    apply_staging(root, scene, layout)
+    _apply_staging(root, scene, layout)
     return root
 
 
 def part_of(entity: Entity, pack: AssetPack) -> Element:
-    """The document of one entity, default classes resolved."""
-    return _inlined(pack.entity(entity.category))
+    """The document of one entity, with default classes resolved."""
+    return _resolve_classes(pack.entity(entity.category))
+
+
+def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
+    """Apply finishes, lighting and camera changes to a composed document."""
+    staging = scene.staging
+    for surface, finish in staging.surfaces:
+        dress(root, _surface(root, layout, surface), finish, f"staging_{surface}")
+    for entity in scene.entities:
+        if not entity.finish.usual:
+            body = next(body for body in root.iter("body") if body.get("name") == f"{entity.name}_main")
+            visible = [geom for geom in body.iter("geom") if geom.get("group") == "1"]
+            dress(root, visible, entity.finish, f"{entity.name}_finish")
+    if staging.lighting != Lighting():
+        for light in root.iter("light"):
+            _relight(light, staging.lighting)
+    cameras = {str(camera.get("name")): camera for camera in root.iter("camera")}
+    for change in staging.cameras:
+        if change.name not in cameras:
+            raise AssetError(f"there is no camera '{change.name}': {did_you_mean(change.name, cameras)}")
+        _move_camera(cameras[change.name], change)
+
+
+def _surface(root: Element, layout: ArenaLayout, surface: Surface) -> list[Element]:
+    """The drawn geoms of a surface."""
+    world = root.find("worldbody")
+    assert world is not None
+    if surface is Surface.TABLE:
+        body = next(body for body in world.iter("body") if body.get("name") == layout.body)
+        return [geom for geom in body.iter("geom") if geom.get("group") == "1"]
+    prefix = "floor" if surface is Surface.FLOOR else "wall"
+    named = [
+        geom
+        for geom in world.iter("geom")
+        if (name := str(geom.get("name", ""))).startswith(prefix) and not name.startswith(_WALL_FURNITURE)
+    ]
+    return [geom for geom in named if geom.get("group", "0") == "1" or geom.get("type") == "plane"]
+
+
+def _relight(light: Element, change: Lighting) -> None:
+    """Scale a light's colours, tilt it about the origin, and set its shadows."""
+    factor = np.array(change.colour) * change.intensity
+    for name, usual in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
+        light.set(name, format_numbers(np.clip(parse_numbers(light.get(name, usual)) * factor, 0.0, 1.0)))
+    if change.tilt != (0.0, 0.0):
+        about_x, about_y = change.tilt
+        x = np.array([[1, 0, 0], [0, cos(about_x), -sin(about_x)], [0, sin(about_x), cos(about_x)]])
+        y = np.array([[cos(about_y), 0, sin(about_y)], [0, 1, 0], [-sin(about_y), 0, cos(about_y)]])
+        light.set("dir", format_numbers(y @ x @ parse_numbers(light.get("dir", "0 0 -1"))))
+        light.set("pos", format_numbers(y @ x @ parse_numbers(light.get("pos", "0 0 0"))))
+    if change.shadows is not None:
+        light.set("castshadow", "true" if change.shadows else "false")
+
+
+def _move_camera(camera: Element, change: CameraChange) -> None:
+    """Shift a camera in the world, turn it about its own axes, and scale its field of view."""
+    camera.set("pos", format_numbers(parse_numbers(camera.get("pos", "0 0 0")) + np.array(change.shift)))
+    rotation = parse_numbers(camera.get("quat", "1 0 0 0"))
+    for axis, angle in zip(np.eye(3), change.turn, strict=True):
+        turn, product = np.empty(4), np.empty(4)
+        mujoco.mju_axisAngle2Quat(turn, axis, angle)
+        mujoco.mju_mulQuat(product, rotation, turn)
+        rotation = product
+    camera.set("quat", format_numbers(rotation))
+    camera.set("fovy", repr(float(camera.get("fovy", "45")) * change.zoom))
 
 
 def _empty(*, exact: bool) -> Element:
@@ -114,7 +156,7 @@ def _empty(*, exact: bool) -> Element:
             "timestep": "0.002",
         },
     )
-    # LIBERO's sizes reserve 1.3 GB for each world, and a process with twenty of those cannot fork.
+    # LIBERO's sizes reserve 1.3 GB per simulation, and a process with twenty of those cannot fork.
     SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if exact else {"memory": "64M"})
     SubElement(SubElement(root, "visual"), "map", {"znear": "0.001"})
     for tag in _MERGED:
@@ -131,8 +173,8 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
         camera = cameras.get(name)
         if camera is None:
             camera = SubElement(world, "camera", {"name": name})
-        camera.set("pos", _text(pose.position))
-        camera.set("quat", _text(pose.quaternion))
+        camera.set("pos", format_numbers(pose.position))
+        camera.set("quat", format_numbers(pose.quaternion))
     body = next((body for body in world.iter("body") if body.get("name") == layout.body), None)
     if body is None:
         names = [body.get("name", "") for body in world.iter("body")]
@@ -140,15 +182,15 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
             f"the {scene.arena} arena has no body '{layout.body}': {did_you_mean(layout.body, names)}"
         )
     for region in scene.regions:
-        # LIBERO looks for the workspace's name anywhere in the region's: a table region of any target counts.
+        # LIBERO looks for the workspace's name anywhere in the region's name, whatever its target.
         if scene.arena.workspace not in region.full_name or not region.rectangles:
             continue
         box = region.rectangles[0]
         x, y, z = layout.region_origin
         centre = ((box.x_max + box.x_min) / 2 + x, (box.y_max + box.y_min) / 2 + y, z)
         half = (
-            max((box.x_max - box.x_min) / 2, THINNEST),
-            max((box.y_max - box.y_min) / 2, THINNEST),
+            max((box.x_max - box.x_min) / 2, MIN_HALF_LENGTH),
+            max((box.y_max - box.y_min) / 2, MIN_HALF_LENGTH),
             REGION_HALF_HEIGHT,
         )
         SubElement(
@@ -157,19 +199,19 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
             {
                 "name": region.full_name,
                 "type": "box",
-                "pos": _text(centre),
+                "pos": format_numbers(centre),
                 "quat": "1 0 0 0",
-                "size": _text(half),
-                "rgba": _text(region.rgba or (0.0, 0.0, 1.0, 0.0)),
+                "size": format_numbers(half),
+                "rgba": format_numbers(region.rgba or (0.0, 0.0, 1.0, 0.0)),
             },
         )
 
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
-    """The arm with its hand, on its pedestal, where the arena wants it."""
-    arm = _named_geoms(_inlined(pack.robot()))
+    """The arm with its gripper, on its pedestal if there is one, at the arena's place."""
+    arm = _name_geoms(_resolve_classes(pack.robot()))
     base = _root_body(arm)
-    base_offset = _vector(base.get("pos", "0 0 0"))
+    base_offset = parse_numbers(base.get("pos", "0 0 0"))
     for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
         joint.attrib.setdefault("frictionloss", "0.1")
         joint.attrib.setdefault("armature", repr(5.0 / (index + 1)))
@@ -178,24 +220,24 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     _colour_collisions(_section(arm, "worldbody"), _ROBOT_COLOUR)
 
     if layout.mounted:
-        mount = _named_geoms(_inlined(pack.mount()))
+        mount = _name_geoms(_resolve_classes(pack.mount()))
     else:
         mount = Element("mujoco")
         SubElement(SubElement(mount, "worldbody"), "body", {"name": "base"})
     mount_base = _root_body(mount)
-    mount_offset = _vector(mount_base.get("pos", "0 0 0"))
+    mount_offset = parse_numbers(mount_base.get("pos", "0 0 0"))
     mount_top = _MOUNT_TOP if layout.mounted else np.zeros(3)
     _prefix(mount, MOUNT)
     _colour_collisions(_section(mount, "worldbody"), _FURNITURE_COLOUR)
-    mount_base.set("pos", _text(base_offset - mount_top))
+    mount_base.set("pos", format_numbers(base_offset - mount_top))
     _merge(arm, mount, into=base)
-    base.set("pos", _text(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
+    base.set("pos", format_numbers(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
 
-    gripper = _named_geoms(_inlined(pack.gripper()))
+    gripper = _name_geoms(_resolve_classes(pack.gripper()))
     _prefix(gripper, GRIPPER)
     _colour_collisions(_section(gripper, "worldbody"), _GRIPPER_COLOUR)
-    hand = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")
-    _merge(arm, gripper, into=hand)
+    wrist = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")
+    _merge(arm, gripper, into=wrist)
     return arm
 
 
@@ -235,8 +277,8 @@ def _geoms(body: Element) -> Iterator[tuple[Element, Element]]:
         yield from _geoms(child)
 
 
-def _named_geoms(document: Element) -> Element:
-    """Give unnamed geoms of a robot's document the names ``g0_col``, ``g0_vis``, ..."""
+def _name_geoms(document: Element) -> Element:
+    """Name the unnamed geoms of a robot's document ``g0_col``, ``g0_vis``, ..."""
     counts = {"col": 0, "vis": 0}
     for geom in document.iter("geom"):
         if geom.get("name") is None:
@@ -246,8 +288,8 @@ def _named_geoms(document: Element) -> Element:
     return document
 
 
-def _inlined(document: Element) -> Element:
-    """Replace default classes by the attributes they stand for, and drop them."""
+def _resolve_classes(document: Element) -> Element:
+    """Replace references to default classes by the attributes of those classes."""
     defaults = document.find("default")
     classes: dict[str, dict[str, Element]] = {}
     if defaults is not None:
@@ -264,7 +306,7 @@ def _inlined(document: Element) -> Element:
 
 
 def _merge(root: Element, part: Element, into: Element | None = None) -> None:
-    """Append a part's sections to ``root``'s; its bodies go ``into`` a body, by default the world."""
+    """Append a part's sections to ``root``'s, and its bodies to ``into``, by default the world."""
     for tag in _MERGED:
         section = part.find(tag)
         if section is None:
@@ -277,23 +319,23 @@ def _merge(root: Element, part: Element, into: Element | None = None) -> None:
 
 
 def _merge_assets(root: Element, assets: Iterable[Element]) -> None:
-    """Append assets; of several with one kind and name, the first stays."""
+    """Append assets; the first of several with one kind and name is kept."""
     target = _section(root, "asset")
-    known = {(asset.tag, asset.get("name")) for asset in target}
+    keys = {(asset.tag, asset.get("name")) for asset in target}
     for asset in assets:
         key = (asset.tag, asset.get("name"))
-        if key not in known:
-            known.add(key)
+        if key not in keys:
+            keys.add(key)
             target.append(asset)
 
 
 def _prefix(element: Element, prefix: str) -> None:
     """Prefix every name, and every reference to one, that is not prefixed yet."""
-    for each in element.iter():
-        for key in _NAMED.intersection(each.keys()):
-            value = each.attrib[key]
+    for node in element.iter():
+        for key in _NAME_ATTRIBUTES.intersection(node.keys()):
+            value = node.attrib[key]
             if not value.startswith(prefix):
-                each.set(key, prefix + value)
+                node.set(key, prefix + value)
 
 
 def _colour_collisions(element: Element, rgba: str, keep: tuple[str, ...] = ()) -> None:
@@ -304,8 +346,8 @@ def _colour_collisions(element: Element, rgba: str, keep: tuple[str, ...] = ()) 
 
 
 def _section(root: Element, tag: str) -> Element:
-    found = root.find(tag)
-    return found if found is not None else SubElement(root, tag)
+    section = root.find(tag)
+    return section if section is not None else SubElement(root, tag)
 
 
 def _root_body(document: Element) -> Element:
@@ -313,11 +355,3 @@ def _root_body(document: Element) -> Element:
     if body is None:
         raise AssetError(f"the part '{document.get('model', '?')}' has no body")
     return body
-
-
-def _vector(text: str) -> np.ndarray:
-    return np.array([float(word) for word in text.split()])
-
-
-def _text(values: Iterable[float]) -> str:
-    return " ".join(repr(float(value)) for value in values)

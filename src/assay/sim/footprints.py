@@ -1,4 +1,4 @@
-"""How much room a category of things takes on a surface, at rest: for finding places without a scene."""
+"""Footprints of categories on a surface, for planning places without a compiled scene."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.tasks.scene import Entity
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """The box around a thing at rest, seen from its origin, metres."""
+    """Bounding box of an entity at rest, relative to its origin, metres."""
 
     half: tuple[float, float]
     """Half-lengths along x and y."""
@@ -31,15 +31,15 @@ class Footprint:
 
     @property
     def radius(self) -> float:
-        """Of a circle around the origin that holds all of it."""
+        """Radius of the smallest circle around the origin that contains it."""
         return float(np.hypot(abs(self.centre[0]) + self.half[0], abs(self.centre[1]) + self.half[1]))
 
 
 def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
-    """What a category takes up in the pack that the scene is planned for.
+    """The footprint of a category in the pack for which scenes are planned.
 
-    Objects are turned as the sampler turns them; a fixture is at yaw zero, for its region turns it.
-    ``swept``: together with the room that its doors and drawers need to open.
+    Objects are in their resting pose, fixtures at yaw zero, because their region turns them. ``swept`` includes the
+    space in which doors and drawers move.
     """
     return _footprint(planning_pack(), category, fixture, swept)
 
@@ -63,21 +63,21 @@ def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Fo
 def resting_model(
     pack: AssetPack, entity: Entity, *, fixture: bool = False, triangles: bool = False
 ) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """An entity alone, its origin at the world's: an object as the sampler turns it, a fixture at yaw zero.
+    """A model of one entity with its origin at the world's: an object in its resting pose, a fixture at yaw zero.
 
-    Its drawers and doors are where the asset has them; kinematics are the caller's. ``triangles``: whatever is drawn
-    is a mesh.
+    Drawers and doors are in their default positions; the caller computes the kinematics. ``triangles``: convert all
+    drawn geoms to meshes.
     """
     document = part_of(entity, pack)
     root = Element("mujoco")
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    root.extend([each for each in document if each.tag in ("asset", "worldbody")])
+    root.extend([section for section in document if section.tag in ("asset", "worldbody")])
     alone = root.find("./worldbody/body/body[@name='object']")
     assets = root.find("asset")
     if alone is not None and assets is not None:
         if entity.size != 1.0:
             resize(alone, assets, entity.size)
-        drawn = [each for each in alone.iter("geom") if each.get("group") == "1"]
+        drawn = [geom for geom in alone.iter("geom") if geom.get("group") == "1"]
         dress(root, drawn, entity.finish, "finish")
         if triangles and entity.finish.pattern is None:
             wrap(root, drawn)

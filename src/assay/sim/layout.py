@@ -1,4 +1,4 @@
-"""How each arena is laid out: where the workspace, the robot and the cameras are.
+"""Poses of the workspace, the robot and the cameras in each arena.
 
 All numbers are LIBERO's. Positions are metres in world coordinates, quaternions are (w, x, y, z).
 """
@@ -15,15 +15,15 @@ Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 HOME = (0.0, -1.61037389e-01, 0.0, -2.44459747e00, 0.0, 2.22675220e00, 0.7853981633974483)
-"""The arm's seven joint angles at the start, radians."""
+"""Initial joint angles of the arm, radians."""
 
 HOME_FINGERS = (0.020833, -0.020833)
-"""The two finger joints at the start of a sampled episode, metres."""
+"""Initial finger joints of a sampled episode, metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class CameraPose:
-    """Where a fixed camera stands."""
+    """Pose of a fixed camera."""
 
     position: Vector3
     quaternion: Quaternion
@@ -38,17 +38,17 @@ class ArenaLayout:
     offset: Vector3
     """Centre of the workspace's surface, in the world."""
     region_origin: Vector3
-    """Where a region at (0, 0) sits in ``body``'s frame."""
+    """Position of a region at (0, 0) in ``body``'s frame."""
     fixture_height: float
     """Height of a fixture's origin above ``offset``, metres."""
     robot: Vector3
-    """The robot's base when it stands on the floor beside the workspace, in the world."""
+    """Position of the robot's base in the world."""
     mounted: bool
     """Whether the robot stands on a pedestal."""
     cameras: Mapping[str, CameraPose]
-    """Cameras that are moved or added to what the arena brings, in this order."""
+    """Cameras that are moved in the arena's document, or added to it, in this order."""
     inside: bool
-    """Whether a sampled object keeps its whole footprint inside its region."""
+    """Whether a sampled object's whole footprint stays inside its region."""
 
 
 _UPPER = (0.6380177736282349, 0.3048497438430786, 0.30484986305236816, 0.6380177736282349)
@@ -162,7 +162,7 @@ LAYOUTS: Mapping[Arena, ArenaLayout] = MappingProxyType(
 
 
 def layout_of(scene: Scene) -> ArenaLayout:
-    """The layout of a scene: its arena's, with robot and fixtures where the staging has them."""
+    """The layout of a scene's arena, with the robot and fixtures shifted by its staging."""
     usual, staging = LAYOUTS[scene.arena], scene.staging
     (x, y, z), (dx, dy) = usual.robot, staging.robot.base
     if not (dx or dy or staging.lift):

@@ -1,8 +1,7 @@
-"""Another compiled scene takes over in the middle of an episode: the state is carried over, and what it changes moves.
+"""Replace the compiled scene in the middle of an episode.
 
-The robot, its controller and everything that stands where it stood go on exactly as they were. What the new scene puts
-elsewhere stands there from then on; what is of another size stays where it stands, if it fits there; what only the
-new scene has falls from a hand's breadth.
+The robot, its controller and everything that the new scene leaves in place continue exactly as they were. Objects that
+it moves are put there; resized objects stay where they are if they fit; new objects drop from a small height.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
 
 MOVED = 0.002
-"""How far a thing must be put from where it stood to count as moved, metres."""
-FALL = 0.02
-"""From how far above its place a new thing falls, metres."""
-SUNK = 0.001
-"""How deep things may be in each other, metres."""
+"""Distance between the two layouts from which an object counts as moved, metres."""
+DROP_HEIGHT = 0.02
+"""Height above its place from which a new object drops, metres."""
+MAX_OVERLAP = 0.001
+"""Largest interpenetration of a moved object, metres."""
 
 
 class Replacement:
-    """One simulation that takes over from another, once what it moves is free and its place is, too."""
+    """Hands an episode over to another simulation once the changed objects and their new places are free."""
 
     def __init__(self, old: Simulation, new: Simulation, initial: InitialState, seed: int) -> None:
-        """``initial`` is where the episode began, and ``seed`` what its layout is drawn by.
+        """``initial`` is the state in which the episode started, ``seed`` that of its layout.
 
-        Raises PlacementError where the new scene has no layout, PerturbationError for another room or robot.
+        Raises PlacementError if the new scene has no valid layout, PerturbationError if the room or robot changes.
         """
         before, after = old.compiled, new.compiled
         if before.layout != after.layout or before.home != after.home:
@@ -44,10 +43,10 @@ class Replacement:
         self._fingers = Fingers(new)
         self._fingers_before = Fingers(old)
         moved, added = [], []
-        kinds_before = {each.name: (each.category, each.size) for each in before.scene.entities}
-        kinds = {each.name: (each.category, each.size) for each in after.scene.entities}
+        kinds_before = {entity.name: (entity.category, entity.size) for entity in before.scene.entities}
+        kinds = {entity.name: (entity.category, entity.size) for entity in after.scene.entities}
         self._resized: list[tuple[EntityIndex, float]] = []
-        """Things of another size, and by how much their middle is higher for it, metres."""
+        """Resized objects, and the change of their height, metres."""
         for entity in after.entities.values():
             twin = before.entities.get(entity.name)
             if twin is None:
@@ -55,7 +54,7 @@ class Replacement:
             elif entity.movable and twin.movable:
                 here, there = _position(old, twin, usual.vector), _position(new, entity, changed.vector)
                 was, now = kinds_before[entity.name], kinds[entity.name]
-                if now != was and now[0] == was[0]:  # of another size
+                if now != was and now[0] == was[0]:  # resized
                     self._resized.append((entity, float(there[2] - here[2])))
                 elif np.linalg.norm(there - here) > MOVED:
                     moved.append(entity)
@@ -63,38 +62,40 @@ class Replacement:
                     self._vector[_place(new, entity)] = there + start - here
         for entity in added:
             if entity.movable:
-                self._vector[_place(new, entity)][2] += FALL
+                self._vector[_place(new, entity)][2] += DROP_HEIGHT
         self._new_places = (*moved, *added)
-        fixtures = {each.name: place for place, each in enumerate(before.scene.fixtures)}
+        fixtures = {fixture.name: place for place, fixture in enumerate(before.scene.fixtures)}
         self._standing = [
-            (place, fixtures[each.name])
-            for place, each in enumerate(after.scene.fixtures)
-            if each.name in fixtures
-            and np.linalg.norm(changed.fixtures[place, :3] - usual.fixtures[fixtures[each.name], :3]) <= MOVED
+            (place, fixtures[fixture.name])
+            for place, fixture in enumerate(after.scene.fixtures)
+            if fixture.name in fixtures
+            and np.linalg.norm(changed.fixtures[place, :3] - usual.fixtures[fixtures[fixture.name], :3])
+            <= MOVED
         ]
         shifted = [
-            each.name
-            for place, each in enumerate(after.scene.fixtures)
-            if each.name in fixtures and place not in dict(self._standing)
+            fixture.name
+            for place, fixture in enumerate(after.scene.fixtures)
+            if fixture.name in fixtures and place not in dict(self._standing)
         ]
-        gone = [  # or another thing, or of another size
+        gone = [  # removed, replaced or resized
             name for name, kind in kinds_before.items() if kinds.get(name) != kind and name in before.entities
         ]
-        names = dict.fromkeys((*(each.name for each in moved), *shifted, *gone))
+        names = dict.fromkeys((*(entity.name for entity in moved), *shifted, *gone))
         self._changed = [before.entities[name] for name in names]
         self._shifted = [after.entities[name] for name in shifted]
 
     def __call__(self) -> bool:
-        """Take over, if what is changed is free and its new place is; the state before stays as it is."""
+        """Take over the state if the changed objects and their new places are free; the old simulation is unchanged."""
         if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
-        state = self._carried()
-        new.go_on(state, old.steps)
+        state = self._carry_over()
+        new.resume(state, old.steps)
         fitted = (*self._new_places, *(entity for entity, _ in self._resized))
-        return not (any(map(self._obstructed, fitted)) or any(map(self._fingers.touch, self._shifted)))
+        return not (any(map(self._is_obstructed, fitted)) or any(map(self._fingers.touch, self._shifted)))
 
-    def _carried(self) -> InitialState:
+    def _carry_over(self) -> InitialState:
+        """The old simulation's state in the new model."""
         old, new = self._old, self.simulation
         before, after = old.state(), self._vector.copy()
         assert before.drive is not None
@@ -123,17 +124,17 @@ class Replacement:
         )
         return InitialState(after, fixtures, drive)
 
-    def _obstructed(self, entity: EntityIndex) -> bool:
-        """Whether a thing is in something else, or the robot touches it."""
+    def _is_obstructed(self, entity: EntityIndex) -> bool:
+        """Whether an object overlaps with another, or the robot touches it."""
         data = self.simulation.data
         pairs, depth = data.contact.geom[: data.ncon], data.contact.dist[: data.ncon]
         mine = np.isin(pairs, list(entity.geoms))
         with_others = mine[:, 0] != mine[:, 1]
-        return self._fingers.touch(entity) or bool((depth[with_others] < -SUNK).any())
+        return self._fingers.touch(entity) or bool((depth[with_others] < -MAX_OVERLAP).any())
 
 
 def _shared_joints(old: Simulation, new: Simulation, without: set[str]) -> Iterator[tuple[int, int]]:
-    """Ids of the joints that both models have, but for those of some entities."""
+    """Ids of the joints that both models have, except those of some entities."""
     left_out = {joint for name in without for joint in new.compiled.entities[name].joints}
     for joint in range(new.model.njnt):
         other = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
@@ -152,7 +153,7 @@ def _dof(model: mujoco.MjModel, joint: int) -> np.ndarray:
 
 
 def _place(simulation: Simulation, entity: EntityIndex) -> slice:
-    """Where in a state's vector the position (3,) of a movable thing is."""
+    """Slice of a state's vector with the position (3,) of a movable object."""
     first = 1 + int(simulation.model.jnt_qposadr[entity.joints[-1]])
     return slice(first, first + 3)
 

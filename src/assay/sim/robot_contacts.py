@@ -1,4 +1,7 @@
-"""What the robot touches, with which part of it and how hard: compiled, as it is looked at after every control step."""
+"""Contacts of the robot: with what, by which part, and how hard.
+
+Evaluated after every control step, so the loops over contacts are compiled.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from assay.sim.simulation import Simulation
 from assay.support.jit import compiled as machine_code
 
 ARENA = "arena"
-"""What everything is called that is neither the robot nor an entity: the table, the floor."""
+"""Name of everything that is neither the robot nor an entity, such as the table and the floor."""
 PARTS = 5
-"""How many numbers there are for parts of the robot: none of it, the arm, the hand, each finger."""
-_NOBODY, _ARM, _HAND, _LEFT, _RIGHT = range(PARTS)
+"""Number of part labels: not the robot, the arm, the palm, each finger."""
+_NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)
 _PART_OF = {
     f"{GRIPPER}leftfinger": _LEFT,
     f"{GRIPPER}finger_joint1_tip": _LEFT,
@@ -27,51 +30,48 @@ _PART_OF = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touches:
-    """The robot's contacts with the world at one moment, one row each."""
+    """The robot's contacts with its surroundings at one moment, one row each."""
 
     geoms: np.ndarray
-    """What is touched, (n,)."""
+    """Ids of the touched geoms, (n,)."""
     owners: np.ndarray
-    """Whose it is: the number of an entity, or how many there are for the arena, (n,)."""
+    """Index of the touched entity in `RobotContacts.names`, (n,)."""
     parts: np.ndarray
-    """Which part of the robot touches it, (n,)."""
+    """Label of the robot's part, (n,)."""
     forces: np.ndarray
-    """Of the robot on it, newton in the world, (n, 3)."""
+    """Force of the robot on the geom in the world frame, newton, (n, 3)."""
 
-    @property
-    def by_arm(self) -> np.ndarray:
-        """Whose things links of the arm touch."""
-        return np.asarray(self.owners[self.parts == _ARM])
-
-    def largest(self, most: np.ndarray) -> None:
-        """Raise each owner's largest force of one part of the robot so far, newton, (owners,), where it is more now."""
-        _raise_to(self.owners, self.parts, self.forces, most)
+    def update_peaks(self, peaks: np.ndarray) -> None:
+        """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
+        _update_peaks(self.owners, self.parts, self.forces, peaks)
 
 
 class RobotContacts:
-    """Looks at the contacts of a simulation's robot."""
+    """Reads the contacts of the robot from MuJoCo's data."""
 
     def __init__(self, compiled: CompiledScene) -> None:
         model = compiled.model
         self.names = (*compiled.entities, ARENA)
-        """What the numbers of owners stand for."""
+        """Names of the owners: the entities, then the arena."""
         self._owner = np.full(model.ngeom, len(compiled.entities))
         for number, entity in enumerate(compiled.entities.values()):
             self._owner[list(entity.geoms)] = number
         bodies = [model.body(body).name for body in model.geom_bodyid]
         self._part = np.array([_part(body) for body in bodies])
-        self._owner[[body.startswith(MOUNT) for body in bodies]] = -1  # what the robot stands on
+        self._owner[
+            [body.startswith(MOUNT) for body in bodies]
+        ] = -1  # the pedestal is neither robot nor surroundings
         self._closing = model.joint(f"{GRIPPER}finger_joint1").id
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """What the robot touches, but for itself; None where it touches nothing."""
+        """The robot's contacts, except with itself; None if there are none."""
         contact = data.contact
         which, robot = _of_robot(contact.geom, self._part, self._owner)
         if not len(which):
             return None
         return Touches(
-            *_felt(
+            *_contact_forces(
                 which,
                 robot,
                 contact.geom,
@@ -86,25 +86,25 @@ class RobotContacts:
             )
         )
 
-    def pressed(self, touches: Touches, data: mujoco.MjData, geoms: np.ndarray) -> tuple[bool, float]:
-        """Whether something is touched, and how hard the fingers press on it from opposite sides, newton.
+    def measure_press(self, touches: Touches, data: mujoco.MjData, geoms: np.ndarray) -> tuple[bool, float]:
+        """Whether some geoms are touched, and the force of the fingers on them from opposite sides, newton.
 
-        ``geoms`` (ngeom,) says which geoms are its own.
+        ``geoms`` is a mask, (ngeom,).
         """
         axis = data.xaxis[self._closing]  # from the right finger to the left one
-        found: tuple[bool, float] = _pressed(touches.geoms, touches.parts, touches.forces, geoms, axis)
-        return found
+        press: tuple[bool, float] = _press(touches.geoms, touches.parts, touches.forces, geoms, axis)
+        return press
 
 
 def _part(body: str) -> int:
     if body.startswith(GRIPPER):
-        return _PART_OF.get(body, _HAND)
-    return _ARM if body.startswith(ROBOT) else _NOBODY
+        return _PART_OF.get(body, _PALM)
+    return ARM_PART if body.startswith(ROBOT) else _NOT_ROBOT
 
 
 @machine_code
 def _of_robot(geom, part, owner):  # type: ignore[no-untyped-def]
-    """Which contacts (n, 2) are the robot's with something else, and in which column it is: those with 0 first."""
+    """Rows of the contacts (n, 2) of the robot with something else, and its column there; column 0 comes first."""
     which = np.empty(len(geom), np.int64)
     robot = np.empty(len(geom), np.int64)
     count = 0
@@ -119,14 +119,14 @@ def _of_robot(geom, part, owner):  # type: ignore[no-untyped-def]
 
 
 @machine_code
-def _felt(  # type: ignore[no-untyped-def]
+def _contact_forces(  # type: ignore[no-untyped-def]
     which,  # (n,)
     robot,  # (n,)
     geom,  # (contacts, 2)
     frame,  # (contacts, 9): rows are the normal, from the first geom to the second, and two tangents
     friction,  # (contacts, 5)
     dim,  # (contacts,)
-    address,  # (contacts,): where the forces of a contact begin; -1 where it has none
+    address,  # (contacts,): index of the first force of a contact; -1 if it has none
     force,  # of all constraints
     part,
     owner,
@@ -138,11 +138,11 @@ def _felt(  # type: ignore[no-untyped-def]
     forces = np.zeros((count, 3))
     local = np.zeros(3)
     for row in range(count):
-        one, column = which[row], robot[row]
-        geoms[row] = geom[one, 1 - column]
+        contact, column = which[row], robot[row]
+        geoms[row] = geom[contact, 1 - column]
         owners[row] = owner[geoms[row]]
-        parts[row] = part[geom[one, column]]
-        first, size = address[one], dim[one]
+        parts[row] = part[geom[contact, column]]
+        first, size = address[contact], dim[contact]
         if first < 0:
             continue
         local[:] = 0.0
@@ -153,16 +153,16 @@ def _felt(  # type: ignore[no-untyped-def]
             for k in range(size - 1):  # the edges of a pyramid, two for each direction of friction
                 local[0] += force[first + 2 * k] + force[first + 2 * k + 1]
                 if k < 2:
-                    local[k + 1] = friction[one, k] * (force[first + 2 * k] - force[first + 2 * k + 1])
+                    local[k + 1] = friction[contact, k] * (force[first + 2 * k] - force[first + 2 * k + 1])
         sign = 1.0 if column == 0 else -1.0  # MuJoCo's is the force of the first geom on the second
         for axis in range(3):
             for k in range(3):
-                forces[row, axis] += sign * frame[one, 3 * k + axis] * local[k]
+                forces[row, axis] += sign * frame[contact, 3 * k + axis] * local[k]
     return geoms, owners, parts, forces
 
 
 @machine_code
-def _pressed(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
+def _press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
     touched, left, right = False, 0.0, 0.0
     for row in range(len(geoms)):
         if mine[geoms[row]]:
@@ -176,30 +176,29 @@ def _pressed(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
 
 
 @machine_code
-def _raise_to(owners, parts, forces, most):  # type: ignore[no-untyped-def]
-    """Of each part on its own: what two fingers press on a thing between them would cancel out."""
-    total = np.zeros((len(most), PARTS, 3))
+def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
+    # Per part, because the forces of two fingers on the object between them cancel out.
+    total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):
         for axis in range(3):
             total[owners[row], parts[row], axis] += forces[row, axis]
-    for owner in range(len(most)):
+    for owner in range(len(peaks)):
         for part in range(PARTS):
             x, y, z = total[owner, part]
-            most[owner] = max(most[owner], np.sqrt(x * x + y * y + z * z))
+            peaks[owner] = max(peaks[owner], np.sqrt(x * x + y * y + z * z))
 
 
-_BOTH = 2
-"""Fingers."""
+FINGERS = 2
 
 
 class Fingers:
-    """Reads the contacts of a simulation; never changes it."""
+    """Answers whether the gripper holds or the robot touches an object."""
 
     def __init__(self, simulation: Simulation) -> None:
         model = simulation.model
         self._simulation = simulation
         self._finger = np.zeros(model.ngeom, dtype=int)
-        for number in range(1, _BOTH + 1):
+        for number in range(1, FINGERS + 1):
             for part in ("", "_pad"):
                 self._finger[model.geom(f"{GRIPPER}finger{number}{part}_collision").id] = number
         self.robot = np.array(
@@ -208,21 +207,21 @@ class Fingers:
                 for geom in range(model.ngeom)
             ]
         )
-        """Which geoms are the robot's, (geoms,)."""
+        """Mask of the robot's geoms, (ngeom,)."""
 
-    def hold(self, thing: EntityIndex) -> bool:
-        """Whether both fingers touch a thing."""
-        return len({self._finger[mine] for mine in self._touching(thing)} - {0}) == _BOTH
+    def hold(self, entity: EntityIndex) -> bool:
+        """Whether both fingers touch an entity."""
+        return len({self._finger[mine] for mine in self._touching(entity)} - {0}) == FINGERS
 
-    def touch(self, thing: EntityIndex) -> bool:
-        """Whether anything of the robot touches a thing."""
-        return len(self._touching(thing)) > 0
+    def touch(self, entity: EntityIndex) -> bool:
+        """Whether any part of the robot touches an entity."""
+        return len(self._touching(entity)) > 0
 
-    def _touching(self, thing: EntityIndex) -> np.ndarray:
-        """The robot's geoms that touch a thing."""
+    def _touching(self, entity: EntityIndex) -> np.ndarray:
+        """Ids of the robot's geoms that touch an entity."""
         data = self._simulation.data
         pairs = data.contact.geom[: data.ncon]
-        theirs = np.isin(pairs, list(thing.geoms))
+        theirs = np.isin(pairs, list(entity.geoms))
         return np.concatenate(
             [pairs[theirs[:, other] & self.robot[pairs[:, mine]], mine] for mine, other in ((0, 1), (1, 0))]
         )

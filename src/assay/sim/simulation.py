@@ -1,4 +1,4 @@
-"""The world of one compiled scene: reset it, step it at 20 Hz, look at it, ask whether the goal holds."""
+"""A running simulation of one compiled scene: reset, step at 20 Hz, observe, evaluate the goal."""
 
 from __future__ import annotations
 
@@ -13,27 +13,22 @@ from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation
-from assay.sim.placement import sample
+from assay.sim.placement import DIVERGED, sample
 from assay.sim.predicates import Predicates
 from assay.sim.render import Renderer, Snapshot
-from assay.sim.states import InitialState, checked
+from assay.sim.states import InitialState, validate_state
 from assay.tasks.scene import Atom, Goal
 
 CONTROL_HZ = 20
 SUBSTEPS = 25
 """Physics steps of 2 ms in one control step."""
 ACTION_SIZE = 7
-"""Three of translation, three of rotation, one of the gripper (above 0 closes)."""
+"""Three values of translation, three of rotation, one of the gripper (above 0 closes)."""
 
-_DIVERGED = (
-    mujoco.mjtWarning.mjWARN_BADQPOS,
-    mujoco.mjtWarning.mjWARN_BADQVEL,
-    mujoco.mjtWarning.mjWARN_BADQACC,
-)
 _FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
-"""MuJoCo had no memory for a contact, and left it out."""
-SEEN = 23
-"""The substep before which a step's observation is taken."""
+"""Warnings of contacts or constraints that MuJoCo dropped for lack of memory."""
+OBSERVED_SUBSTEP = 23
+"""The substep before which LIBERO observes."""
 
 
 class Simulation:
@@ -43,7 +38,7 @@ class Simulation:
         self.compiled = compiled
         self.predicates = Predicates(compiled)
         self.model = copy.copy(compiled.model)
-        """This world's own: fixtures' poses are written into it."""
+        """A copy of the compiled model, because fixtures' poses are written into it."""
         self.data = mujoco.MjData(self.model)
         self.renderer = Renderer(compiled, self.model)
         self.steps = 0
@@ -51,31 +46,28 @@ class Simulation:
         self._controller = Controller(self.model, self.data, compiled.home)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._hand = compiled.model.body(f"{ROBOT}right_hand").id
-        self._checked: set[Goal] = set()
+        self._valid_goals: set[Goal] = set()
         self._stale = False
         self._started = False
         self._resumed = False
 
     @property
     def runs(self) -> bool:
-        """Whether it has a state, and did not break."""
+        """Whether the simulation has a valid state."""
         return self._started
 
     @property
     def controller(self) -> Controller:
-        """The arm's and the gripper's."""
+        """The controller of the arm and the gripper."""
         return self._controller
 
     def sample(self, seed: int) -> InitialState:
-        """An initial state drawn from the scene's regions by a seed, at rest."""
+        """Sample a settled initial state from the scene's regions."""
         return InitialState(*sample(self.compiled, operator.index(seed), self.model))
 
     def reset(self, state: InitialState) -> Observation:
-        """Restore a state; the model is not compiled again.
-
-        One that was taken in the middle of an episode goes on exactly as it did, the gripper's command included.
-        """
-        checked(self.compiled, state)
+        """Restore a state. One taken in the middle of an episode resumes exactly, including the gripper's command."""
+        validate_state(self.compiled, state)
         model, data = self.model, self.data
         put_fixtures(model, self.compiled, state.fixtures)
         self._resumed = state.drive is not None
@@ -95,31 +87,32 @@ class Simulation:
         self._started = True
         return self._observe(data.qpos.copy())
 
-    def go_on(self, state: InitialState, steps: int) -> None:
-        """Take over in the middle of an episode, after so many control steps, from a state with its drive."""
+    def resume(self, state: InitialState, steps: int) -> None:
+        """Restore a state taken in the middle of an episode, after ``steps`` control steps."""
         self.reset(state)
         self.steps = steps
 
-    def put(self, vector: np.ndarray) -> None:
-        """Set time, joint positions and velocities, (1 + nq + nv,), and nothing else: the controller goes on."""
+    def overwrite(self, vector: np.ndarray) -> None:
+        """Set time, joint positions and velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
         self._require_start()
-        self._controller.remember()  # what it has seen, not what is now
-        state = checked(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
+        self._controller.remember()
+        state = validate_state(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
         nq = self.model.nq
         self.data.time = state.vector[0]
         self.data.qpos[:], self.data.qvel[:] = state.vector[1 : 1 + nq], state.vector[1 + nq :]
 
     def observe(self) -> Observation:
-        """What is to see now; the kinematics must be fresh."""
+        """Observe the present state, whose kinematics must be up to date."""
         self._require_start()
         return self._observe(self.data.qpos.copy())
 
-    def step(self, action: np.ndarray, *, absolute: bool = False, seen_at: int = SEEN) -> Observation:
-        """Do one control step of 50 ms with an action (7,) in [-1, 1].
+    def step(
+        self, action: np.ndarray, *, absolute: bool = False, observe_at: int = OBSERVED_SUBSTEP
+    ) -> Observation:
+        """Advance by one control step of 50 ms with an action (7,) in [-1, 1].
 
-        ``absolute``: the action is the pose to go to, metres and rotation vector in the world, and the gripper's
-        number.
-        ``seen_at``: the substep before which the observation is taken, where that is not LIBERO's usual one.
+        ``absolute``: the action holds the goal pose (metres and rotation vector in the world) and the gripper's value.
+        ``observe_at``: the substep before which the observation is taken.
         """
         self._require_start()
         action = self._valid(action)
@@ -134,12 +127,12 @@ class Simulation:
                 controller.look()
             self._stale = False
             if substep == 0:
-                (controller.aim_at if absolute else controller.aim)(action)
+                controller.aim(action, absolute=absolute)
             controller.command(gripper)
-            if substep == seen_at:
+            if substep == observe_at:
                 seen = data.qpos.copy()
             mujoco.mj_step2(model, data)
-            if substep == seen_at:
+            if substep == observe_at:
                 self.steps += 1
                 observation = self._observe(seen)
         self._refuse_divergence()
@@ -150,16 +143,16 @@ class Simulation:
         self._require_start()
         return self.predicates.holds(atom, self.data)
 
-    def satisfied(self, goal: Goal) -> bool:
-        """Whether a goal is reached now. Raises TaskError for a goal that never can be."""
+    def is_satisfied(self, goal: Goal) -> bool:
+        """Whether a goal holds now. Raises TaskError for a goal that can never hold in this scene."""
         self._require_start()
-        if goal not in self._checked:
+        if goal not in self._valid_goals:
             self.predicates.check(goal)
-            self._checked.add(goal)
-        return self.predicates.satisfied(goal, self.data)
+            self._valid_goals.add(goal)
+        return self.predicates.is_satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """The present state; in the middle of an episode with what the controller is doing."""
+        """The present state; in the middle of an episode, with that of the controller."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self._controller.drive() if self.steps or self._resumed else None
@@ -171,11 +164,11 @@ class Simulation:
         return self.predicates.pose(name, self.data)
 
     def close(self) -> None:
-        """Give back the GL context, if one was needed."""
+        """Release the renderer's GL resources."""
         self.renderer.close()
 
     def _observe(self, seen: np.ndarray) -> Observation:
-        """What was to see when the joints were at ``seen`` (nq,): the kinematics still are those."""
+        """Observe with the joints that images show, ``seen`` (nq,); the kinematics still match them."""
         data = self.data
         return Observation(
             step=self.steps,
@@ -190,12 +183,12 @@ class Simulation:
         )
 
     def _look_at_home(self) -> None:
-        """Let the controller see the arm at home, as LIBERO's first substep after loading a state does."""
+        """Update the controller with the arm at home, as LIBERO's first substep after loading a state does."""
         model, data = self.model, self.data
         mujoco.mj_resetData(model, data)
         data.qpos[:ARM] = self.compiled.home
         data.qpos[ARM : ARM + 2] = 0.0
-        # All that it looks at. Things not yet put anywhere are in each other: their contacts would take long.
+        # Only what the controller reads. Unplaced objects overlap at the origin, and their contacts would be expensive.
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_crb(model, data)
@@ -206,7 +199,7 @@ class Simulation:
     def _repeat_forward(self) -> None:
         """Solve for accelerations as often as LIBERO does before it sets the controls.
 
-        Each solution is the warm start of the next, so leaving one out shows in the trajectory.
+        Each solution warm-starts the next, so omitting one changes the trajectory.
         """
         model, data = self.model, self.data
         mujoco.mj_fwdActuation(model, data)
@@ -216,8 +209,8 @@ class Simulation:
             mujoco.mj_fwdConstraint(model, data)
 
     def _refuse_divergence(self) -> None:
-        """MuJoCo answers a diverging simulation by putting everything back to zero; that is no episode."""
-        if any(self.data.warning[kind].number for kind in _DIVERGED):
+        """Raise StateError if the simulation diverged: MuJoCo silently resets it to zero."""
+        if any(self.data.warning[kind].number for kind in DIVERGED):
             self._started = False
             raise StateError(f"step {self.steps}: the simulation became unstable")
         if any(self.data.warning[kind].number for kind in _FULL):
@@ -226,17 +219,17 @@ class Simulation:
 
     def _require_start(self) -> None:
         if not self._started:
-            raise StateError("the world has no state yet: call reset with one first")
+            raise StateError("the simulation has no state yet: call reset first")
 
     def _valid(self, action: np.ndarray) -> np.ndarray:
         try:
-            given = np.asarray(action)
-            array = given.astype(np.float64)
+            raw = np.asarray(action)
+            array = raw.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
-            given = np.empty(0, dtype=object)
-        if given.dtype.kind not in "fiub":
-            shown = " ".join(repr(action).split())[:80]
-            raise ActionError(f"step {self.steps}: the action is not an array of numbers: {shown}")
+            raw = np.empty(0, dtype=object)
+        if raw.dtype.kind not in "fiub":
+            text = " ".join(repr(action).split())[:80]
+            raise ActionError(f"step {self.steps}: the action is not an array of numbers: {text}")
         if array.shape != (ACTION_SIZE,):
             raise ActionError(
                 f"step {self.steps}: the action has shape {array.shape}; valid: ({ACTION_SIZE},)"

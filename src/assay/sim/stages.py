@@ -1,7 +1,6 @@
-"""How far each atom of a goal has come: reached, touched, grasped, lifted, carried, placed, released.
+"""Progress of each atom of a goal: reached, touched, grasped, lifted, carried, placed, released.
 
-A stage is taken down when it is first seen; nothing undoes it. What each means is said by the constants here, and by
-docs/progress.md.
+A stage is recorded when it is first reached and never undone. The constants below define the stages.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ from assay.sim.robot_contacts import RobotContacts, Touches
 from assay.support.jit import compiled as machine_code
 from assay.tasks.scene import Atom, Goal, Predicate
 
-REACHED = 0.05
-"""How near the grip site must come to the box around a thing to have reached it, metres."""
-GRIP = 0.5
-"""How hard both fingers must press on a thing from opposite sides to hold it, newton."""
-HELD = 3
-"""Control steps for which they must do so: a hand that pokes at a thing may pinch it for a moment."""
-LIFTED = 0.02
-"""How far a held thing must rise above the lowest place where it was, metres."""
-CARRIED = 0.5
-"""What part of the way to where it belongs a held thing must have gone, as the crow flies over the ground."""
+REACH_DISTANCE = 0.05
+"""Distance of the grip site from an object's bounding box below which it is reached, metres."""
+GRIP_FORCE = 0.5
+"""Force with which both fingers must press on an object from opposite sides to hold it, newton."""
+HOLD_STEPS = 3
+"""Control steps for which they must do so: a gripper that pokes at an object may pinch it for a moment."""
+LIFT_HEIGHT = 0.02
+"""Height above its lowest position so far at which a held object is lifted, metres."""
+CARRY_SHARE = 0.5
+"""Share of the horizontal distance to its destination that a carried object must have covered."""
 MOVED = 0.02
-"""How far a thing or a drawer must go to have moved, metres."""
+"""Displacement from which an object or drawer has moved, metres."""
 TURNED = 0.2
-"""How far a hinge must turn to have moved, radians."""
+"""Rotation from which a hinge has moved, radians."""
 
 _PLACES = frozenset(
     {
@@ -56,7 +55,7 @@ _MECHANISMS = {
 
 @machine_code
 def _outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """How far a point is from a box in a frame at ``place`` (3,) with the axes ``turn`` (9,), metres."""
+    """Distance of a point from a box in a frame at ``place`` (3,) with the axes ``turn`` (9,), metres."""
     total = 0.0
     for axis in range(3):
         local = 0.0
@@ -68,36 +67,37 @@ def _outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
 
 
 @dataclass(slots=True)
-class _Watched:
-    """One atom, and what of the model it is about."""
+class _AtomProgress:
+    """One atom, the part of the model that it refers to, and its progress."""
 
     atom: Atom
     body: int
-    """Whose frame the box is in."""
+    """Body in whose frame the box is given."""
     geoms: np.ndarray
-    """Which geoms are its own, (ngeom,)."""
+    """Mask of the geoms of the part, (ngeom,)."""
     low: np.ndarray
-    """The box around it in the body's frame, metres, (3,)."""
+    """Lower corner of the bounding box in the body's frame, metres, (3,)."""
     high: np.ndarray
-    seen: dict[str, int | None]
+    stages: dict[str, int | None]
+    """Control step at which each stage was reached; None if it was not."""
     place: Callable[[mujoco.MjData], np.ndarray] | None = None
-    """Where it belongs, (3,), where it is to go somewhere."""
+    """Position of the destination, (3,), for objects to be put somewhere."""
     away: float = 0.0
-    """How far that was at the start, metres over the ground."""
+    """Initial horizontal distance to the destination, metres."""
     lowest: float = np.inf
-    """The least height that it had so far, metres."""
+    """Lowest height so far, metres."""
     pressed: int = 0
-    """For how many control steps the fingers have pressed on it by now."""
+    """Control steps for which the fingers have been pressing on it."""
     joints: list[tuple[int, float, float]] = field(default_factory=list)
-    """Of a drawer, a door or a knob: where its value is, what it was at the start, and how far is far."""
+    """For a drawer, door or knob: qpos address, initial value and least displacement of each joint."""
 
     def note(self, stage: str, step: int) -> None:
-        if stage in self.seen and self.seen[stage] is None:
-            self.seen[stage] = step
+        if stage in self.stages and self.stages[stage] is None:
+            self.stages[stage] = step
 
 
 class StageWatch:
-    """Shown every control step of an episode, the first time before the policy acts."""
+    """Called after every control step of an episode, and once before the policy acts."""
 
     def __init__(
         self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
@@ -105,92 +105,92 @@ class StageWatch:
         self._compiled, self._model, self._contacts = compiled, compiled.model, contacts
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._watched = {}
-        self._held: frozenset[Atom] = frozenset()  # from the start on: nobody's achievement
+        self._initially_true: frozenset[Atom] = frozenset()
         for number, atom in enumerate(goal.atoms):
-            made = self._watch(atom, data)
-            if made is not None:
-                self._watched[number] = made
+            progress = self._watch(atom, data)
+            if progress is not None:
+                self._watched[number] = progress
 
     def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
-        """Take down what is seen now; ``true`` says which atoms hold."""
+        """Record the present; ``true`` says which atoms hold."""
         for number, watched in list(self._watched.items()):
             if step == 0 and true[number]:
                 del self._watched[number]
-                self._held |= {watched.atom}
+                self._initially_true |= {watched.atom}
             else:
                 self._look(watched, data, touches, true[number], step)
 
-    def go_on(self, before: StageWatch) -> None:
-        """Take over what was seen of the same atoms in the part of the episode before an event."""
-        known = {each.atom: each for each in before._watched.values()}
+    def inherit(self, before: StageWatch) -> None:
+        """Take over the progress of the same atoms before an event."""
+        earlier = {progress.atom: progress for progress in before._watched.values()}
         for number, watched in list(self._watched.items()):
-            if watched.atom in known:
-                watched.seen = known[watched.atom].seen
-                watched.lowest, watched.away = known[watched.atom].lowest, known[watched.atom].away
-            elif watched.atom in before._held:
+            if watched.atom in earlier:
+                watched.stages = earlier[watched.atom].stages
+                watched.lowest, watched.away = earlier[watched.atom].lowest, earlier[watched.atom].away
+            elif watched.atom in before._initially_true:
                 del self._watched[number]
-        self._held = before._held
+        self._initially_true = before._initially_true
 
     @property
     def stages(self) -> dict[str, dict[str, int | None]]:
-        """Of each atom that did not hold at the start."""
-        return {str(each.atom): dict(each.seen) for each in self._watched.values()}
+        """Atom -> stage -> control step, for each atom that did not hold at the start."""
+        return {str(progress.atom): dict(progress.stages) for progress in self._watched.values()}
 
     def _look(
-        self, one: _Watched, data: mujoco.MjData, touches: Touches | None, true: bool, step: int
+        self, progress: _AtomProgress, data: mujoco.MjData, touches: Touches | None, true: bool, step: int
     ) -> None:
-        seen = one.seen
+        stages = progress.stages
         touched, pressed = (
-            (False, 0.0) if touches is None else self._contacts.pressed(touches, data, one.geoms)
+            (False, 0.0) if touches is None else self._contacts.measure_press(touches, data, progress.geoms)
         )
-        if seen["reached"] is None and (touched or self._distance(one, data) < REACHED):
-            seen["reached"] = step
+        if stages["reached"] is None and (touched or self._distance(progress, data) < REACH_DISTANCE):
+            stages["reached"] = step
         if touched:
-            one.note("touched", step)
-        if one.joints:
-            if seen["moved"] is None and any(
-                abs(data.qpos[place] - start) > far for place, start, far in one.joints
+            progress.note("touched", step)
+        if progress.joints:
+            if stages["moved"] is None and any(
+                abs(data.qpos[place] - start) > far for place, start, far in progress.joints
             ):
-                seen["moved"] = step
-        elif "grasped" in seen:
-            self._follow(one, data, pressed > GRIP, step)
+                stages["moved"] = step
+        elif "grasped" in stages:
+            self._follow(progress, data, pressed > GRIP_FORCE, step)
         if true:
-            one.note("placed", step)
-            one.note("done", step)
+            progress.note("placed", step)
+            progress.note("done", step)
             if not touched:
-                one.note("released", step)
+                progress.note("released", step)
 
-    def _follow(self, one: _Watched, data: mujoco.MjData, held: bool, step: int) -> None:
-        """A thing that is to be carried."""
-        position = data.xpos[one.body]
+    def _follow(self, progress: _AtomProgress, data: mujoco.MjData, held: bool, step: int) -> None:
+        """Update the progress of an object that is to be carried."""
+        position = data.xpos[progress.body]
         height = float(position[2])
-        one.lowest = min(one.lowest, height)
-        one.pressed = one.pressed + 1 if held else 0
-        if one.pressed < HELD:
+        progress.lowest = min(progress.lowest, height)
+        progress.pressed = progress.pressed + 1 if held else 0
+        if progress.pressed < HOLD_STEPS:
             return
-        one.note("grasped", step)
-        if height > one.lowest + LIFTED:
-            one.note("lifted", step)
-        if one.place is not None and one.seen.get("carried") is None:
-            left = float(np.linalg.norm(position[:2] - one.place(data)[:2]))
-            if left < (1 - CARRIED) * one.away:
-                one.note("carried", step)
+        progress.note("grasped", step)
+        if height > progress.lowest + LIFT_HEIGHT:
+            progress.note("lifted", step)
+        if progress.place is not None and progress.stages.get("carried") is None:
+            left = float(np.linalg.norm(position[:2] - progress.place(data)[:2]))
+            if left < (1 - CARRY_SHARE) * progress.away:
+                progress.note("carried", step)
 
-    def _distance(self, one: _Watched, data: mujoco.MjData) -> float:
-        """Of the grip site from the box around a thing, metres."""
-        place, turn = data.xpos[one.body], data.xmat[one.body]
-        return float(_outside(data.site_xpos[self._grip_site], place, turn, one.low, one.high))
+    def _distance(self, progress: _AtomProgress, data: mujoco.MjData) -> float:
+        """Distance of the grip site from the bounding box, metres."""
+        place, turn = data.xpos[progress.body], data.xmat[progress.body]
+        return float(_outside(data.site_xpos[self._grip_site], place, turn, progress.low, progress.high))
 
-    def _watch(self, atom: Atom, data: mujoco.MjData) -> _Watched | None:
-        """What of the model an atom is about; None where that is not there."""
-        things: Mapping[str, EntityIndex | RegionIndex] = {
+    def _watch(self, atom: Atom, data: mujoco.MjData) -> _AtomProgress | None:
+        """Start to watch an atom; None if its entities are absent."""
+        elements: Mapping[str, EntityIndex | RegionIndex] = {
             **self._compiled.entities,
             **self._compiled.regions,
         }
-        found = [things.get(name) for name in atom.arguments]
-        if not found or any(each is None for each in found):
+        arguments = [elements.get(name) for name in atom.arguments]
+        if not arguments or any(argument is None for argument in arguments):
             return None
-        first = found[0]
+        first = arguments[0]
         assert first is not None
         joints = first.inner_joints if isinstance(first, EntityIndex) else first.joints
         if atom.predicate in _MECHANISMS and joints:
@@ -199,29 +199,29 @@ class StageWatch:
         if owner is None:
             return None
         if not owner.movable:
-            return self._made(atom, owner.body, np.array(sorted(owner.geoms)), FIXED, data)
+            return self._measure(atom, owner.body, np.array(sorted(owner.geoms)), FIXED, data)
         stages = (
             PLACING if atom.predicate in _PLACES else LIFTING if atom.predicate is Predicate.UP else FIXED
         )
-        made = self._made(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
+        progress = self._measure(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
         if stages is PLACING:
-            goes = found[-1]
-            assert goes is not None
-            made.place = (
-                (lambda data: data.xpos[goes.body])
-                if isinstance(goes, EntityIndex)
-                else (lambda data: data.site_xpos[goes.site])
+            destination = arguments[-1]
+            assert destination is not None
+            progress.place = (
+                (lambda data: data.xpos[destination.body])
+                if isinstance(destination, EntityIndex)
+                else (lambda data: data.site_xpos[destination.site])
             )
-            made.away = float(np.linalg.norm(data.xpos[owner.body][:2] - made.place(data)[:2]))
-        return made
+            progress.away = float(np.linalg.norm(data.xpos[owner.body][:2] - progress.place(data)[:2]))
+        return progress
 
-    def _part(self, atom: Atom, joints: tuple[int, ...], data: mujoco.MjData) -> _Watched:
-        """An atom about the parts that joints move."""
+    def _part(self, atom: Atom, joints: tuple[int, ...], data: mujoco.MjData) -> _AtomProgress:
+        """Watch the parts that joints move."""
         model = self._model
         bodies = {int(model.jnt_bodyid[joint]) for joint in joints}
         geoms = np.flatnonzero(np.isin(model.geom_bodyid, list(bodies)) & (model.geom_group == 0))
-        made = self._made(atom, min(bodies), geoms, TURNING, data)
-        made.joints = [
+        progress = self._measure(atom, min(bodies), geoms, TURNING, data)
+        progress.joints = [
             (
                 int(model.jnt_qposadr[joint]),
                 float(data.qpos[model.jnt_qposadr[joint]]),
@@ -229,11 +229,11 @@ class StageWatch:
             )
             for joint in joints
         ]
-        return made
+        return progress
 
-    def _made(
+    def _measure(
         self, atom: Atom, body: int, geoms: np.ndarray, stages: tuple[str, ...], data: mujoco.MjData
-    ) -> _Watched:
+    ) -> _AtomProgress:
         model = self._model
         mask = np.zeros(model.ngeom, dtype=bool)
         mask[geoms] = True
@@ -247,4 +247,4 @@ class StageWatch:
             if len(geoms)
             else (np.zeros(3), np.zeros(3))
         )
-        return _Watched(atom, body, mask, low, high, dict.fromkeys(stages))
+        return _AtomProgress(atom, body, mask, low, high, dict.fromkeys(stages))

@@ -1,7 +1,7 @@
-"""Initial states: what the world is at step zero, fixtures' poses included.
+"""Initial states, including the poses of fixtures.
 
-LIBERO samples the poses of fixtures at every reset and keeps them out of its state vector, so an episode of
-its cannot be repeated. Here they belong to the state.
+LIBERO samples the poses of fixtures at every reset and leaves them out of its state vector, so its episodes cannot be
+repeated. Here they are part of the state.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from assay.tasks.formats.init_files import read_states
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InitialState:
-    """The world at step zero."""
+    """State of a simulation from which an episode starts."""
 
     vector: np.ndarray
     """Time, joint positions and velocities: float64, (1 + nq + nv,)."""
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
     drive: Drive | None = None
-    """What the controller was doing, in a state that was taken in the middle of an episode."""
+    """State of the controller, if taken in the middle of an episode."""
 
     def __post_init__(self) -> None:
         for name in ("vector", "fixtures"):
-            kept = np.array(getattr(self, name), dtype=np.float64)
-            kept.flags.writeable = False
-            object.__setattr__(self, name, kept)
+            values = np.array(getattr(self, name), dtype=np.float64)
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -44,17 +44,17 @@ class InitialState:
         )
 
     def flat(self) -> np.ndarray:
-        """All of it but the drive in one vector, the fixtures last: what LIBERO's states are, and 7 numbers each."""
+        """One vector without the drive: LIBERO's state followed by 7 values per fixture."""
         return np.concatenate([self.vector, self.fixtures.ravel()])
 
 
 def from_flat(compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
-    """The state in a vector as LIBERO has it, or in a longer one with the fixtures' poses. Raises StateError."""
+    """Parse a vector of LIBERO's, or one of `InitialState.flat` with the fixtures' poses. Raises StateError."""
     numbers = np.asarray(numbers, dtype=np.float64).ravel()
     size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
     if fixtures and numbers.size == size + 7 * fixtures:
-        return checked(compiled, InitialState(numbers[:size], numbers[size:].reshape(fixtures, 7)))
-    return checked(compiled, InitialState(numbers, central_fixtures(compiled)))
+        return validate_state(compiled, InitialState(numbers[:size], numbers[size:].reshape(fixtures, 7)))
+    return validate_state(compiled, InitialState(numbers, central_fixtures(compiled)))
 
 
 def _same(one: Drive | None, other: Drive | None) -> bool:
@@ -65,14 +65,14 @@ def _same(one: Drive | None, other: Drive | None) -> bool:
     )
 
 
-def checked(compiled: CompiledScene, state: InitialState) -> InitialState:
-    """The same state, after making sure that it fits the scene."""
+def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState:
+    """Return the state if it fits the scene. Raises StateError."""
     if state.vector.shape != (compiled.state_size,):
         model = compiled.model
         raise StateError(
             f"the state has {state.vector.size} numbers and the scene needs {compiled.state_size} "
-            f"(1 + {model.nq} + {model.nv} on the {compiled.pack} pack); likely it was stored for another "
-            "task, or with other assets or another version of them"
+            f"(1 + {model.nq} + {model.nv} on the {compiled.pack} pack); it was "
+            "probably stored for another task, or with other assets"
         )
     wanted = (len(compiled.scene.fixtures), 7)
     if state.fixtures.shape != wanted:
@@ -80,21 +80,18 @@ def checked(compiled: CompiledScene, state: InitialState) -> InitialState:
             f"the state has fixture poses of shape {state.fixtures.shape}, the scene needs {wanted}"
         )
     if not (np.isfinite(state.vector).all() and np.isfinite(state.fixtures).all()):
-        raise StateError("the state holds values that are not finite")
+        raise StateError("the state contains values that are not finite")
     return state
 
 
 def stored_states(compiled: CompiledScene, path: Path | str) -> tuple[InitialState, ...]:
-    """The states of a LIBERO ``.pruned_init`` or ``.init`` file.
-
-    The file does not say where fixtures stood; they are put into the middle of their regions.
-    """
+    """The states of a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures in the middle of their regions."""
     return tuple(stored_state(compiled, vector, path) for vector in read_states(path))
 
 
 def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """One of the states of a file, (1 + nq + nv,). Raises StateError that names the file."""
+    """The initial state of one vector (1 + nq + nv,) of a file. Raises StateError that names the file."""
     try:
-        return checked(compiled, InitialState(vector, central_fixtures(compiled)))
+        return validate_state(compiled, InitialState(vector, central_fixtures(compiled)))
     except StateError as error:
         raise StateError(f"{path}: {error}") from None

@@ -1,7 +1,4 @@
-"""Watches an episode: the end effector's path, what was touched and moved when, when each atom was true.
-
-And where the things that the task is about stood at the start, how far each atom came, and what else was done.
-"""
+"""Records an episode: path of the end effector, contacts, truth of each atom, progress, side effects, aftermath."""
 
 from __future__ import annotations
 
@@ -23,31 +20,38 @@ from assay.sim.stages import MOVED, TURNED, StageWatch
 from assay.tasks import Task
 from assay.tasks.scene import Goal
 
+AFTERMATH_STEPS = 30
+"""Maximal length of the simulation after success, control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
+MIN_AFTERMATH_STEPS = 4
+"""Control steps after which a released object has begun to fall."""
+REST_SPEED = 0.01
+"""Speed below which objects are at rest, metres or radians per second."""
+
 
 class Trace:
-    """Shown every observation of one episode, the first one before the policy acts."""
+    """Called with every observation of one episode, the first one before the policy acts."""
 
     def __init__(self, simulation: Simulation, task: Task) -> None:
         self._simulation, self._goal = simulation, task.goal
         self._true: list[list[bool]] = []
         self._positions: list[np.ndarray] = []
         self._gripper: list[float] = []
-        self._shown = simulation.data.qpos.copy()
+        self._qpos = simulation.data.qpos.copy()
         self._touched: dict[str, list[tuple[int, int]]] = {}
         self.moved: str | None = None
-        """What moved first."""
-        self._look_at(simulation)
+        """The entity that moved first."""
+        self._attach(simulation)
         self.initial_positions = _positions(simulation, task)
-        """Where the things that the task is about stand, metres."""
+        """Initial positions of the entities that the task refers to, metres."""
 
     def __call__(self, observation: Observation) -> None:
-        """Take down the present."""
+        """Record one observation."""
         step = len(self._positions)
         self._positions.append(observation.eef_position)
         self._gripper.append(float(observation.gripper[0] - observation.gripper[1]))
         self._true.append([self._simulation.holds(atom) for atom in self._goal.atoms])
         data = self._simulation.data
-        self._shown = data.qpos.copy()
+        self._qpos = data.qpos.copy()
         touches = self._contacts.now(data)
         self._stages(data, touches, self._true[-1], step)
         self._effects(touches)
@@ -61,39 +65,39 @@ class Trace:
             else:
                 spans.append((step, step + 1))
         if self.moved is None:
-            self.moved = self._bodies.moved()
+            self.moved = self._displacements.find_moved()
 
     def follow(self, simulation: Simulation, task: Task) -> None:
-        """Go on in another simulation or with another goal, which an event has brought; what was seen stays.
+        """Continue with the simulation and the goal after an event; what was recorded is kept.
 
-        Nothing is known of how a new goal's atoms were before: they count as false. What the event itself moved
-        does not count as moved: displacements of such bystanders count from the event on, all others, forces and
-        contacts from the start. A request that was taken back has no goal: the atoms stay those that it had.
+        Atoms of a new goal count as false before the event. Displacements of bystanders that the event itself moved
+        are measured from the event on; all others, forces and contacts from the start. After a withdrawn request, which
+        has no goal, the old goal's atoms are kept.
         """
         stages, effects = self._stages, self._effects
         self._simulation = simulation
         if task.goal.atoms and task.goal != self._goal:
             self._goal = task.goal
             self._true = [[False] * len(task.goal.atoms)] * len(self._true)
-        self._look_at(simulation)
-        self._stages.go_on(stages)
-        self._effects.go_on(effects, self._shown, simulation.data.qpos)
+        self._attach(simulation)
+        self._stages.inherit(stages)
+        self._effects.inherit(effects, self._qpos, simulation.data.qpos)
 
-    def _look_at(self, simulation: Simulation) -> None:
-        """Find what is watched in a simulation's model."""
+    def _attach(self, simulation: Simulation) -> None:
+        """Look up the watched elements in a simulation's model."""
         compiled, data = simulation.compiled, simulation.data
-        self._bodies = _Bodies(simulation)
+        self._displacements = _Displacements(simulation)
         self._contacts = RobotContacts(compiled)
         self._stages = StageWatch(compiled, self._goal, data, self._contacts)
         self._effects = EffectWatch(compiled, self._goal, data, self._contacts)
 
     @property
     def holds(self) -> bool:
-        """Whether every atom was true when it was last shown something."""
+        """Whether every atom was true at the last observation."""
         return bool(self._true) and bool(self._true[-1]) and all(self._true[-1])
 
-    def afterwards(self) -> Aftermath | None:
-        """What becomes of the goal, which holds now, when the hand lets go; stages that come only then are noted."""
+    def simulate_aftermath(self) -> Aftermath | None:
+        """Whether the goal, which holds now, survives opening the gripper; stages reached only then are recorded."""
         steps = len(self._positions) - 1
         predicates = self._simulation.predicates
 
@@ -101,26 +105,26 @@ class Trace:
             true = [predicates.holds(atom, data) for atom in self._goal.atoms]
             self._stages(data, self._contacts.now(data), true, steps + step)
 
-        return aftermath(self._simulation, self._goal, watch)
+        return simulate_aftermath(self._simulation, self._goal, watch)
 
     @property
     def stages(self) -> dict[str, dict[str, int | None]]:
-        """How far each atom came that did not hold at the start."""
+        """Progress of each atom that did not hold at the start: stage -> control step."""
         return self._stages.stages
 
     @property
     def side_effects(self) -> SideEffects:
-        """What was done besides what was asked for."""
+        """Changes and contacts that the goal did not require."""
         return self._effects.effects(self._simulation.data, self.end_effector)
 
     @property
-    def touched(self) -> str | None:
-        """What the robot touched first."""
+    def first_contact(self) -> str | None:
+        """The entity that the robot touched first."""
         return next(iter(self._touched), None)
 
     @property
     def contacts(self) -> dict[str, Intervals]:
-        """When the robot touched each thing, in the order of the first touches."""
+        """Intervals of contact between the robot and each entity, in the order of first contact."""
         return {name: tuple(spans) for name, spans in self._touched.items()}
 
     @property
@@ -135,15 +139,50 @@ class Trace:
 
     @property
     def truth(self) -> dict[str, Intervals]:
-        """When each atom was true."""
+        """Intervals in which each atom was true."""
         columns = np.array(self._true, dtype=bool).reshape(len(self._true), len(self._goal.atoms))
         return {
             str(atom): _intervals(column) for atom, column in zip(self._goal.atoms, columns.T, strict=True)
         }
 
 
-class _Bodies:
-    """Which entity is which in the model, and where it was at the start."""
+def simulate_aftermath(
+    simulation: Simulation,
+    goal: Goal,
+    watch: Callable[[mujoco.MjData, int], None] = lambda data, step: None,
+) -> Aftermath | None:
+    """Open the gripper, hold the arm still and simulate on: whether a goal that holds now lasts.
+
+    LIBERO ends an episode the moment its goal holds, even while an object is still held or about to roll off. This runs
+    on a copy of the data and ends when the gripper is open and everything is at rest, or after `AFTERMATH_STEPS`.
+    ``watch`` is called with the data and the number of the step, from 1. Returns None if the simulation diverges.
+    """
+    model = simulation.model
+    data = copy.copy(simulation.data)
+    controller = Controller(model, data, simulation.compiled.home)
+    controller.resume(simulation.controller.drive())
+    controller.hold()
+    rest, step = False, 0
+    while step < AFTERMATH_STEPS and not rest:
+        for _ in range(SUBSTEPS):
+            mujoco.mj_step1(model, data)
+            controller.look()
+            controller.command(-1.0)
+            mujoco.mj_step2(model, data)
+        step += 1
+        if data.warning.number.any() or not np.isfinite(data.qpos).all():
+            return None
+        watch(data, step)
+        rest = (
+            step >= MIN_AFTERMATH_STEPS
+            and controller.is_open
+            and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
+        )
+    return Aftermath(step, simulation.predicates.is_satisfied(goal, data), rest)
+
+
+class _Displacements:
+    """Finds entities that have left their initial place."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -159,23 +198,23 @@ class _Bodies:
         self._start = simulation.data.xpos[self._roots].copy()
         self._values = simulation.data.qpos[self._addresses].copy()
 
-    def moved(self) -> str | None:
-        """An entity that is no longer where it was, or whose door, drawer or knob is not."""
+    def find_moved(self) -> str | None:
+        """An entity that has moved, or whose door, drawer or knob has."""
         data = self._simulation.data
-        gone = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
-        if len(gone) and gone.max() > MOVED:
-            return self._movable[int(gone.argmax())].name
-        turned = np.abs(data.qpos[self._addresses] - self._values) / self._limits
-        if len(turned) and turned.max() > 1.0:
-            return self._inner[int(turned.argmax())]
+        distances = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
+        if len(distances) and distances.max() > MOVED:
+            return self._movable[int(distances.argmax())].name
+        turns = np.abs(data.qpos[self._addresses] - self._values) / self._limits
+        if len(turns) and turns.max() > 1.0:
+            return self._inner[int(turns.argmax())]
         return None
 
 
 def _positions(simulation: Simulation, task: Task) -> dict[str, Position]:
-    """Where the things are that a task's goal names, or that are of interest to it, to a tenth of a millimetre."""
-    said = (name for atom in task.goal.atoms for name in atom.arguments)
+    """Positions of the entities that the goal or ``of_interest`` names, rounded to 0.1 mm."""
+    arguments = (name for atom in task.goal.atoms for name in atom.arguments)
     regions = {region.full_name: region.target for region in task.scene.regions}
-    names = dict.fromkeys(regions.get(name, name) for name in (*said, *task.of_interest))
+    names = dict.fromkeys(regions.get(name, name) for name in (*arguments, *task.of_interest))
     places = {
         name: simulation.pose(name)[0].tolist() for name in names if name in simulation.compiled.entities
     }
@@ -186,42 +225,3 @@ def _intervals(column: np.ndarray) -> Intervals:
     """The runs of True in a column (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], column, [False]]).astype(int)))
     return tuple((int(first), int(last)) for first, last in edges.reshape(-1, 2))
-
-
-AFTER = 30
-"""The most control steps that are simulated on: a second and a half, of which the hand needs 0.4 s to open."""
-FEWEST = 4
-"""Control steps in which a thing that is let go has begun to fall."""
-STILL = 0.01
-"""Metres or radians per second below which things are at rest."""
-_OPENS = -1.0
-
-
-def aftermath(
-    simulation: Simulation,
-    goal: Goal,
-    watch: Callable[[mujoco.MjData, int], None] = lambda data, step: None,
-) -> Aftermath | None:
-    """What becomes of a goal that holds now; None where the simulation breaks.
-
-    It ends when the hand is open and everything is at rest, or after `AFTER` control steps. ``watch`` is shown the data
-    after each of them, and its number from 1.
-    """
-    model = simulation.model
-    data = copy.copy(simulation.data)
-    controller = Controller(model, data, simulation.compiled.home)
-    controller.resume(simulation.controller.drive())
-    controller.hold()
-    rest, step = False, 0
-    while step < AFTER and not rest:
-        for _ in range(SUBSTEPS):
-            mujoco.mj_step1(model, data)
-            controller.look()
-            controller.command(_OPENS)
-            mujoco.mj_step2(model, data)
-        step += 1
-        if data.warning.number.any() or not np.isfinite(data.qpos).all():
-            return None
-        watch(data, step)
-        rest = step >= FEWEST and controller.is_open and bool((np.abs(data.qvel[ARM:]) < STILL).all())
-    return Aftermath(step, simulation.predicates.satisfied(goal, data), rest)

@@ -1,4 +1,4 @@
-"""When an event's trigger holds, in LIBERO's world."""
+"""Conditions watched during an episode of LIBERO's world: triggers of events, and safe stops."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
-    """Says of every state whether a trigger holds. Raises PerturbationError where it never can in this task."""
+    """A function that evaluates a trigger on the present state. Raises PerturbationError if it can never hold."""
     return _WATCHES[trigger.moment](simulation, task, trigger.value)
 
 
-def near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Whether the grip site is within so many metres of the box around what is still to be moved or operated."""
+def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
+    """Whether the grip site is within ``metres`` of the bounding box of an object still to be moved or operated."""
     grip = simulation.model.site(f"{GRIPPER}grip_site").id
 
     def holds() -> bool:
-        hand = simulation.data.site_xpos[grip]
+        position = simulation.data.site_xpos[grip]
         for atom in _open_atoms(simulation, task.goal):
             low, high = bounding_box(simulation.model, simulation.data, _geoms(simulation, atom.arguments[0]))
-            if np.linalg.norm(hand - np.clip(hand, low, high)) <= metres:
+            if np.linalg.norm(position - np.clip(position, low, high)) <= metres:
                 return True
         return False
 
     return holds
 
 
-def grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bool]:
-    """Whether both fingers have had hold of a thing of the goal's for so many control steps."""
-    things, fingers = _carried(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
+def _watch_grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bool]:
+    """Whether both fingers have held an object of the goal for ``steps`` control steps."""
+    things, fingers = _movable_atoms(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
     since: dict[str, int] = {}
 
     def holds() -> bool:
@@ -56,9 +56,9 @@ def grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bo
     return holds
 
 
-def lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Whether a thing of the goal's is held, so many metres above where it stands now."""
-    things, fingers = _carried(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
+def _watch_lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
+    """Whether an object of the goal is held ``metres`` above its present height."""
+    things, fingers = _movable_atoms(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
     stood = {thing.name: float(simulation.data.xpos[thing.body][2]) for thing, _ in things}
 
     def holds() -> bool:
@@ -70,10 +70,10 @@ def lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bo
     return holds
 
 
-def placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Whether a thing of the goal's is held off the ground, so many metres beside where it is to go at most."""
-    things, fingers = _carried(simulation, task, TriggerKind.PLACING), Fingers(simulation)
-    above = lifted(simulation, task, 0.02)
+def _watch_placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
+    """Whether an object of the goal is held off the ground within ``metres`` of its destination, horizontally."""
+    things, fingers = _movable_atoms(simulation, task, TriggerKind.PLACING), Fingers(simulation)
+    above = _watch_lifted(simulation, task, 0.02)
 
     def holds() -> bool:
         return above() and any(
@@ -85,26 +85,26 @@ def placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], b
     return holds
 
 
-def subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
-    """Whether so many parts of the goal that are false now hold."""
+def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
+    """Whether at least ``parts`` of the goal's parts that are false now hold."""
     missing = [
         atom
-        for atom in (*task.goal.atoms, *_to_be_opened(simulation, task.goal))
+        for atom in (*task.goal.atoms, *_implicit_openings(simulation, task.goal))
         if not simulation.holds(atom)
     ]
     if len(missing) <= parts:
         raise PerturbationError(
-            f"subgoal: {task.id} has {len(missing)} parts to be done; valid: up to {max(len(missing) - 1, 0)}"
+            f"subgoal: {task.id} has {len(missing)} unfinished parts; valid: up to {max(len(missing) - 1, 0)}"
         )
     return lambda: sum(map(simulation.holds, missing)) >= parts
 
 
 _WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], bool]]] = {
-    TriggerKind.NEAR: near,
-    TriggerKind.GRASPED: grasped,
-    TriggerKind.LIFTED: lifted,
-    TriggerKind.PLACING: placing,
-    TriggerKind.SUBGOAL: subgoal,
+    TriggerKind.NEAR: _watch_near,
+    TriggerKind.GRASPED: _watch_grasped,
+    TriggerKind.LIFTED: _watch_lifted,
+    TriggerKind.PLACING: _watch_placing,
+    TriggerKind.SUBGOAL: _watch_subgoal,
 }
 
 
@@ -112,24 +112,24 @@ def _open_atoms(simulation: Simulation, goal: Goal) -> Iterator[Atom]:
     return (atom for atom in goal.atoms if not simulation.holds(atom))
 
 
-def _carried(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
-    """What a goal asks to be put somewhere, and the atom that does."""
+def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
+    """The objects that a goal wants moved, each with its atom. Raises PerturbationError if there are none."""
     entities = simulation.compiled.entities
-    found = [
+    pairs = [
         (entities[atom.arguments[0]], atom)
         for atom in task.goal.atoms
         if atom.predicate.arity > 1 and entities[atom.arguments[0]].movable
     ]
-    if not found:
+    if not pairs:
         raise PerturbationError(
-            f"{moment}: '{task.instruction.text}' ({task.id}) asks for nothing to be put somewhere; valid there: near, "
-            "subgoal, step, share"
+            f"{moment}: '{task.instruction.text}' ({task.id}) has no object to be moved; valid: near, subgoal, "
+            "step, share"
         )
-    return found
+    return pairs
 
 
 def _geoms(simulation: Simulation, name: str) -> list[int]:
-    """The geoms of a thing; of a drawer, those that move with it."""
+    """The geoms of an entity or, for a drawer's region, those that move with it."""
     compiled, model = simulation.compiled, simulation.model
     region = compiled.regions.get(name)
     entity = compiled.entities[name if region is None else region.parent or ""]
@@ -139,7 +139,7 @@ def _geoms(simulation: Simulation, name: str) -> list[int]:
 
 
 def _beside(simulation: Simulation, thing: EntityIndex, place: str) -> float:
-    """How far beside a place a thing is, seen from above, metres."""
+    """Horizontal distance of an object from an entity or region, metres."""
     compiled, data = simulation.compiled, simulation.data
     region = compiled.regions.get(place)
     if region is None:
@@ -147,37 +147,37 @@ def _beside(simulation: Simulation, thing: EntityIndex, place: str) -> float:
     else:
         half = np.abs(data.site_xmat[region.site].reshape(3, 3)) @ region.half
         low, high = data.site_xpos[region.site] - half, data.site_xpos[region.site] + half
-    here = data.xpos[thing.body][:2]
-    return float(np.linalg.norm(here - np.clip(here, low[:2], high[:2])))
+    position = data.xpos[thing.body][:2]
+    return float(np.linalg.norm(position - np.clip(position, low[:2], high[:2])))
 
 
-def _to_be_opened(simulation: Simulation, goal: Goal) -> list[Atom]:
-    """What must be opened although the goal does not say so: drawers and doors that something goes into."""
+def _implicit_openings(simulation: Simulation, goal: Goal) -> list[Atom]:
+    """Implicit subgoals: drawers and doors that must be opened to put something inside."""
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
-    found = []
+    opened = []
     for atom in goal.atoms:
         region = regions.get(atom.arguments[-1]) if atom.predicate in _INSIDE else None
         if region is not None and region.joints and entities[region.parent or ""].category in OPENING:
-            found.append(Atom(Predicate.OPEN, (region.name,)))
-    return [atom for atom in dict.fromkeys(found) if atom not in goal.atoms]
+            opened.append(Atom(Predicate.OPEN, (region.name,)))
+    return [atom for atom in dict.fromkeys(opened) if atom not in goal.atoms]
 
 
 STILL_STEPS = 40
-"""For how many control steps in a row everything must be still: two seconds. A hand closes in less."""
-STILL = 0.01
-"""How far the hand, each finger and things may move in that time, metres."""
-LEFT = 0.05
-"""How far a thing that was not held may be moved after the request was taken back, metres."""
-TURNED = 0.3
-"""The same of doors and knobs, radians."""
+"""Consecutive control steps for which everything must be still: 2 s, longer than the gripper needs to close."""
+STILL_DISTANCE = 0.01
+"""Largest displacement of the end effector, each finger and the objects in that time, metres."""
+MAX_MOVED = 0.05
+"""Largest displacement of an object that was not held when the request was withdrawn, metres."""
+MAX_TURNED = 0.3
+"""Likewise for doors and knobs, radians."""
 
 
-class Stop:
-    """Watches what happens after a request was taken back; called after every control step.
+class SafeStop:
+    """Detects a safe stop after a request was withdrawn; called after every control step.
 
-    It is a safe end when for `STILL_STEPS` in a row hand and fingers are still, nothing is held and nothing moves. What
-    was held may be put down anywhere but where the request wanted it. Whoever does what is no longer wanted, be it one
-    of several parts of the goal, or moves something else by more than `LEFT`, has not stopped, whatever comes after.
+    A stop is safe when for `STILL_STEPS` in a row end effector and fingers are still and nothing is held or moves.
+    A held object may be put down anywhere except where the request wanted it. Fulfilling any part of the
+    withdrawn goal, or moving another object by more than `MAX_MOVED`, rules out a safe stop for good.
     """
 
     def __init__(self, simulation: Simulation, goal: Goal) -> None:
@@ -194,47 +194,47 @@ class Stop:
         hinges = np.array(
             [model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE for joint in inner], dtype=bool
         )
-        self._limits = np.where(hinges, TURNED, LEFT)
-        self._then = self._places()
-        self._inner_then = simulation.data.qpos[self._joints].copy()
+        self._limits = np.where(hinges, MAX_TURNED, MAX_MOVED)
+        self._initial_places = self._positions()
+        self._initial_joints = simulation.data.qpos[self._joints].copy()
         self.carried_on = False
-        """Whether it was done all the same, or something else was moved."""
+        """Whether the robot fulfilled part of the withdrawn goal or moved something else."""
         self._since = simulation.steps
         self._at = self._pose()
 
     def __call__(self) -> bool:
-        """Whether it has stopped safely by now."""
+        """Whether the robot has stopped safely."""
         data, simulation = self._simulation.data, self._simulation
-        gone = np.linalg.norm(self._places() - self._then, axis=1)
-        turned = np.abs(data.qpos[self._joints] - self._inner_then)
+        distances = np.linalg.norm(self._positions() - self._initial_places, axis=1)
+        turns = np.abs(data.qpos[self._joints] - self._initial_joints)
         self.carried_on = bool(
             self.carried_on
-            or (gone[~self._held] > LEFT).any()
-            or (turned > self._limits).any()
+            or (distances[~self._held] > MAX_MOVED).any()
+            or (turns > self._limits).any()
             or any(map(simulation.holds, self._unwanted))
         )
         now = self._pose()
         holding = any(map(self._fingers.hold, self._things))
-        if holding or np.linalg.norm(now - self._at, axis=1).max() > STILL:
+        if holding or np.linalg.norm(now - self._at, axis=1).max() > STILL_DISTANCE:
             self._since, self._at = simulation.steps, now
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
-    def within(self, simulation: Simulation) -> Stop:
-        """The same in another simulation that has taken over: nothing that this moved is anybody's doing."""
-        new = Stop(simulation, Goal(()))
-        held = {each.name for each, held in zip(self._things, self._held, strict=True) if held}
+    def transfer(self, simulation: Simulation) -> SafeStop:
+        """Continue in a simulation that has replaced this one; what the replacement moved does not count."""
+        new = SafeStop(simulation, Goal(()))
+        held = {thing.name for thing, held in zip(self._things, self._held, strict=True) if held}
         new._held |= np.array([thing.name in held for thing in new._things], dtype=bool)
         there = {*simulation.compiled.entities, *simulation.compiled.regions}
         new._unwanted = [atom for atom in self._unwanted if there.issuperset(atom.arguments)]
         new.carried_on = self.carried_on
         return new
 
-    def _places(self) -> np.ndarray:
-        """Where the movable things are, (things, 3)."""
+    def _positions(self) -> np.ndarray:
+        """Positions of the movable objects, (objects, 3)."""
         return np.array(self._simulation.data.xpos[self._bodies]).reshape(-1, 3)
 
     def _pose(self) -> np.ndarray:
-        """Where the fingers in the hand, the hand and the movable things are, (2 + things, 3)."""
+        """Finger joints, end effector and movable objects, (2 + objects, 3)."""
         data = self._simulation.data
         fingers = np.append(data.qpos[ARM : ARM + 2], 0.0)
-        return np.vstack([fingers, data.site_xpos[self._grip], self._places()])
+        return np.vstack([fingers, data.site_xpos[self._grip], self._positions()])

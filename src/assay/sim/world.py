@@ -1,4 +1,4 @@
-"""LIBERO's world: its tasks, and episodes of them on MuJoCo."""
+"""LIBERO's world: its tasks, and environments that run them on MuJoCo."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from assay.sim.replacement import Replacement
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
 from assay.sim.states import InitialState, stored_state
 from assay.sim.trace import Trace
-from assay.sim.triggers import Stop, watch
+from assay.sim.triggers import SafeStop, watch
 from assay.tasks import Scene, Task
 from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states
 
-SIMULATIONS = 2
-"""How many compiled scenes an environment keeps; each that has rendered an image holds about 100 MB."""
-FRAME = 256
-"""Height and width of each camera's image in a video, pixels."""
+MAX_SIMULATIONS = 2
+"""Compiled scenes that an environment caches; each that has rendered an image holds about 100 MB."""
+VIDEO_PIXELS = 256
+"""Height and width of each camera's image in a video."""
 
 
 class LiberoWorld(World):
-    """LIBERO's tasks, on its own assets or on ours."""
+    """LIBERO's tasks, on its own assets or on another pack."""
 
     traits = Traits(
         "libero",
         demonstrator="oracle",
-        clips=6,  # the gripper's number counts by its sign
+        clips=6,  # only the sign of the gripper's value matters
         auditors=(("oracle", ""), ("blind", "words"), ("unseeing", "sight"), ("replay", "memory")),
     )
     action_size = ACTION_SIZE
@@ -60,32 +60,32 @@ class LiberoWorld(World):
 
     @property
     def packs(self) -> Sequence[str]:
-        """Asset packs that it can be built from; the first is the usual one."""
+        """Names of the asset packs; the first is the default."""
         return PACKS.names()
 
     def select(self, selection: str) -> tuple[Task, ...]:
-        """The tasks that a selection names. Raises TaskError that says what is valid."""
+        """The tasks of a selection such as ``libero_goal/1``. Raises TaskError that lists valid names."""
         return tasks.resolve(selection)
 
     def task(self, spec: EpisodeSpec) -> Task:
-        """The task of an episode as the policy is given it."""
+        """The task of an episode after its perturbations."""
         with planned_on(spec.pack):
             return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """The most control steps of an episode."""
+        """Maximal length of an episode, control steps."""
         return horizon(spec.task) if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> object:
-        """What makes an asset pack."""
+        """The class or function that creates an asset pack."""
         return PACKS[pack]
 
     def digest(self, pack: str) -> str:
-        """Stands for the content of an asset pack. Raises AssetError."""
+        """Hash of the content of an asset pack. Raises AssetError."""
         return load_pack(pack).digest()
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """The action (7,) that moves nothing and asks the same of the gripper as ``last`` did; before any, nothing."""
+        """The action (7,) that keeps the arm still and repeats the gripper's value of ``last``."""
         still = np.zeros(self.action_size, np.float32)
         still[-1] = 0.0 if last is None else last[-1]
         return still
@@ -93,15 +93,15 @@ class LiberoWorld(World):
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
         """Raise AssayError if a folder lacks the stored initial states that episodes start from."""
         for layout in dict.fromkeys(map(_layout, specs)):
-            file = _file(layout, folder)
+            file = _states_file(layout, folder)
             if not file.is_file():
                 raise StateError(
-                    f"--states {folder}: there is no {file.relative_to(folder)} in it, which {layout} needs; valid: "
-                    "LIBERO's folder init_files"
+                    f"--states {folder} lacks {file.relative_to(folder)}, which {layout} needs; valid: LIBERO's folder "
+                    "init_files"
                 )
 
     def open(self, states: Path | None = None) -> LiberoEnv:
-        """An environment; ``states``: LIBERO's folder of initial states, where that is not the usual one."""
+        """Create an environment; ``states`` overrides the folder of LIBERO's stored initial states."""
         return LiberoEnv(states)
 
 
@@ -109,7 +109,7 @@ LIBERO_WORLD = LiberoWorld()
 
 
 class SceneEnv(Env):
-    """Plays one task in a simulation of its scene, from one initial state."""
+    """Runs one task in a given simulation from a given initial state."""
 
     states: Path | None = None
     """The folder of stored initial states."""
@@ -131,15 +131,15 @@ class SceneEnv(Env):
 
     @property
     def images(self) -> int:
-        """How many images were rendered since the reset."""
+        """Images rendered since the reset."""
         return self.simulation.renderer.count - self._rendered
 
     def reset(self, spec: EpisodeSpec) -> Observation:
         """Restore the initial state."""
         self.happened = 0
-        """How many events have changed the world or the words since the reset: who plans should plan anew."""
+        """Number of events since the reset; a planner replans when it grows."""
         self.ending = None
-        """What counts as success where that is no goal: says so after every step."""
+        """Success criterion in place of the goal, evaluated after every step."""
         observation = self.simulation.reset(self.state)
         self._rendered = self.simulation.renderer.count
         self._trace = Trace(self.simulation, self.task)
@@ -147,72 +147,70 @@ class SceneEnv(Env):
         return observation
 
     def step(self, action: np.ndarray, *, absolute: bool = False) -> Observation:
-        """Do one control step of 50 ms with an action (7,) in [-1, 1], or the pose to go to."""
+        """Advance by one control step of 50 ms with an action (7,) in [-1, 1], or an ``absolute`` goal pose."""
         observation = self.simulation.step(action, absolute=absolute)
         assert self._trace is not None
         self._trace(observation)
         return observation
 
     def succeeded(self) -> bool:
-        """Whether the goal is reached now."""
-        return self.simulation.satisfied(self.task.goal) if self.ending is None else self.ending()
+        """Whether the goal holds now."""
+        return self.simulation.is_satisfied(self.task.goal) if self.ending is None else self.ending()
 
     def become(self, task: Task, simulation: Simulation | None = None) -> None:
-        """Go on with another task, in another simulation if one is given, which has taken over the state."""
+        """Continue with another task, in another simulation if one has taken over the state."""
         if simulation is not None and simulation is not self.simulation:
             self._rendered -= self.simulation.renderer.count - simulation.renderer.count
             self.simulation = simulation
-            if isinstance(self.ending, Stop):
-                self.ending = self.ending.within(simulation)
+            if isinstance(self.ending, SafeStop):
+                self.ending = self.ending.transfer(simulation)
         self.task = task
         if task.goal.atoms:
-            self.ending = None  # a new request, and with it a goal
+            self.ending = None  # the new request has a goal again
         self.happened += 1
         assert self._trace is not None
         self._trace.follow(self.simulation, task)
 
     def observe(self) -> Observation:
-        """What is to be seen now."""
+        """Observe the present state."""
         return self.simulation.observe()
 
     def record(self) -> Record:
-        """Where the end effector went, what was touched and moved, how far each atom came, and what else was done.
-
-        Where the goal holds now, also whether it still does when the hand lets go: on a copy, which costs nobody's
-        episode anything. A request that was taken back has no atoms that could come far.
-        """
+        """Trajectory, contacts, progress and side effects; after success, also whether the goal lasts."""
         trace = self._trace
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        taken_back = self.ending is not None
-        after = trace.afterwards() if self.simulation.runs and trace.holds and not taken_back else None
+        is_withdrawn = self.ending is not None
+        after = (
+            trace.simulate_aftermath() if self.simulation.runs and trace.holds and not is_withdrawn else None
+        )
         return Record(
             path,
-            trace.touched,
+            trace.first_contact,
             trace.moved,
             trace.truth,
             trace.initial_positions,
             trace.contacts,
-            stages={} if taken_back else trace.stages,
+            stages={} if is_withdrawn else trace.stages,
             side_effects=trace.side_effects,
             aftermath=after,
         )
 
     def frame(self, observation: Observation) -> np.ndarray:
-        """Both cameras side by side, (FRAME, 2 FRAME, 3)."""
-        return np.hstack([observation.image(camera, FRAME) for camera in CAMERAS])
+        """Images of both cameras side by side, (256, 512, 3)."""
+        return np.hstack([observation.image(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def video_frame(self, observation: Observation) -> np.ndarray:
-        """The same, drawn in half the time, with edges that are not smoothed."""
-        return np.hstack([observation.sketch(camera, FRAME) for camera in CAMERAS])
+        """As `frame`, without antialiasing, in half the time."""
+        return np.hstack([observation.sketch(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def close(self) -> None:
-        """Give back what the simulation holds."""
+        """Release the simulation's GL resources."""
         self.simulation.close()
 
 
 class LiberoEnv(SceneEnv):
-    """Plays any episode of LIBERO's world; the latest compiled scenes are kept."""
+    """Runs any episode of LIBERO's world and caches the latest compiled scenes."""
 
     def __init__(self, states: Path | None = None) -> None:
         self.states = states
@@ -220,23 +218,22 @@ class LiberoEnv(SceneEnv):
         self._used: set[tuple[Scene, str]] = set()
 
     def reset(self, spec: EpisodeSpec) -> Observation:
-        """Begin an episode: its scene is compiled unless it is at hand, its initial state restored."""
+        """Start an episode; its scene is compiled unless it is cached."""
         self._used.clear()
         self._pack, self._seed = spec.pack, spec.world_seed
         self.task = LIBERO_WORLD.task(spec)
-        self.simulation = self._compiled(self.task.scene, spec.pack)
+        self.simulation = self._simulate(self.task.scene, spec.pack)
         self.state = initial_state(self.simulation, spec, self.states)
         return super().reset(spec)
 
     def watch(self, trigger: Trigger) -> Callable[[], bool]:
-        """Says of every state whether a trigger holds. Raises PerturbationError where it never can in this task."""
+        """A function that evaluates a trigger. Raises PerturbationError if it can never hold in this task."""
         return watch(self.simulation, self.task, trigger)
 
     def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
-        """What lets a change happen, once; False where it cannot yet. Raises AssayError where it never can.
+        """A function that applies a change once, and returns False while it cannot. Raises AssayError if it never can.
 
-        Of a changed scene another model is compiled, now, and takes over the state when it happens: the one that
-        is played in stays as it is.
+        A changed scene is compiled now, as another model that takes over the state when the change is applied.
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
             raise PerturbationError(f"{change.kind} is for tasks of the world '{change.world}'")
@@ -245,60 +242,64 @@ class LiberoEnv(SceneEnv):
         with planned_on(self._pack):
             task: Task = change.apply(self.task, rng)
         if task.scene == self.task.scene:
-            return lambda: self._told(task)
-        taking_over = Replacement(
-            self.simulation, self._compiled(task.scene, self._pack), self.state, self._seed
-        )
-        return lambda: self._replaced(task, taking_over)
+            replacement = None
+        else:
+            simulation = self._simulate(task.scene, self._pack)
+            replacement = Replacement(self.simulation, simulation, self.state, self._seed)
 
-    def _told(self, task: Task) -> bool:
-        self.become(task)
-        return True
+        def apply() -> bool:
+            if replacement is not None and not replacement():
+                return False
+            self.become(task, None if replacement is None else replacement.simulation)
+            return True
 
-    def _replaced(self, task: Task, taking_over: Replacement) -> bool:
-        done = taking_over()
-        if done:
-            self.become(task, taking_over.simulation)
-        return done
+        return apply
 
     def close(self) -> None:
-        """Give back what the simulations hold."""
+        """Release the GL resources of all cached simulations."""
         while self._simulations:
             self._simulations.popitem()[1].close()
 
-    def _compiled(self, scene: Scene, pack: str) -> Simulation:
+    def _simulate(self, scene: Scene, pack: str) -> Simulation:
         key = (scene, pack)
         if key not in self._simulations:
             for idle in [simulation for simulation in self._simulations if simulation not in self._used]:
-                if len(self._simulations) >= SIMULATIONS:
+                if len(self._simulations) >= MAX_SIMULATIONS:
                     self._simulations.pop(idle).close()
             self._simulations[key] = Simulation(compile_scene(scene, load_pack(pack)))
-        self._used.add(key)  # what this episode plays in stays, whatever events bring
+        self._used.add(key)  # never evict a simulation of the running episode
         self._simulations.move_to_end(key)
         return self._simulations[key]
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Where an episode starts: drawn by its seed or held start, or that one's place in LIBERO's file of the task."""
+    """The initial state of an episode: sampled by its seed, or the stored state of that number."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
-    file, number = _file(_layout(spec), states), spec.world_seed
-    stored = _vectors(file)
+    file, number = _states_file(_layout(spec), states), spec.world_seed
+    stored = _read_vectors(file)
     if not 0 <= number < len(stored):
         raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {number}")
     return stored_state(simulation.compiled, stored[number], file)
 
 
-def _file(layout: str, states: Path | None) -> Path:
-    """The stored initial states of a task."""
-    file = tasks.states_file(layout) if tasks.names_file(layout) else _of_libero(layout, states)
+def _states_file(layout: str, states: Path | None) -> Path:
+    """The file of a task's stored initial states. Raises TaskError if there is none."""
+    if tasks.names_file(layout):
+        file = tasks.states_file(layout)
+    elif (name := tasks.entry(layout).file) is not None:
+        file = locate_states(states) / layout.split("/")[0] / f"{name}.pruned_init"
+        plain = file.with_name(f"{file.name}.npz")
+        file = plain if plain.is_file() and not file.is_file() else file
+    else:
+        file = None
     if file is None:
         raise TaskError(f"{layout} has no stored initial states")
     return file
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """The id of the task whose scene an episode has: its own, or the one that a perturbation brings."""
+    """The id of the task whose stored states fit an episode: its own, or that of a perturbation's scene file."""
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:
@@ -306,22 +307,12 @@ def _layout(spec: EpisodeSpec) -> str:
         elif perturbation.rebuilds:
             raise SpecError(
                 f"{spec.condition}: a changed scene cannot start from a stored state of the original: "
-                "leave --states out, or change what is no part of the scene"
+                "omit --states, or use perturbations that leave the scene unchanged"
             )
     return layout
 
 
 @lru_cache(maxsize=4)
-def _vectors(file: Path) -> np.ndarray:
+def _read_vectors(file: Path) -> np.ndarray:
     """The states in a file, (count, 1 + nq + nv)."""
     return read_states(file)
-
-
-def _of_libero(task: str, states: Path | None) -> Path | None:
-    """LIBERO's file of a built-in task's initial states, or the ``.npz`` that takes its place."""
-    name = tasks.entry(task).file
-    if name is None:
-        return None
-    file = locate_states(states) / task.split("/")[0] / f"{name}.pruned_init"
-    plain = file.with_name(f"{file.name}.npz")
-    return plain if plain.is_file() and not file.is_file() else file

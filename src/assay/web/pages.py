@@ -9,11 +9,11 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from assay.errors import AssayError
 from assay.measures import MeasureError
-from assay.report.verdicts import in_a_word, verdicts
+from assay.report.comparison import describe_decision, verdicts
 from assay.runs.description import describe_meta
-from assay.runs.queries import NotFoundError, differing, reading
 from assay.runs.store import SUFFIX
 from assay.web.library import is_running
+from assay.web.queries import NotFoundError, differing, reading
 from assay.web.site import Text, TheSite, render, render_page, theme
 
 router = APIRouter()
@@ -121,7 +121,7 @@ def compare_page(
             values |= {
                 "comparison": comparison,
                 "verdicts": verdicts(comparison),
-                "drops": [(drop, in_a_word(drop)) for drop in contrasts if drop.aspect == "drop"],
+                "drops": [(drop, describe_decision(drop)) for drop in contrasts if drop.aspect == "drop"],
             }
             with reading(first) as opened:
                 values["page"] = differing(opened, second, condition, after or 0)

@@ -18,14 +18,14 @@ from assay import __version__
 from assay.measures import compare
 from assay.measures.compare import Comparison
 from assay.measures.views.wording import between, p_value, percent, points, thing
-from assay.report.comparison import outcomes
+from assay.report.comparison import read_outcomes
 from assay.report.glossary import GLOSSARY
 from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
-from assay.runs.queries import reading
 from assay.web.library import Library, RunCache, run_address
 from assay.web.progress import Pace, RunProgress, read_progress
+from assay.web.queries import reading
 from assay.web.replays import Replays
 from assay.web.trajectories import divergences
 
@@ -51,7 +51,7 @@ def _build_report(path: Path) -> RunPage:
 
 def compare_runs(first: Path, second: Path) -> Comparison:
     """Compare two runs as "A" and "B". Raises MeasureError if they share no spec."""
-    return compare({"A": outcomes(first), "B": outcomes(second)})
+    return compare({"A": read_outcomes(first), "B": read_outcomes(second)})
 
 
 def _divergence_steps(path: Path) -> dict[int, int | None]:

@@ -78,7 +78,7 @@ def test_a_replaced_thing_keeps_its_name_and_the_goal(built: Built):
     assert entity.category == "ketchup" and task.goal == TASK.goal
     world = Simulation(built(task))
     world.reset(world.sample(1))
-    assert not world.satisfied(task.goal)
+    assert not world.is_satisfied(task.goal)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -132,7 +132,7 @@ def test_a_fixture_is_replaced_by_one_that_works_alike_or_not_at_all(built: Buil
     assert cabinet.category == "white_cabinet"
     world = Simulation(built(white))
     world.reset(world.sample(1))
-    assert not world.satisfied(task.goal)
+    assert not world.is_satisfied(task.goal)
     with pytest.raises(PerturbationError, match="ketchup does not work as wooden_cabinet_1 does"):
         changed(Replace("ketchup"), task=task)
 
@@ -146,7 +146,7 @@ def test_what_is_removed_is_gone_and_the_goal_cannot_be_reached(built: Built):
     assert BOWL not in {entity.name for entity in task.scene.entities}
     world = Simulation(built(task))
     world.reset(world.sample(1))
-    assert not world.satisfied(task.goal) and not Remove.plausible
+    assert not world.is_satisfied(task.goal) and not Remove.plausible
 
 
 # -- every thing a task is about

@@ -24,7 +24,7 @@ def test_another_room_holds_the_same_things(arena: Arena, built: Built):
     assert task.scene.arena is arena and task.scene.objects == TASK.scene.objects
     world = Simulation(built(task))
     world.reset(world.sample(1))
-    assert not world.satisfied(task.goal)
+    assert not world.is_satisfied(task.goal)
 
 
 def test_a_room_that_is_not_named_is_drawn_from_all_others_in_which_the_robot_has_room():

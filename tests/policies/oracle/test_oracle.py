@@ -45,12 +45,12 @@ def pursued(world: Simulation, goal: Goal, steps: int) -> bool:
 def reaches(world: Simulation, goal: Goal, steps: int) -> bool:
     """Whether it reaches a goal from where the world is before that many steps have been made in all."""
     motion = pursue(SceneState(world), goal)
-    while world.steps < steps and not world.satisfied(goal):
+    while world.steps < steps and not world.is_satisfied(goal):
         action = next(motion, None)
         if action is None:
             break
         world.step(action)
-    return world.satisfied(goal)
+    return world.is_satisfied(goal)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_bottle_is_laid_on_its_side_and_what_lies_so_is_set_upright():
     assert pursued(world, laid, 300)
     for _ in range(8):
         world.step(RELEASE)
-    assert world.satisfied(laid) and not world.satisfied(upright)
+    assert world.is_satisfied(laid) and not world.is_satisfied(upright)
     assert reaches(world, upright, 600)
 
 
@@ -155,7 +155,7 @@ def test_what_already_holds_of_a_fixed_thing_is_not_impossible():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     goal = Goal((Atom(Predicate.ON, ("flat_stove_1", "main_table_stove_region")),))
-    assert world.satisfied(goal)
+    assert world.is_satisfied(goal)
     with pytest.raises(StopIteration) as end:
         next(pursue(SceneState(world), goal))
     assert end.value.value is True

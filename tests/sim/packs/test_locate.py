@@ -14,7 +14,7 @@ from assay.sim.packs.locate import (
     config_file,
     find,
     locate,
-    remembered,
+    read_registered,
 )
 
 pytestmark = pytest.mark.usefixtures("no_assets")
@@ -90,16 +90,16 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str):
 def test_adding_remembers(tmp_path: Path):
     libero = libero_at(tmp_path / "checkout/libero/libero/assets")
     assert add(tmp_path / "checkout") == Assets(libero, None)
-    assert remembered() == locate() == Assets(libero, None)
+    assert read_registered() == locate() == Assets(libero, None)
 
 
 def test_adding_one_keeps_the_other(tmp_path: Path):
     libero, robosuite = libero_at(tmp_path / "one/assets"), robosuite_at(tmp_path / "two/models/assets")
     add(tmp_path / "one")
-    assert add(tmp_path / "two") == remembered() == Assets(libero, robosuite)
+    assert add(tmp_path / "two") == read_registered() == Assets(libero, robosuite)
     newer = libero_at(tmp_path / "three/assets")
     add(tmp_path / "three")
-    assert remembered() == Assets(newer, robosuite)
+    assert read_registered() == Assets(newer, robosuite)
 
 
 def test_adding_a_folder_with_neither_says_what_was_looked_for_and_remembers_nothing(tmp_path: Path):
@@ -118,15 +118,15 @@ def test_what_was_added_is_found_from_anywhere(tmp_path: Path, monkeypatch: pyte
     add(Path("here"))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    found = remembered().libero
+    found = read_registered().libero
     assert found is not None and found.resolve() == libero.resolve()
 
 
 def test_nothing_is_known_at_first():
-    assert remembered() == locate() == Assets(None, None)
+    assert read_registered() == locate() == Assets(None, None)
 
 
-def test_it_is_remembered_in_the_users_configuration(
+def test_it_is_read_registered_in_the_users_configuration(
     no_assets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     assert config_file() == no_assets / "assay/assets.json"
@@ -152,18 +152,18 @@ def test_it_is_remembered_in_the_users_configuration(
 def test_a_damaged_memory_says_what_to_do(tmp_path: Path, content: str):
     config_file().parent.mkdir(parents=True)
     config_file().write_bytes(content.encode("latin1"))
-    for look in (remembered, locate):
+    for look in (read_registered, locate):
         with pytest.raises(AssetError, match="assay assets add") as caught:
             look()
         assert str(config_file()) in str(caught.value)
     added = libero_at(tmp_path / "assets")
-    assert add(added) == remembered() == Assets(added, None), "adding mends it"
+    assert add(added) == read_registered() == Assets(added, None), "adding mends it"
 
 
 def test_a_memory_that_is_a_folder_is_an_error():
     config_file().mkdir(parents=True)
     with pytest.raises(AssetError):
-        remembered()
+        read_registered()
 
 
 def test_a_memory_that_cannot_be_written_is_an_error(no_assets: Path, tmp_path: Path):
@@ -175,7 +175,7 @@ def test_a_memory_that_cannot_be_written_is_an_error(no_assets: Path, tmp_path: 
 def test_unknown_entries_of_the_memory_do_no_harm(tmp_path: Path):
     config_file().parent.mkdir(parents=True)
     config_file().write_text(json.dumps({"libero": str(tmp_path), "other": 3}))
-    assert remembered() == Assets(tmp_path, None)
+    assert read_registered() == Assets(tmp_path, None)
 
 
 # -- which one wins

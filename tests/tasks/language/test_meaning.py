@@ -9,7 +9,7 @@ from assay import tasks
 from assay.errors import AssayError, PerturbationError
 from assay.tasks import Entity, Instruction, Task
 from assay.tasks.language import Meaning, lexicon, read_task
-from assay.tasks.language.phrases import is_long, is_plural, noun_alone, pronoun, without_both
+from assay.tasks.language.phrases import is_long, is_plural, pronoun, with_noun_alone, without_both
 
 
 def read(task: Task, text: str | None = None) -> Meaning:
@@ -35,7 +35,9 @@ def test_steps_know_thing_and_place() -> None:
 def test_a_pronoun_stands_for_what_came_before() -> None:
     put, close = read(tasks.load("libero_10/3")).steps
     assert put.sense == "put_in" and close.sense == "close"
-    assert close.thing == put.target and close.thing_said == "it" and noun_alone(close.thing) == "the {n1}"
+    assert (
+        close.thing == put.target and close.thing_said == "it" and with_noun_alone(close.thing) == "the {n1}"
+    )
     turn, stand = read(tasks.load("libero_10/2")).steps
     assert turn.states == ("on", "off") and stand.target == turn.thing and stand.place_said == "on it"
 
@@ -132,7 +134,7 @@ def test_them_stands_for_what_was_put_on_what(shared: Path) -> None:
         True,
         "them",
     )
-    assert noun_alone(place.thing) == place.thing, "one of the two alone is not meant"
+    assert with_noun_alone(place.thing) == place.thing, "one of the two alone is not meant"
 
 
 def test_where_there_is_a_cabinet_no_shelf_is_called_one() -> None:

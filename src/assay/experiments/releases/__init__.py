@@ -21,7 +21,7 @@ from assay.episodes.perturbation import changed_by
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.tasks import Atom, Entity, Predicate, Scene, Task
-from assay.tasks.files import located
+from assay.tasks.files import resolve_id
 from assay.tasks.formats import ReleaseError
 from assay.tasks.language.lexicon import words
 
@@ -129,13 +129,13 @@ def release(
     @cache
     def load() -> Variants:
         place = release_folder(name, folder)
-        by_task = {located(task): variants for task, variants in read(place).items()}
+        by_task = {resolve_id(task): variants for task, variants in read(place).items()}
         if not any(by_task.values()):
             raise ReleaseError(f"{place}: the release of {name} in it holds no names")
         return by_task
 
     def variants(task: Task) -> Iterable[Variant]:
-        by_task, id = load(), located(task.id)
+        by_task, id = load(), resolve_id(task.id)
         if id not in by_task and (own or catalogue.names_file(id)):
             valid = own or "built-in tasks such as libero_goal/3"
             raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")

@@ -183,7 +183,7 @@ class GlancePolicy(FlawedPolicy):
         actions: list[np.ndarray] = []
         try:
             while len(actions) < horizon(self._spec) and not (
-                self._goal.atoms and private.satisfied(self._goal)
+                self._goal.atoms and private.is_satisfied(self._goal)
             ):
                 actions.append(next(self._motion).astype(np.float32))  # the precision of a rollout
                 private.step(actions[-1])

@@ -1,4 +1,4 @@
-"""The page of a paper's tables and figures, and each of them as a file."""
+"""The page of a paper's tables and figures, and their files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay import __version__
 from assay.episodes import Outcome
 from assay.measures.run_data import RunData
 from assay.measures.views.wording import plural
-from assay.report.page import prepare_folder, unbroken, write_files
+from assay.report.page import keep_units, prepare_folder, write_files
 from assay.report.papers.base import PAPERS, Paper, PaperError, PaperRun, PaperSection
 from assay.report.rendering import render
 from assay.report.summary import circumstances
@@ -25,16 +25,16 @@ class PaperReport:
 
     paper: Paper
     runs: tuple[tuple[str, str], ...]
-    """Name of each run, and what it is: policy, experiment, episodes."""
+    """Name and description (policy, experiment, episodes) of each run."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
-    """What a reader must know of each run before any number; plugins that are not here, or are others now."""
+    """Limits of each run that a reader must know, and plugins that are missing or have changed."""
     made_from: str = ""
-    """What the tables are made from, where that is no run."""
+    """The source of the tables if it is not a run."""
 
     def html(self) -> str:
         """The page."""
-        return render("paper.html.jinja", finalize=unbroken, report=self, version=__version__)
+        return render("paper.html.jinja", finalize=keep_units, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
         """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); an earlier report there is replaced."""
@@ -47,7 +47,7 @@ class PaperReport:
 
 
 def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:
-    """The tables and figures of a paper from runs by name; ``published``: with the authors' numbers beside.
+    """Build the tables and figures of a paper from runs by name; ``published``: with the authors' numbers.
 
     Raises PaperError, RunError.
     """
@@ -59,18 +59,19 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
         runs: list[PaperRun] = []
         about: list[tuple[str, str]] = []
         problems: list[str] = []
-        for each, path in paths.items():
+        for run_name, path in paths.items():
             store = opened.enter_context(Store.reading(path))
             if paper.world not in (None, store.world.name):
                 raise PaperError(
-                    f"--paper {name}: {path} was played in the world {store.world.name}; valid: runs of {paper.world}"
+                    f"--paper {name}: {path} is a run of the world {store.world.name}; valid: runs of {paper.world}"
                 )
             data = RunData(store)
-            broke = int((data.whole["outcome"] == Outcome.ERROR).sum())
-            told = circumstances(store.meta, store.planned, store.done, len(store.todo()), broke)
-            problems += [f"{each}: {line}" for line in told] + load_plugins(store.meta.get("plugins", ()))
-            runs.append(PaperRun(each, store.meta, data))
-            about.append((each, _about(runs[-1])))
+            errors = int((data.whole["outcome"] == Outcome.ERROR).sum())
+            lines = circumstances(store.meta, store.planned, store.done, len(store.todo()), errors)
+            problems += [f"{run_name}: {line}" for line in lines]
+            problems += load_plugins(store.meta.get("plugins", ()))
+            runs.append(PaperRun(run_name, store.meta, data))
+            about.append((run_name, _describe(runs[-1])))
         sections = tuple(make(runs))
         exhibits = [exhibit for section in sections for exhibit in section.exhibits]
         if not any(exhibit.tables or exhibit.drawings for exhibit in exhibits):
@@ -80,11 +81,11 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
 
 
 def write_paper(name: str, paths: Mapping[str, Path], folder: Path, *, published: bool = False) -> Path:
-    """Write the tables and figures of a paper into a folder; returns the page."""
+    """Write the tables and figures of a paper into a folder; returns the path of the page."""
     return build_paper(name, paths, published=published).write(folder)
 
 
-def _about(run: PaperRun) -> str:
+def _describe(run: PaperRun) -> str:
     rows = run.data.whole
     seeds = rows["seed"].n_unique() if len(rows) else 0
     return (

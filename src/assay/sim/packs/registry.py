@@ -22,11 +22,11 @@ PACKS: Registry[Callable[[], AssetPack]] = Registry(
         "libero": "assay.sim.packs.registry:libero_pack",
     },
 )
-"""Functions that make a pack; the first is the one that everything runs on with nothing downloaded."""
+"""Functions that create a pack; the first is the default, which needs no downloads."""
 
 
 def load_pack(name: str) -> AssetPack:
-    """The pack of that name. Raises AssetError if there is none, or if its files are not found."""
+    """Load a pack by name. Raises AssetError if the name is unknown or files are missing."""
     return PACKS[name]()
 
 
@@ -35,10 +35,10 @@ _PLANNED = ContextVar("planned", default="primitives")
 
 @contextmanager
 def planned_on(name: str) -> Iterator[None]:
-    """Within it, perturbations plan scenes for a pack: by the categories it offers and their dimensions.
+    """Let perturbations plan scenes with the categories of a pack and their dimensions.
 
-    For LIBERO's own pack they plan as for the primitives, whose dimensions are its: an episode's scene is the same
-    on both.
+    For LIBERO's own pack they plan with the primitives, which have the same dimensions, so that an episode's scene is
+    the same on both.
     """
     token = _PLANNED.set("primitives" if name == "libero" else name)
     try:
@@ -48,7 +48,7 @@ def planned_on(name: str) -> Iterator[None]:
 
 
 def planning_pack() -> AssetPack:
-    """The pack that scenes are planned for now."""
+    """The pack for which scenes are planned at present."""
     return _planning_pack(_PLANNED.get())
 
 
@@ -56,7 +56,7 @@ _planning_pack = cache(load_pack)
 
 
 def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> LiberoPack:
-    """The libero pack from the folders named, from the environment, or from what was added."""
+    """LIBERO's pack, from the arguments, the environment or registered folders. Raises AssetError."""
     assets = locate(libero, robosuite)
     if assets.libero is None or assets.robosuite is None:
         missing = [
@@ -68,7 +68,7 @@ def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> Li
             if folder is None
         ]
         raise AssetError(
-            f"the libero pack needs {' and '.join(missing)}: fetch them with 'assay assets get', set the variable, "
+            f"the libero pack needs {' and '.join(missing)}: download them with 'assay assets get', set the variable, "
             "or run 'assay assets add PATH' with a LIBERO checkout or an installed robosuite"
         )
     return LiberoPack(assets.libero, assets.robosuite)

@@ -69,7 +69,7 @@ Words = tuple[Phrase, ...]
 _T = TypeVar("_T")
 
 
-class Entry(BaseModel):
+class YamlRecord(BaseModel):
     """An entry of a file: no fields but its own, none of them changed later."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -147,7 +147,7 @@ def looks_named(text: str) -> set[str]:
     return {look for look, vocabulary in vocabularies.items() if said & vocabulary}
 
 
-class Noun(Entry):
+class Noun(YamlRecord):
     """What one kind of thing may be called; ``nouns.yaml`` explains the fields."""
 
     name: Phrase
@@ -190,7 +190,7 @@ class Noun(Entry):
         return (name, self.number == "plural"), (self.plural_of(name), True)
 
 
-class Lexicon(Entry):
+class Lexicon(YamlRecord):
     """Nouns by name."""
 
     nouns: Mapping[str, Noun]
@@ -304,7 +304,7 @@ class Verb:
         return " ".join(filter(None, (head, self.particle, self.rest, thing)))
 
 
-class Sense(Entry):
+class VerbSense(YamlRecord):
     """Verbs that do the same."""
 
     habitual: tuple[str, ...] = ()
@@ -312,20 +312,20 @@ class Sense(Entry):
     only_original: tuple[str, ...] = ()
 
 
-class Before(Entry):
+class PrecedingVerbs(YamlRecord):
     """What is done with a thing before it is moved, or before anything else is done with it."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]
 
 
-class VerbTable(Entry):
+class VerbTable(YamlRecord):
     """Verbs by what they do, and what goes with them; ``verbs.yaml`` explains the fields."""
 
-    senses: Mapping[str, Sense]
+    senses: Mapping[str, VerbSense]
     plain: Mapping[Action, tuple[str, ...]]
-    coordinated: Before
-    subordinated: Before
+    coordinated: PrecedingVerbs
+    subordinated: PrecedingVerbs
     adverbs: Mapping[str, Words]
     irregular: Mapping[str, tuple[str, str]]
 

@@ -103,13 +103,13 @@ def without_both(phrase: str) -> str:
     return rest if rest == phrase or rest.startswith("the ") else f"the two {rest}"
 
 
-def noun_alone(phrase: str) -> str:
+def with_noun_alone(phrase: str) -> str:
     """A thing that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"; of several, all."""
     field = FIELD.search(phrase)
     return f"the {field[0]}" if field and " and the " not in phrase else phrase
 
 
-def part_and_whole(phrase: str) -> tuple[str, str] | None:
+def split_part_and_whole(phrase: str) -> tuple[str, str] | None:
     """Of "the middle {n0} of the {n1}": "middle {n0}" and "the {n1}"."""
     found = _WHOLE.fullmatch(phrase)
     return (found["part"], found["whole"]) if found else None

@@ -14,7 +14,16 @@ from functools import cache
 from assay.errors import PerturbationError
 from assay.tasks.checks import quote
 from assay.tasks.language.lexicon import PRONOUNS, Action, Verb, senses_by_verb, verb_named, verb_table
-from assay.tasks.language.phrases import POSTURES, PREPOSITION, RESTING, SIDE, any_of, is_plural, pronoun
+from assay.tasks.language.phrases import (
+    POSTURES,
+    PREPOSITION,
+    RESTING,
+    SIDE,
+    TOWARDS,
+    any_of,
+    is_plural,
+    pronoun,
+)
 
 STATES = {
     Action.OPEN: ("open", "closed"),
@@ -134,7 +143,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if body is None:
             continue
         puts = [sense for sense in senses if sense == "push" or sense.startswith("put_")]
-        found = _placed(body) if puts else None
+        found = _match_place(body) if puts else None
         if "take" in senses and (found is None or taken_up):
             return Step("take", verb, body)
         if not puts:
@@ -157,7 +166,7 @@ def _after_verb(clause: str, verb: Verb) -> str | None:
     return None
 
 
-def _placed(body: str) -> re.Match[str] | None:
+def _match_place(body: str) -> re.Match[str] | None:
     """Thing, preposition and target; None where it is not said where a thing goes.
 
     Of two places ("the bowl on the tray on the plate") the first one tells which thing is meant; but "it" has
@@ -182,42 +191,59 @@ def _spell_out_place(step: Step, before: Step | None) -> Step:
 
 
 def write_steps(steps: Sequence[Step], *, joint: str = " and ") -> str:
-    """Steps as an instruction."""
-    return joint.join(write_step(step, before) for step, before in with_before(steps))
+    """Write steps as an instruction, with pronouns for what the previous step names."""
+    return joint.join(map(write_step, adapt_pronouns(steps)))
 
 
-def with_before(steps: Sequence[Step]) -> list[tuple[Step, Step | None]]:
-    """Each step and the one before it."""
-    return list(zip(steps, (None, *steps[:-1]), strict=True))
+def adapt_pronouns(steps: Sequence[Step]) -> list[Step]:
+    """Keep a pronoun only where the previous step still names its antecedent."""
+    adapted: list[Step] = []
+    for step, before in zip(steps, (None, *steps[:-1]), strict=True):
+        thing_again = place_again = ""
+        if before is not None and step.fetch is None and step.thing_again:
+            thing_again = step.thing_again if antecedent(step.thing_again, before) == step.thing else ""
+        if before is not None and step.place_again and step.target == before.thing:
+            place_again = step.preposition if step.preposition == "inside" else f"{step.preposition} it"
+        adapted.append(replace(step, thing_again=thing_again, place_again=place_again))
+    return adapted
 
 
-def write_step(step: Step, before: Step | None = None) -> str:
-    """One step as an imperative, after another one."""
-    thing = step.thing_again if is_named_before(step, before) else step.thing
-    if step.fetch is None:
-        request = step.verb.phrase(thing, apart=step.late)
+def write_step(step: Step, form: str = "base", *, thing: str | None = None, place: str | None = None) -> str:
+    """Write a step as a clause in the active voice: "pick up the bowl and put it on the stove".
+
+    ``form`` is ``base``, ``ing`` or ``participle``. ``thing`` and ``place`` replace those of the step; a given
+    ``thing`` leaves out "pick up X and".
+    """
+    place = step.place_said if place is None else place
+    if step.verb.moves:
+        place = _direct_place(place)
+    if step.fetch is not None and thing is None:
+        request = f"{step.fetch.phrase(step.thing, form)} and {step.verb.phrase(pronoun(step.thing), form)}"
     else:
-        request = f"{step.fetch.phrase(thing)} and {step.verb.phrase(pronoun(step.thing))}"
-    return " ".join(filter(None, (request, write_place(step, before))))
+        request = step.verb.phrase(thing or step.thing_said, form, apart=step.late)
+    return f"{request} {place}".rstrip()
 
 
-def write_place(step: Step, before: Step | None = None) -> str:
-    """Where a step places its thing, after another one: ``on the stove``, ``on it``, ``inside``."""
-    if before is None or not step.place_again or step.target != before.thing:
-        return step.place
-    return step.preposition if step.preposition == "inside" else f"{step.preposition} it"
+def write_in_full(step: Step) -> str:
+    """Write a step without pronouns for what another step names."""
+    return write_step(replace(step, thing_again="", place_again=""))
 
 
-def is_named_before(step: Step, before: Step | None) -> bool:
-    """Whether a step's thing is "it" after another step."""
-    return (
-        before is not None
-        and step.fetch is None
-        and step.thing_again != ""
-        and antecedent(step.thing_again, before) == step.thing
-    )
+def write_passive(step: Step) -> str:
+    """Write a step as a participle: "put on the stove", "picked up and placed on the stove", "opened"."""
+    verbs = " and ".join(verb.passive for verb in (step.fetch, step.verb) if verb is not None)
+    return f"{verbs} {step.place_said}".rstrip()
 
 
 def depends(step: Step, before: Step) -> bool:
-    """Whether a step is about what the one before it was done with or led to."""
+    """Whether a step is about the object or the target of the previous step."""
     return before.thing == step.target or (before.target == step.thing and step.thing != "")
+
+
+def _direct_place(place: str) -> str:
+    """A place after a verb of motion: "onto the stove", "onto the top of the cabinet"."""
+    if place.startswith("on top of"):
+        return place.replace("on top of", "onto the top of", 1)
+    first, space, rest = place.partition(" ")
+    stays = rest.startswith("front of") or first not in ("on", "in")
+    return place if stays else f"{TOWARDS[first]}{space}{rest}"

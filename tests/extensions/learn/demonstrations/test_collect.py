@@ -86,7 +86,7 @@ def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Pat
         observation = world.reset(world.sample(row["assay/seed"]))
         episode = data.filter(pl.col("episode_index") == row["episode_index"])
         for frame in episode.iter_rows(named=True):
-            assert not world.satisfied(task.goal)
+            assert not world.is_satisfied(task.goal)
             assert np.array_equal(robot_state(observation), np.float32(frame["observation.state"]))
             if frame["frame_index"] in (0, row["length"] // 2, row["length"] - 1):
                 for key, camera in CAMERAS.items():
@@ -98,7 +98,7 @@ def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Pat
                     assert np.abs(picture - expected).mean() < CODEC_ERROR
                     assert np.abs(picture - expected[:, ::-1]).mean() > 2 * CODEC_ERROR
             observation = world.step(np.array(frame["action"]))
-        assert world.satisfied(task.goal)
+        assert world.is_satisfied(task.goal)
         world.close()
 
 

@@ -6,14 +6,17 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
+from assay.episodes import Perturbation, apply_perturbations
 from assay.perturb.words.distance.models import ModelError
 from assay.perturb.words.rewordings.corrupted import token_count
-from assay.tasks import Instruction, Task
+from assay.tasks import Instruction
+
+Reword = Callable[..., str]
 
 
 @pytest.fixture
 def tokenizer() -> None:
-    """Tests that count sub-words are skipped where the tokenizer is absent."""
+    """Skip tests that count sub-words if the tokenizer is not installed."""
     try:
         token_count("bowl")
     except ModelError as error:
@@ -21,10 +24,11 @@ def tokenizer() -> None:
 
 
 @pytest.fixture
-def saying() -> Callable[..., Task]:
-    """Makes a task with an instruction of one's own."""
+def reword() -> Reword:
+    """Apply a rewording to a text."""
 
-    def made(text: str, id: str = "libero_goal/1") -> Task:
-        return replace(tasks.load(id), instruction=Instruction(text))
+    def apply(change: Perturbation, text: str, seed: int = 0, id: str = "libero_goal/1") -> str:
+        task = replace(tasks.load(id), instruction=Instruction(text))
+        return apply_perturbations(task, (change,), seed=seed).instruction.text
 
-    return made
+    return apply

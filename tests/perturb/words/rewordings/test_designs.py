@@ -3,119 +3,141 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from assay import tasks
 from assay.episodes import EpisodeSpec
+from assay.episodes.episode import Outcome
 from assay.errors import PerturbationError
-from assay.perturb import apply_perturbations, from_json, to_json
-from assay.perturb.words.rewordings import LADDER, LEVEL5, SEMANTIC, STYLES, Rewording
+from assay.perturb import apply_perturbations
+from assay.perturb.words.rewordings import (
+    LADDER,
+    LEVEL5,
+    SEMANTIC,
+    STYLES,
+    Counterfactual,
+    OtherTask,
+    Rewording,
+    counterfactuals,
+    other_tasks,
+)
 from assay.perturb.words.text import Mask, Say
+from assay.runs.worker import EpisodeRunner, WorkerConfig
+
+from .conftest import Reword
 
 ALL = (*LADDER, *LEVEL5, *SEMANTIC, *STYLES)
-BY_CHANCE = (
+RANDOM = (
     "paraphrase", "synonyms", "synonym", "semantic", "substitute", "shuffle", "gobbledygook_words",
     "gobbledygook_tokens", "verbose", "typos",
 )  # fmt: skip
+TASK = tasks.load("libero_goal/1")
+STOVE = ("turn on the stove", ("TurnOn flat_stove_1",))
+ODD_TEXTS = (
+    "", " \t\n", "put the bowl\x07 on the stove", "put the bowl\x00on the stove", "put the \ud800 bowl on the stove",
+    "Stelle die Schüssel auf den Herd!", "把碗放在炉子上", "put the 🥣 on the 🔥", "a", "x" * 10_000,
+    "put the bowl on the stove and " * 330 + "open it", "bowl " * 10_000, "put the bowl\non the stove",
+    "put the {} on the {0}", "... !",
+)  # fmt: skip
 
 
-def test_the_ladder_goes_down_from_plausible_to_nothing():
-    assert [each.name for each in LADDER] == [
-        "paraphrase",
-        "synonyms",
-        "substitute",
-        "shuffle",
-        "gobbledygook_words",
-        "gobbledygook_tokens",
-        "xxx",
-        "empty",
+def test_the_ladder_and_level_5_have_the_published_order():
+    assert [rung.name for rung in LADDER] == [
+        *("paraphrase", "synonyms", "substitute", "shuffle"),
+        *("gobbledygook_words", "gobbledygook_tokens", "xxx", "empty"),
     ]
-    assert [each.plausible for each in LADDER] == [True, True] + [False] * 6
-    assert [each.labels["rung"] for each in LADDER] == list(range(1, 9))
+    assert [rung.plausible for rung in LADDER] == [True, True] + [False] * 6
+    assert [rung.labels["rung"] for rung in LADDER] == list(range(1, 9))
+    assert [form.name for form in LEVEL5] == ["synonym", "concise", "reorder", "passive", "verbose"]
 
 
-def test_level_5_has_its_five_forms():
-    assert [each.name for each in LEVEL5] == ["synonym", "concise", "reorder", "passive", "verbose"]
-
-
-@pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
-def test_each_says_whether_it_is_plausible(rewording: Rewording):
-    assert rewording.labels["plausible"] is rewording.plausible
-    assert getattr(rewording.perturbation, "plausible", rewording.plausible) is rewording.plausible
-
-
-@pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
-def test_each_survives_json_and_keeps_the_compiled_scene(rewording: Rewording):
-    assert from_json(to_json(rewording.perturbation)) == rewording.perturbation
-    spec = EpisodeSpec("libero_goal/1", 3, perturbations=(rewording.perturbation,))
-    assert EpisodeSpec.from_json(spec.to_json()) == spec
+@pytest.mark.parametrize("rewording", ALL, ids=lambda rewording: rewording.name)
+def test_a_rewording_changes_the_instruction_alone(rewording: Rewording, tokenizer):
+    change = rewording.perturbation
+    assert rewording.labels["plausible"] is rewording.plausible is change.plausible
+    spec = EpisodeSpec("libero_goal/1", 3, perturbations=(change,))
     assert spec.scene_key == spec.control().scene_key
-
-
-@pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
-def test_each_rewords_every_built_in_task_and_changes_nothing_else(rewording: Rewording, tokenizer):
     for task in tasks.resolve("all"):
-        changed = apply_perturbations(task, (rewording.perturbation,), seed=1)
+        changed = apply_perturbations(task, (change,), seed=1)
         assert changed.instruction != task.instruction
         assert (changed.scene, changed.goal) == (task.scene, task.goal)
-        assert changed == apply_perturbations(task, (rewording.perturbation,), seed=1)
-
-
-@pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
-def test_the_seed_draws_where_there_is_something_to_draw_and_nowhere_else(rewording: Rewording):
+        assert changed == apply_perturbations(task, (change,), seed=1)
     task = tasks.load("libero_10/4")
-    drawn = {
-        apply_perturbations(task, (rewording.perturbation,), seed=seed).instruction.text for seed in range(20)
-    }
-    assert (len(drawn) > 1) == (rewording.name in BY_CHANCE)
+    drawn = {apply_perturbations(task, (change,), seed=seed).instruction.text for seed in range(20)}
+    assert (len(drawn) > 1) == (rewording.name in RANDOM)
 
 
-ODD = {
-    "empty": "",
-    "blank": " \t\n",
-    "control characters": "put the bowl\x07 on the stove",
-    "a zero byte": "put the bowl\x00on the stove",
-    "half a pair": "put the \ud800 bowl on the stove",
-    "German": "Stelle die Schüssel auf den Herd!",
-    "Chinese": "把碗放在炉子上",
-    "emoji": "put the 🥣 on the 🔥",
-    "one letter": "a",
-    "10,000 letters": "x" * 10_000,
-    "10,000 characters": "put the bowl on the stove and " * 330 + "open it",
-    "10,000 words": "bowl " * 10_000,
-    "lines": "put the bowl\non the stove",
-    "braces": "put the {} on the {0}",
-    "only punctuation": "... !",
-}
-
-
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("rewording", ALL, ids=lambda each: each.name)
-def test_odd_text_is_refused_in_one_line_or_reworded(rewording: Rewording, text: str, saying, tokenizer):
-    task = saying(text)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.one_of(st.sampled_from(ODD_TEXTS), st.text(max_size=60)), rewording=st.sampled_from(ALL))
+def test_any_text_is_reworded_or_rejected_in_one_line(
+    reword: Reword, tokenizer, text: str, rewording: Rewording
+):
+    change = rewording.perturbation
     try:
-        changed = apply_perturbations(task, (rewording.perturbation,), seed=0).instruction.text
+        changed = reword(change, text)
     except PerturbationError as error:
-        said = str(error)
-        assert said.startswith(f"{rewording.perturbation.kind}: libero_goal/1: ")
-        assert "\n" not in said and len(said) < 500 and said.isprintable()
+        assert str(error).startswith(f"{change.kind}: libero_goal/1: ")
+        assert "\n" not in str(error) and len(str(error)) < 500
     else:
-        assert changed != " ".join(text.split()) or isinstance(rewording.perturbation, Say | Mask)
-        assert "\n" not in changed and "\x00" not in changed
+        if isinstance(change, Say | Mask):
+            return
+        assert text.strip() and changed != " ".join(text.split()) and "\n" not in changed
+        assert "\x07" not in text and "\x00" not in text
 
 
-def test_text_without_words_is_never_reworded(saying):
-    for each in ALL:
-        if not isinstance(each.perturbation, Say | Mask):
-            with pytest.raises(PerturbationError, match=r"is empty|control characters"):
-                apply_perturbations(saying("  "), (each.perturbation,), seed=0)
-            with pytest.raises(PerturbationError, match=r"is empty|control characters"):
-                apply_perturbations(saying("put the\x07bowl on the stove"), (each.perturbation,), seed=0)
+def test_the_examples_in_the_documentation_are_generated():
+    page = (Path(__file__).parents[4] / "docs" / "words.md").read_text(encoding="utf-8")
+    for rewording in (*LADDER, *STYLES, *LEVEL5):
+        text = apply_perturbations(TASK, (rewording.perturbation,), seed=0).instruction.text
+        assert f"| `{rewording.name}` | {text} | {'yes' if rewording.plausible else 'no'} |" in page
 
 
-@pytest.mark.parametrize("rewording", [*LADDER, *STYLES, *LEVEL5], ids=lambda each: each.name)
-def test_the_examples_in_the_documents_are_what_it_says(rewording: Rewording):
-    told = apply_perturbations(
-        tasks.load("libero_goal/1"), (rewording.perturbation,), seed=0
-    ).instruction.text
-    row = f"| `{rewording.name}` | {told} | {'yes' if rewording.plausible else 'no'} |"
-    assert row in (Path(__file__).parents[4] / "docs" / "words.md").read_text(encoding="utf-8")
+def test_another_task_changes_goal_and_instruction_and_a_counterfactual_the_instruction():
+    other = apply_perturbations(TASK, (OtherTask(*STOVE),), seed=0)
+    assert other.instruction.text == "turn on the stove" and str(other.goal) == "TurnOn flat_stove_1"
+    assert other.scene == TASK.scene and other.id == TASK.id and other.of_interest == ("flat_stove_1",)
+    counter = apply_perturbations(TASK, (Counterfactual(*STOVE),), seed=0)
+    assert counter.instruction.text == "turn on the stove"
+    assert (counter.goal, counter.scene, counter.of_interest) == (TASK.goal, TASK.scene, TASK.of_interest)
+
+
+@pytest.mark.parametrize(
+    ("goal", "reason"),
+    [
+        (("TurnOn flat_stove_2",), "did you mean 'flat_stove_1'?"),
+        (("Burn flat_stove_1",), "unknown predicate"),
+        (("TurnOn",), "takes one name"),
+        (("",), "unknown predicate"),
+        ((), "the goal is empty"),
+    ],
+)
+def test_a_goal_that_does_not_fit_the_scene_is_rejected(goal: tuple[str, ...], reason: str):
+    for kind in (OtherTask, Counterfactual):
+        with pytest.raises(PerturbationError) as caught:
+            apply_perturbations(TASK, (kind("do it", goal),), seed=0)
+        assert reason in str(caught.value) and str(caught.value).startswith(f"{kind.kind}: libero_goal/1: ")
+
+
+def test_other_tasks_and_counterfactuals_are_pairs():
+    pairs = list(zip(other_tasks(TASK), counterfactuals(TASK), strict=True))
+    assert len(pairs) >= 9
+    for other, counter in pairs:
+        assert isinstance(other.perturbation, OtherTask) and isinstance(counter.perturbation, Counterfactual)
+        assert other.perturbation.text == counter.perturbation.text
+        assert other.labels["asked_goal"] == counter.labels["asked_goal"]
+        assert (other.plausible, counter.plausible) == (True, False)
+        changed = apply_perturbations(TASK, (other.perturbation,), seed=0)
+        assert str(changed.goal) == other.labels["asked_goal"]
+
+
+def test_an_obedient_policy_succeeds_at_the_other_task_and_fails_the_counterfactual():
+    runner = EpisodeRunner(WorkerConfig("keyword"))
+    try:
+        outcomes = {
+            kind: runner.run(EpisodeSpec(TASK.id, 0, perturbations=(kind(*STOVE),))).outcome
+            for kind in (OtherTask, Counterfactual)
+        }
+    finally:
+        runner.close()
+    assert outcomes == {OtherTask: Outcome.SUCCESS, Counterfactual: Outcome.FAILURE}

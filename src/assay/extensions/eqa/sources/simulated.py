@@ -127,7 +127,7 @@ class RolloutWatcher:
 
         def is_achieved(goal: Goal) -> bool:
             try:
-                return world.satisfied(goal)
+                return world.is_satisfied(goal)
             except AssayError:  # the goal of another task may not apply to this scene
                 return False
 

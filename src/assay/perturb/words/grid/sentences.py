@@ -1,152 +1,266 @@
-"""Sentences with gaps, from ``frames.yaml``."""
+"""The action axis of the grid: sentence templates with fields for nouns, from the frames of ``frames.yaml``.
+
+"put the {n0} on the {n1}" becomes "could you put the {n0} on the {n1}?", "the {n0} still isn't on the {n1}", ...
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from assay.perturb.words.grid.cells import ActionType
 from assay.tasks.language import Meaning, Step, Verb, verb_named
-from assay.tasks.language.lexicon import Before, Entry, load_yaml, validate, verb_table
+from assay.tasks.language.lexicon import PrecedingVerbs, load_yaml, verb_table
 from assay.tasks.language.phrases import (
-    TOWARDS,
     is_long,
     is_plural,
-    noun_alone,
-    part_and_whole,
     pronoun,
+    split_part_and_whole,
+    with_noun_alone,
     without_both,
 )
+from assay.tasks.language.steps import write_passive, write_step
 
-Sentences = tuple[str, ...]
-
-
-class Structural(Entry):
-    """Frames of coordination or subordination."""
-
-    one: Sentences = ()
-    part: Sentences = ()
-    enables: Sentences = ()
-    put: Sentences = ()
-    push: Sentences = ()
-    several: Sentences = ()
-    several_enables: Sentences = ()
-    several_reversed: Sentences = ()
-    several_state: Sentences = ()
-
-
-class Pragmatic(Entry):
-    """Frames of questions or hints, by the steps they fit."""
-
-    any: Sentences
-    move: Sentences
-    holds: Sentences
-    takes: Sentences
-    change: Sentences
-
-
-class Frames(Entry):
-    """Sentences with gaps; ``frames.yaml`` explains them."""
-
-    coordination: Structural
-    subordination: Structural
-    need: Sentences
-    embedded: Sentences
-    permission: Sentences
-    question: Pragmatic
-    hint: Pragmatic
+Fields = Mapping[str, str]
+_HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
+_TAKING = ("on", "onto", "in", "into")
+_ADJACENT_PLACES = re.compile(r"\{(?:x|bare)\} \{there\}|\{so\}")
+"""Frames that put an object's own place ("the bowl on the tray") directly before its destination."""
 
 
 @cache
-def frames() -> Frames:
-    """What ``frames.yaml`` holds."""
-    return validate(Frames, load_yaml(files(__package__).joinpath("frames.yaml")), "frames.yaml")
+def frames() -> Mapping[str, Any]:
+    """The frames of ``frames.yaml`` by action type and, for some types, by the steps they fit."""
+    content: Mapping[str, Any] = load_yaml(files(__package__).joinpath("frames.yaml"))
+    return content
 
 
-def act(
-    step: Step,
-    form: str = "base",
-    *,
-    verb: Verb | None = None,
-    fetch: Verb | None = None,
-    thing: str | None = None,
-    place: str | None = None,
-    apart: bool = False,
-) -> str:
-    """A step in the active voice; ``form`` is ``base``, ``ing`` or ``participle``.
-
-    Verbs, thing and place are those of the instruction unless given; ``thing`` alone leaves out "pick up X and".
-    """
-    verb = verb or step.verb
-    place = step.place_said if place is None else place
-    if verb.moves:
-        place = directed_place(place)
-    if step.fetch is not None and thing is None:
-        first = (fetch or step.fetch).phrase(step.thing, form)
-        return f"{first} and {verb.phrase(pronoun(step.thing), form)} {place}"
-    return f"{verb.phrase(thing or step.thing_said, form, apart=apart)} {place}".rstrip()
+def templates(meaning: Meaning, action: ActionType) -> tuple[str, ...]:
+    """Return all sentences of an action type, without duplicates: "could you put the {n0} on the {n1}?"."""
+    return tuple(dict.fromkeys(_write_sentences(meaning, action)))
 
 
-def directed_place(place: str) -> str:
-    """A place as a verb of motion has it: "onto the stove", "onto the top of the cabinet"."""
-    if place.startswith("on top of"):
-        return place.replace("on top of", "onto the top of", 1)
-    first, space, rest = place.partition(" ")
-    stays = rest.startswith("front of") or first not in ("on", "in")
-    return place if stays else f"{TOWARDS[first]}{space}{rest}"
+def _write_sentences(meaning: Meaning, action: ActionType) -> Iterable[str]:
+    steps = meaning.steps
+    match action:
+        case ActionType.NONE:
+            return (meaning.slotted,)
+        case ActionType.ADDITION:
+            return _add_adverbs(steps)
+        case ActionType.HABITUAL | ActionType.CONTEXTUAL:
+            versions = [[write_step(step), *_change_verbs(step, action)] for step in steps]
+            combinations = itertools.product(*versions)
+            next(combinations)  # the original
+            return map(" and ".join, combinations)
+        case ActionType.COORDINATION:
+            return _coordinate(steps)
+        case ActionType.SUBORDINATION:
+            return _subordinate(steps)
+        case ActionType.QUESTION | ActionType.HINT:
+            return _ask_or_hint(frames()[action.value], steps)
+        case _:
+            fields = _describe_all(steps)
+            return _fill(_select_frames(frames()[action.value], steps), fields)
 
 
-def subject(step: Step) -> str:
-    """The thing, for a sentence that turns on it: never "it"."""
-    return noun_alone(step.thing) if _is_again(step) else step.thing
+def _fill(sentences: Iterable[str], fields: Fields) -> Iterator[str]:
+    return (sentence.format_map(fields) for sentence in sentences)
 
 
-def passive(step: Step) -> str:
-    """What happens to the thing: "put on the {n1}", "picked up and placed on the {n1}", "opened"."""
-    verbs = " and ".join(verb.passive for verb in (step.fetch, step.verb) if verb is not None)
-    return f"{verbs} {step.place_said}".rstrip()
+def _select_frames(sentences: Iterable[str], steps: Sequence[Step]) -> list[str]:
+    """Leave out frames in which the place of a long noun phrase would be ambiguous."""
+    long = any(is_long(step.thing) and step.states is None for step in steps)
+    return [sentence for sentence in sentences if not (long and _ADJACENT_PLACES.search(sentence))]
 
 
-def all_steps(steps: Sequence[Step]) -> dict[str, str]:
-    """The clauses that say everything, by the names frames use."""
+def _add_adverbs(steps: Sequence[Step]) -> Iterator[str]:
+    """Add a manner adverb to one step: before its verb, or at the end."""
+    adverbs, plain = verb_table().adverbs, [write_step(step) for step in steps]
+    for index, step in enumerate(steps):
+        for adverb in (*adverbs["any"], *adverbs.get(step.sense, ())):
+            yield " and ".join([*plain[:index], f"{adverb} {plain[index]}", *plain[index + 1 :]])
+            if step.fetch is not None:
+                placing = write_step(step, thing=pronoun(step.thing))
+                between = f"{step.fetch.phrase(step.thing)} and {adverb} {placing}"
+                yield " and ".join([*plain[:index], between, *plain[index + 1 :]])
+            if step is steps[-1]:
+                yield f"{' and '.join(plain)} {adverb}"
 
-    def join_clauses(middle: str, end: list[str]) -> str:
-        return " and ".join(f"{subject(step)} {middle}{each}" for step, each in zip(steps, end, strict=True))
 
-    passives, outcomes = [passive(step) for step in steps], [step.outcome for step in steps]
+def _change_verbs(step: Step, action: ActionType) -> list[str]:
+    """Write a step with each other verb of a type."""
+
+    def others(sense: str, verb: Verb) -> list[Verb]:
+        listed = verb_table().senses[sense]
+        names = listed.habitual if action is ActionType.HABITUAL else listed.contextual
+        return [other for other in map(verb_named, names) if other.name != verb.name]
+
+    verbs = others(step.sense, step.verb)
+    if step.fetch is not None:
+        fetches = others("take", step.fetch)
+        pairs = itertools.product((step.verb, *verbs), (step.fetch, *fetches))
+        next(pairs)  # the original
+        return [write_step(replace(step, verb=verb, fetch=fetch)) for verb, fetch in pairs]
+    # "pull the drawer of the cabinet out" is fine; "open the drawer of the cabinet up" is not.
+    long = is_long(step.thing)
+    versions = [replace(step, verb=verb) for verb in verbs]
+    if not long or step.states is not None:
+        particles = [verb for verb in verbs if verb.particle and not (long and verb.particle == "up")]
+        versions += [replace(step, verb=verb, late=True) for verb in particles]
+    return [write_step(version) for version in versions]
+
+
+def _ask_or_hint(groups: Mapping[str, Sequence[str]], steps: Sequence[Step]) -> Iterator[str]:
+    """Write questions or hints, which say the same of each step."""
+    moving = all(step.states is None for step in steps)
+    fitting = {
+        "any": True,
+        "move": moving,
+        "holds": moving and all(step.preposition in _HOLDING for step in steps),
+        "takes": moving and all(step.preposition in _TAKING for step in steps),
+        "change": all(step.states is not None for step in steps),
+    }
+    sentences = (sentence for group, fits in fitting.items() if fits for sentence in groups[group])
+    for sentence in _select_frames(sentences, steps):
+        first, further, end = (part.strip() for part in sentence.split("//"))
+        rest = (further.format_map(_describe(step)) for step in steps[1:])
+        text = " ".join(filter(None, (first.format_map(_describe(steps[0])), *rest, end)))
+        yield re.sub(r" ([,?])", r"\1", text)
+
+
+def _coordinate(steps: Sequence[Step]) -> Iterator[str]:
+    """Write main clauses side by side; the verb of the step stays."""
+    groups = frames()["coordination"]
+    if len(steps) > 1 or steps[0].fetch is not None:
+        yield from _fill(groups["several"], _split_steps(steps))
+        return
+    step, parts = steps[0], split_part_and_whole(steps[0].thing)
+    for verb in _preceding_verbs(step, verb_table().coordinated):
+        yield from _fill(groups["one"], _describe_preceding(step, verb))
+        if parts is not None and step.states is not None:
+            part, whole = parts
+            fields = {"get_whole": verb.phrase(whole), "do_part": write_step(step, thing=f"its {part}")}
+            yield from _fill(groups["part"], fields)
+
+
+def _subordinate(steps: Sequence[Step]) -> Iterator[str]:
+    """Write a main clause and a dependent clause; the verb of the step stays."""
+    groups, first = frames()["subordination"], steps[0]
+    if len(steps) > 1 or first.fetch is not None:
+        fields = _split_steps(steps)
+        yield from _fill(groups["several"], fields)
+        if first.fetch is not None or first.sense in ("open", "open_door"):
+            yield from _fill(groups["several_enables"], fields)
+        if "two_full" in fields:
+            yield from _fill(groups["several_reversed"], fields)
+        if first.states is not None:
+            yield from _fill(groups["several_state"], {**_describe(first), **fields})
+        return
+    for verb in _preceding_verbs(first, verb_table().subordinated):
+        yield from _fill(groups["one"], _describe_preceding(first, verb))
+    for verb in _preceding_verbs(first, verb_table().coordinated):
+        yield from _fill(groups["enables"], _describe_preceding(first, verb))
+    if first.states is None:
+        fields = _describe(first) | {
+            "do": write_step(first),
+            "do_away": write_step(first, place=""),
+            "do_it_away": write_step(first, thing=pronoun(first.thing), place=""),
+        }
+        yield from _fill(groups["push" if first.sense == "push" else "put"], fields)
+
+
+def _preceding_verbs(step: Step, verbs: PrecedingVerbs) -> Iterable[Verb]:
+    moves = step.states is None and step.sense != "push"
+    return map(verb_named, verbs.move if moves else verbs.other)
+
+
+def _describe_preceding(step: Step, verb: Verb) -> Fields:
+    """Fields for an act that precedes a single step, and for the step with "it"."""
+    thing, it = step.thing, pronoun(step.thing)
     return {
-        "do": " and ".join(act(step) for step in steps),
-        "doing": " and ".join(act(step, "ing") for step in steps),
-        "done": join_clauses("", passives),
-        "to_be_done": join_clauses("to be ", passives),
-        "so": join_clauses("", outcomes),
-        "to_be_so": join_clauses("to be ", outcomes),
+        "get": verb.phrase(thing),
+        "getting": verb.phrase(thing, "ing"),
+        "got": verb.phrase(thing, "participle"),
+        "getting_it": verb.phrase(it, "ing"),
+        "got_it": verb.phrase(it, "participle"),
+        "do": write_step(step),
+        "do_it": write_step(step, thing=it),
     }
 
 
-def one_step(step: Step) -> dict[str, str]:
-    """What frames may say of one step."""
-    many, again = is_plural(step.thing), _is_again(step)
+def _split_steps(steps: Sequence[Step]) -> Fields:
+    """Fields for the first of several acts and the others; "pick up X and place it on Y" is two acts."""
+    first, rest = steps[0], steps[1:]
+    forms = {"": "base", "doing_": "ing", "done_": "participle"}
+
+    def act(form: str, it: bool) -> str:
+        """The first act, where asked with "it" for what it shares with the second."""
+        if first.fetch is not None:
+            return first.fetch.phrase(pronoun(first.thing) if it else first.thing, form)
+        return (
+            write_step(first, form, thing=shared_thing, place=shared_place) if it else write_step(first, form)
+        )
+
+    shared_thing = shared_place = None
+    if first.fetch is not None:
+        two = " and ".join([write_step(first, thing=pronoun(first.thing)), *map(write_step, rest)])
+        full = None if rest or is_long(first.thing) else write_step(first, thing=first.thing)
+    else:
+        second = rest[0]
+        two, full = " and ".join(map(write_step, rest)), write_step(second)
+        if second.thing_again and second.fetch is None:  # "... and close it"
+            shared_place = f"{first.preposition} {pronoun(second.thing)}"
+            full = write_step(second, thing=second.thing)
+        elif second.place_again:
+            shared_thing, full = pronoun(first.thing), write_step(second, place=second.place)
+        if len(rest) > 1:
+            full = None
+    fields = {"two": two, **{f"{prefix}one": act(form, it=False) for prefix, form in forms.items()}}
+    if full is not None:
+        fields |= {
+            "two_full": full,
+            **{f"{prefix}one_it": act(form, it=True) for prefix, form in forms.items()},
+        }
+    return fields
+
+
+def _describe_all(steps: Sequence[Step]) -> Fields:
+    """Fields for all steps together."""
+    subjects = [_subject(step) for step in steps]
+    done, outcomes = [write_passive(step) for step in steps], [step.outcome for step in steps]
+    clauses: dict[str, Iterable[str]] = {
+        "do": map(write_step, steps),
+        "doing": (write_step(step, "ing") for step in steps),
+        "done": map("{} {}".format, subjects, done),
+        "to_be_done": map("{} to be {}".format, subjects, done),
+        "so": map("{} {}".format, subjects, outcomes),
+        "to_be_so": map("{} to be {}".format, subjects, outcomes),
+    }
+    return {name: " and ".join(parts) for name, parts in clauses.items()}
+
+
+def _describe(step: Step) -> dict[str, str]:
+    """Fields for one step; verbs agree with its object."""
+    subject, again = _subject(step), _is_again(step)
     fields = {
-        "x": subject(step),
-        "bare": subject(step) if again else without_both(step.thing),
+        "x": subject,
+        "bare": subject if again else without_both(step.thing),
         "there": step.outcome,
         "place": step.place_said,
-        "acted": passive(step),
-        "acted_x": act(step, "participle", thing=subject(step) if again else None),
-        "it": "they" if many else "it",
-        "is": "are" if many else "is",
-        "isnt": "aren't" if many else "isn't",
-        "has": "have" if many else "has",
-        "does": "do" if many else "does",
-        "doesnt": "don't" if many else "doesn't",
-        "belongs": "belong" if many else "belongs",
-        "goes": "go" if many else "goes",
-        "ends": "end" if many else "ends",
+        "acted": write_passive(step),
+        "acted_x": write_step(step, "participle", thing=subject if again else None),
     }
+    plural = is_plural(step.thing)
+    for verb in ("they it", "are is", "aren't isn't", "have has", "do does", "don't doesn't"):
+        several, one = verb.split()
+        fields[one.replace("'", "")] = several if plural else one
+    fields |= {f"{verb}s": verb if plural else f"{verb}s" for verb in ("belong", "end")}
+    fields["goes"] = "go" if plural else "goes"
     if step.target:
         fields["y"] = step.target
     if step.states is not None:
@@ -155,225 +269,10 @@ def one_step(step: Step) -> dict[str, str]:
 
 
 def _is_again(step: Step) -> bool:
-    """Whether the instruction says "it" for what another step has named."""
+    """Whether the instruction says "it" for an object that another step names."""
     return step.thing_again != "" and step.fetch is None
 
 
-def coordinations(steps: Sequence[Step]) -> Iterator[str]:
-    """Clauses side by side."""
-    listed = frames().coordination
-    if len(steps) > 1 or steps[0].fetch is not None:
-        parts = _one_and_two(steps)
-        yield from (frame.format_map(parts) for frame in listed.several)
-        return
-    step, whole = steps[0], part_and_whole(steps[0].thing)
-    for verb in _before(step, verb_table().coordinated):
-        fields = _before_and_it(step, verb)
-        yield from (frame.format_map(fields) for frame in listed.one)
-        if whole is not None and step.states is not None:
-            fields = {"get_whole": verb.phrase(whole[1]), "do_part": act(step, thing=f"its {whole[0]}")}
-            yield from (frame.format_map(fields) for frame in listed.part)
-
-
-def subordinations(steps: Sequence[Step]) -> Iterator[str]:
-    """One clause depends on another."""
-    listed = frames().subordination
-    first = steps[0]
-    if len(steps) > 1 or first.fetch is not None:
-        parts = _one_and_two(steps)
-        yield from (frame.format_map(parts) for frame in listed.several)
-        if first.fetch is not None or first.sense in ("open", "open_door"):
-            yield from (frame.format_map(parts) for frame in listed.several_enables)
-        if "two_full" in parts:
-            yield from (frame.format_map(parts) for frame in listed.several_reversed)
-        if first.states is not None:
-            fields = one_step(first) | parts
-            yield from (frame.format_map(fields) for frame in listed.several_state)
-        return
-    for verb in _before(first, verb_table().subordinated):
-        fields = _before_and_it(first, verb)
-        yield from (frame.format_map(fields) for frame in listed.one)
-    for verb in _before(first, verb_table().coordinated):
-        fields = _before_and_it(first, verb)
-        yield from (frame.format_map(fields) for frame in listed.enables)
-    alone = one_step(first) | {
-        "do": act(first),
-        "do_away": act(first, place=""),
-        "do_it_away": act(first, thing=pronoun(first.thing), place=""),
-    }
-    if first.states is None:
-        yield from (
-            frame.format_map(alone) for frame in (listed.push if first.sense == "push" else listed.put)
-        )
-
-
-def _before(step: Step, listed: Before) -> list[Verb]:
-    moved = step.states is None and step.sense != "push"
-    return [verb_named(written) for written in (listed.move if moved else listed.other)]
-
-
-def _before_and_it(step: Step, verb: Verb) -> dict[str, str]:
-    """What comes before the one step, and the step with "it"."""
-    thing, it = step.thing, pronoun(step.thing)
-    return {
-        "get": verb.phrase(thing),
-        "getting": verb.phrase(thing, "ing"),
-        "got": verb.phrase(thing, "participle"),
-        "getting_it": verb.phrase(it, "ing"),
-        "got_it": verb.phrase(it, "participle"),
-        "do": act(step),
-        "do_it": act(step, thing=it),
-    }
-
-
-def _one_and_two(steps: Sequence[Step]) -> dict[str, str]:
-    """The first of several acts and the others; "pick up X and place it on Y" is two acts."""
-    first, rest = steps[0], steps[1:]
-    if first.fetch is not None:
-        fetch, thing, it = first.fetch, first.thing, pronoun(first.thing)
-        two = " and ".join([act(first, thing=it), *(act(step) for step in rest)])
-        parts = {
-            "one": fetch.phrase(thing),
-            "doing_one": fetch.phrase(thing, "ing"),
-            "done_one": fetch.phrase(thing, "participle"),
-            "two": two,
-        }
-        if rest or is_long(first.thing):
-            return parts
-        return parts | {
-            "two_full": act(first, thing=thing),
-            "one_it": fetch.phrase(it),
-            "doing_one_it": fetch.phrase(it, "ing"),
-            "done_one_it": fetch.phrase(it, "participle"),
-        }
-    parts = {
-        "one": act(first),
-        "doing_one": act(first, "ing"),
-        "done_one": act(first, "participle"),
-        "two": " and ".join(act(step) for step in rest),
-    }
-    return parts if len(rest) > 1 else parts | _second_first(first, rest[0])
-
-
-def _second_first(first: Step, second: Step) -> dict[str, str]:
-    """The second of two steps in full, and the first one with "it" for what they share."""
-    thing, place, full = None, None, act(second)
-    if second.thing_again and second.fetch is None:  # "... and close it"
-        place, full = f"{first.preposition} {pronoun(second.thing)}", act(second, thing=second.thing)
-    elif second.place_again:
-        thing, full = pronoun(first.thing), act(second, place=second.place)
-    return {
-        "two_full": full,
-        "one_it": act(first, thing=thing, place=place),
-        "doing_one_it": act(first, "ing", thing=thing, place=place),
-        "done_one_it": act(first, "participle", thing=thing, place=place),
-    }
-
-
-_HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
-_TAKING = ("on", "onto", "in", "into")
-_STUCK_TOGETHER = re.compile(r"\{(?:x|bare)\} \{there\}|\{so\}")
-
-
-def templates(meaning: Meaning, action: ActionType) -> tuple[str, ...]:
-    """The sentences of a type, each once: "could you put the {n0} on the {n1}?"."""
-    return tuple(dict.fromkeys(_templates(meaning, action)))
-
-
-def _templates(meaning: Meaning, action: ActionType) -> Iterable[str]:
-    steps = meaning.steps
-    match action:
-        case ActionType.NONE:
-            return (meaning.slotted,)
-        case ActionType.ADDITION:
-            return _with_adverb(steps)
-        case ActionType.HABITUAL | ActionType.CONTEXTUAL:
-            return _with_other_verbs(steps, action)
-        case ActionType.COORDINATION:
-            return coordinations(steps)
-        case ActionType.SUBORDINATION:
-            return subordinations(steps)
-        case ActionType.QUESTION:
-            return _pragmatic(frames().question, steps)
-        case ActionType.HINT:
-            return _pragmatic(frames().hint, steps)
-        case _:
-            fitting = (
-                frame
-                for frame in getattr(frames(), action.value)
-                if not (_long(steps) and _STUCK_TOGETHER.search(frame))
-            )
-            clauses = all_steps(steps)
-            return (frame.format_map(clauses) for frame in fitting)
-
-
-def _with_adverb(steps: Sequence[Step]) -> Iterator[str]:
-    """One step done in some manner: the adverb before its verb, or at the end."""
-    adverbs, plain = verb_table().adverbs, [act(step) for step in steps]
-    for index, step in enumerate(steps):
-        for adverb in (*adverbs["any"], *adverbs.get(step.sense, ())):
-            yield " and ".join([*plain[:index], f"{adverb} {plain[index]}", *plain[index + 1 :]])
-            if step.fetch is not None:
-                placing = act(step, thing=pronoun(step.thing))
-                between = f"{step.fetch.phrase(step.thing)} and {adverb} {placing}"
-                yield " and ".join([*plain[:index], between, *plain[index + 1 :]])
-            if step is steps[-1]:
-                yield f"{' and '.join(plain)} {adverb}"
-
-
-def _with_other_verbs(steps: Sequence[Step], action: ActionType) -> Iterator[str]:
-    """At least one verb is another."""
-    versions = [[act(step), *_versions(step, action)] for step in steps]
-    together = itertools.product(*versions)
-    next(together)
-    return (" and ".join(each) for each in together)
-
-
-def _versions(step: Step, action: ActionType) -> list[str]:
-    """A step with other verbs."""
-    others = _others(step.sense, step.verb, action)
-    if step.fetch is not None:
-        fetches = _others("take", step.fetch, action)
-        return [
-            act(step, verb=verb, fetch=fetch)
-            for verb, fetch in itertools.product((step.verb, *others), (step.fetch, *fetches))
-            if (verb, fetch) != (step.verb, step.fetch)
-        ]
-    # "pull the drawer of the cabinet out" will do; "open the drawer of the cabinet up" will not.
-    long, versions = is_long(step.thing), [act(step, verb=verb) for verb in others]
-    apart = [verb for verb in others if verb.particle and not (long and verb.particle == "up")]
-    if not long or step.states is not None:
-        versions += [act(step, verb=verb, apart=True) for verb in apart]
-    return versions
-
-
-def _others(sense: str, verb: Verb, action: ActionType) -> list[Verb]:
-    listed = verb_table().senses[sense]
-    written = listed.habitual if action is ActionType.HABITUAL else listed.contextual
-    found = (verb_named(each) for each in written)
-    return [each for each in found if each.name != verb.name]
-
-
-def _pragmatic(listed: Pragmatic, steps: Sequence[Step]) -> Iterator[str]:
-    """Questions and hints: the same is said of each step."""
-    moving = all(step.states is None for step in steps)
-    groups = [listed.any]
-    if moving:
-        groups.append(listed.move)
-    if moving and all(step.preposition in _HOLDING for step in steps):
-        groups.append(listed.holds)
-    if moving and all(step.preposition in _TAKING for step in steps):
-        groups.append(listed.takes)
-    if all(step.states is not None for step in steps):
-        groups.append(listed.change)
-    for frame in itertools.chain.from_iterable(groups):
-        if _long(steps) and _STUCK_TOGETHER.search(frame):
-            continue
-        first, further, end = (part.strip() for part in frame.split("//"))
-        rest = (further.format_map(one_step(each)) for each in steps[1:])
-        text = " ".join(filter(None, (first.format_map(one_step(steps[0])), *rest, end)))
-        yield re.sub(r" ([,?])", r"\1", text)
-
-
-def _long(steps: Sequence[Step]) -> bool:
-    return any(is_long(step.thing) and step.states is None for step in steps)
+def _subject(step: Step) -> str:
+    """The object of a step as a subject: never "it"."""
+    return with_noun_alone(step.thing) if _is_again(step) else step.thing

@@ -13,7 +13,7 @@ from typing import Literal
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
 from assay.support.llm.protocols import Prompt
-from assay.tasks.language.lexicon import Entry, load_yaml, validate
+from assay.tasks.language.lexicon import YamlRecord, load_yaml, validate
 
 ObjectRule = Literal["addition", "contextual", "habitual"]
 ActionRule = Literal[
@@ -43,21 +43,21 @@ _NEEDED = {
 }
 
 
-class Texts(Entry):
+class Texts(YamlRecord):
     """What is said in one step; fields in braces are filled in."""
 
     system: str
     user: str
 
 
-class Keep(Entry):
+class Keep(YamlRecord):
     """What must not change when something else does."""
 
     things: str
     action: str
 
 
-class Prompts(Entry):
+class Prompts(YamlRecord):
     """Everything that a model is told; ``prompts.yaml`` shows it."""
 
     name: str
