@@ -12,17 +12,15 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "report.md").read_text()
 
 def objects() -> set[type[Result]]:
     """Every kind of object that may be in a report."""
-    for name in MEASURES:
-        MEASURES[name]
-    found, left = set[type[Result]](), [Result]
+    assert all(MEASURES[name] for name in MEASURES)  # imports them
+    classes, left = set[type[Result]](), [Result]
+    packages = ("assay.measures.", "assay.support.stats.", "assay.extensions.tabletop.measures.")
     while left:
         kinds = left.pop().__subclasses__()
         left += kinds
-        found |= {
-            kind for kind in kinds if kind.__module__.startswith(("assay.measures.", "assay.support.stats."))
-        }
-    apart = "assay.measures.shortcuts"  # of audits, which are no reports
-    return {kind for kind in found if kind.__name__ != "Difference" and kind.__module__ != apart}
+        classes |= {kind for kind in kinds if kind.__module__.startswith(packages)}
+    audits = "assay.measures.shortcuts"
+    return {kind for kind in classes if kind.__name__ != "Difference" and kind.__module__ != audits}
 
 
 def keys(kind: type[Result]) -> list[str]:
