@@ -11,9 +11,9 @@ SEEN = 0.7
 
 def hidden(world: Simulation) -> list[str]:
     """The movable things of which too little is seen: out of the picture, or behind something."""
-    return [name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.enough(SEEN)]
+    return [name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.is_visible(SEEN)]
 
 
 def hidden_regions(world: Simulation) -> set[str]:
     """The regions of the workspace of which too little is seen, with something low on them."""
-    return {name for name, (view,) in regions_seen_now(world, (MAIN,)).items() if not view.enough(SEEN)}
+    return {name for name, (view,) in regions_seen_now(world, (MAIN,)).items() if not view.is_visible(SEEN)}
