@@ -11,7 +11,7 @@ from pathlib import Path
 from assay import tasks
 from assay.episodes import LIBERO, WORLDS, EpisodeSpec
 from assay.experiments import load_experiment
-from assay.runs.certificates import Cache, Certificate, Verdict, certify, claim, missing
+from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, certify, claim, missing
 from assay.runs.certificates.claim import solvable
 from assay.runs.local import LocalProcesses
 from assay.runs.worker import WorkerConfig
@@ -23,23 +23,26 @@ SEED = 100
 
 
 def measure() -> list[Figure]:
-    with tempfile.TemporaryDirectory() as folder, Cache(Path(folder) / "certificates.sqlite") as cache:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        CertificateCache(Path(folder) / "certificates.sqlite") as cache,
+    ):
         return [figure for experiment in TASKS for figure in _figures(experiment, cache)]
 
 
-def _figures(experiment: str, cache: Cache) -> Iterable[Figure]:
+def _figures(experiment: str, cache: CertificateCache) -> Iterable[Figure]:
     plan = load_experiment(experiment).plan([tasks.load(each) for each in TASKS[experiment]], (SEED,))
     changed = [spec for spec in plan if solvable(claim(spec).perturbations)]
     tried = _tried(changed, cache)
-    solved = [spec for spec in changed if tried[claim(spec).key].verdict is Verdict.SOLVED]
+    solved = [spec for spec in changed if tried[claim(spec).key].verdict is ClaimVerdict.SOLVED]
     about = f"{experiment} on {', '.join(TASKS[experiment])}"
     yield _share(f"scenes certified ({about})", tried.values(), 90.0)
     again = _tried([replace(spec, seed=SEED + 1) for spec in solved], cache)
-    stand = [each for each in again.values() if each.verdict is not Verdict.UNPLACED]
+    stand = [each for each in again.values() if each.verdict is not ClaimVerdict.UNPLACED]
     yield _share(f"certified scenes solved when drawn with another seed ({about})", stand, 95.0)
 
 
-def _tried(specs: list[EpisodeSpec], cache: Cache) -> dict[str, Certificate]:
+def _tried(specs: list[EpisodeSpec], cache: CertificateCache) -> dict[str, Certificate]:
     """The certificates of all distinct claims of some episodes, by key."""
     demonstrator = WORLDS[LIBERO].demonstrator
     assert demonstrator is not None
@@ -52,6 +55,6 @@ def _tried(specs: list[EpisodeSpec], cache: Cache) -> dict[str, Certificate]:
 
 def _share(what: str, found: Iterable[Certificate], bound: float) -> Figure:
     verdicts = [each.verdict for each in found]
-    solved = verdicts.count(Verdict.SOLVED)
+    solved = verdicts.count(ClaimVerdict.SOLVED)
     value = 100 * solved / len(verdicts) if verdicts else None
     return Figure(what, value, "%", bound, at_most=False, note=f"{solved} of {len(verdicts)}")

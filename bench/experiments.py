@@ -13,7 +13,7 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import AssayError
 from assay.experiments import load_experiment
 from assay.experiments.changes import CHANGES
-from assay.runs.certificates import Cache, Certificate, Service, Verdict, missing
+from assay.runs.certificates import Certificate, CertificateCache, CertifiedPlan, ClaimVerdict, missing
 from assay.runs.store import Store
 from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
@@ -46,14 +46,16 @@ def _serving() -> Figure:
     chosen = tasks.resolve(experiment.tasks)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Cache(Path(folder) / "certificates.sqlite") as cache,
+        CertificateCache(Path(folder) / "certificates.sqlite") as cache,
         Store.writing(Path(folder) / "x.assay") as store,
     ):
         for each in missing(experiment.plan(chosen, experiment.seeds), cache):
-            cache.put(each, Certificate(Verdict.SOLVED, 100))
+            cache.add(each, Certificate(ClaimVerdict.SOLVED, 100))
         start = time.process_time()
         assert not missing(experiment.plan(chosen, experiment.seeds), cache)
-        count = store.plan(Service(cache, experiment.limit).serve(experiment.plan(chosen, experiment.seeds)))
+        count = store.plan(
+            CertifiedPlan(cache, experiment.limit).admit(experiment.plan(chosen, experiment.seeds))
+        )
         seconds = time.process_time() - start
     what = "planning certified episodes, each, CPU"
     return Figure(what, 1e3 * seconds / count, "ms", 1.0, note=f"{count} episodes of x, {seconds:.1f} s")

@@ -16,8 +16,7 @@ import numpy as np
 
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec, Label, Outcome, Trajectory
-from assay.measures.memory.dtw import distances
-from assay.measures.memory.paths import POINTS
+from assay.measures.memory.paths import POINTS, distances
 from assay.perturb import Say
 from assay.perturb.words.grid.cells import CELLS
 from assay.runs.store import Store

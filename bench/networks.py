@@ -25,7 +25,7 @@ import assay
 from assay.episodes import CONTROL, Outcome
 from assay.extensions.learn.visuomotor.training import load_network
 from assay.measures import Flaw, Verdict
-from assay.report.sentences import sentence
+from assay.measures.sentences import format_finding
 from assay.support.stats.intervals import wilson
 
 TASKS = "libero_goal/1,libero_goal/5,libero_goal/7,libero_goal/8"
@@ -207,7 +207,7 @@ def _diagnoses(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
         verdict = (
             f"**wrong**: {', '.join(sorted(wrong))}" if wrong else "named" if flaws & training.made else ""
         )
-        yield f"| {name} | {training.truth} | {' '.join(sentence(each).text for each in found)} | {verdict} |"
+        yield f"| {name} | {training.truth} | {' '.join(format_finding(each).text for each in found)} | {verdict} |"
 
 
 def main() -> None:

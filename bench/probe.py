@@ -8,7 +8,7 @@ from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
 from assay.errors import RenderingError
-from assay.policies.probe.examination import ProbePlan, ProbeResult, examine
+from assay.policies.probe.examination import ProbePlan, ProbeReport, examine
 from assay.policies.probe.server import DemonstratedStep, demonstrated_steps, options_of
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
@@ -32,7 +32,7 @@ class Trial:
     """One server, and what was found."""
 
     secret: Convention
-    examination: ProbeResult
+    examination: ProbeReport
     seconds: float
     """Of the processor."""
 

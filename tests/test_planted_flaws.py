@@ -13,9 +13,9 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.experiments import load_experiment
 from assay.measures import Degree, Finding, Flaw, Profile, Verdict, diagnose, profile
-from assay.measures.failure.nearness import Failures
-from assay.measures.hypotheses import Onset
+from assay.measures.failure.near_far import NearFarFailures
 from assay.measures.memory.memorisation import Memorisation
+from assay.measures.world.curves import Onset
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.tasks import Rectangle, Task
@@ -180,5 +180,5 @@ def test_findings_have_the_numbers(examined: Callable[[str], Examined]):
 
 def test_who_misses_fails_near_the_path_of_success(examined: Callable[[str], Examined]):
     found = examined("clumsy").profile["failures"]
-    assert isinstance(found, Failures) and found.unjudged == 0
+    assert isinstance(found, NearFarFailures) and found.unjudged == 0
     assert found.near["max"] == found.failures >= 8 and found.far["max"] == 0

@@ -12,7 +12,7 @@ import pytest
 
 from assay import tasks
 from assay.experiments import load_experiment
-from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
+from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, cache_file, claim
 from assay.runs.store import Store
 
 Run = Callable[..., Any]
@@ -29,11 +29,13 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def certified(own_cache: None) -> None:
     """Level 1 solved in two steps, as its control; level 2 in three; nothing else."""
-    with Cache(cache_file()) as cache:
+    with CertificateCache(cache_file()) as cache:
         for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             level = spec.labels.get("level", 0)
-            solved = Certificate(Verdict.SOLVED, 3 if level == 2 else 2)
-            cache.put(claim(spec), solved if level <= 2 else Certificate(Verdict.UNPLACED, why="no room"))
+            solved = Certificate(ClaimVerdict.SOLVED, 3 if level == 2 else 2)
+            cache.add(
+                claim(spec), solved if level <= 2 else Certificate(ClaimVerdict.UNPLACED, why="no room")
+            )
 
 
 def test_the_demonstrator_certifies_a_suite_and_what_it_did_is_kept(assay: Run, tmp_path: Path):
@@ -50,12 +52,12 @@ def test_the_demonstrator_certifies_a_suite_and_what_it_did_is_kept(assay: Run, 
 
 def test_what_nobody_has_to_solve_is_apart_and_no_reason_is_lost(assay: Run):
     plan = list(load_experiment("factors?over=remove,jitter").plan([tasks.load("libero_goal/1")], range(23)))
-    with Cache(cache_file()) as cache:
+    with CertificateCache(cache_file()) as cache:
         for spec in plan:
             gone = any(each.kind == "world/remove" for each in spec.perturbations)
-            moved = Certificate(Verdict.UNPLACED, why=f"no room {spec.seed}")
-            solved = Certificate(Verdict.SOLVED, 9) if not spec.perturbations else moved
-            cache.put(claim(spec), Certificate(Verdict.NOTHING) if gone else solved)
+            moved = Certificate(ClaimVerdict.UNPLACED, why=f"no room {spec.seed}")
+            solved = Certificate(ClaimVerdict.SOLVED, 9) if not spec.perturbations else moved
+            cache.add(claim(spec), Certificate(ClaimVerdict.NOTHING) if gone else solved)
     said = assay("certify", "factors?over=remove,jitter", "--tasks", "libero_goal/1", "--seeds", "23")
     assert said.status == 0 and "46 more scenes unsolvable by design" in said.out
     assert _row(said.out, "factors/remove")[1:] == ["0/0", "-", "-"]
@@ -127,9 +129,9 @@ def _row(out: str, condition: str) -> list[str]:
 
 
 def test_where_nothing_is_certified_there_is_no_run(assay: Run, tmp_path: Path):
-    with Cache(cache_file()) as cache:
+    with CertificateCache(cache_file()) as cache:
         for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
-            cache.put(claim(spec), Certificate(Verdict.UNPLACED, why="no room"))
+            cache.add(claim(spec), Certificate(ClaimVerdict.UNPLACED, why="no room"))
     said = assay("run", "x", "--policy", "idle", *TASK, "--out", tmp_path / "a.assay")
     assert said.status == 2 and "all 16 episodes were refused, most often: cannot be placed" in said.err
 

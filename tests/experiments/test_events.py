@@ -9,8 +9,7 @@ from assay.episodes import At, EpisodeSpec, Outcome, TriggerKind, rollout, world
 from assay.episodes.events import events_of
 from assay.experiments import load_experiment
 from assay.policies.registry import load_policy
-from assay.runs.certificates.claim import claim
-from assay.runs.certificates.verdict import Verdict, judge
+from assay.runs.certificates.claim import ClaimVerdict, claim, judge
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def test_an_episode_that_was_done_before_its_event_is_no_certificate(plan):
     env = world_of(spec.task).open()
     done = rollout(env, load_policy("oracle"), spec)
     env.close()
-    assert judge(claim(spec), done).verdict is Verdict.SOLVED
+    assert judge(claim(spec), done).verdict is ClaimVerdict.SOLVED
     missed = replace(done, events=({**done.events[0], "step": None},))
     found = judge(claim(spec), missed)
-    assert found.verdict is Verdict.FAILED and "done before this happened" in found.why
+    assert found.verdict is ClaimVerdict.FAILED and "done before this happened" in found.why

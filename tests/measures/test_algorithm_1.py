@@ -13,7 +13,7 @@ import pytest
 
 from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.measures import MeasureError, Paths, failures
-from assay.measures.failure.nearness import OURS, PAPER, QUANTILES, Failures, NearFar, NearFarRule
+from assay.measures.failure.near_far import OURS, PAPER, QUANTILES, NearFar, NearFarFailures, NearFarRule
 from assay.runs.store import Store
 from assay.tasks.formats.libero_para import COLUMNS, official
 
@@ -142,7 +142,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict], 
 
 
 @pytest.fixture(scope="module")
-def found(log: tuple[list[dict], Store]) -> Failures:
+def found(log: tuple[list[dict], Store]) -> NearFarFailures:
     _, store = log
     return failures(store.frame(), Paths.read(store), PAPER)
 
@@ -168,7 +168,7 @@ def same(group: NearFar, episodes: list[tuple[dict, str]], threshold: str) -> No
 
 
 @pytest.mark.parametrize("threshold", QUANTILES)
-def test_counts_are_those_of_the_paper(found: Failures, labelled, threshold: str):
+def test_counts_are_those_of_the_paper(found: NearFarFailures, labelled, threshold: str):
     every = labelled[threshold]
     same(found.overall, every, threshold)
     assert [each.group for each in found.by_task] == list(HOMES.values())
@@ -180,14 +180,14 @@ def test_counts_are_those_of_the_paper(found: Failures, labelled, threshold: str
             same(group, [pair for pair in every if pair[0]["types"][axis] == group.group], threshold)
 
 
-def test_the_case_is_no_easy_one(found: Failures, labelled):
+def test_the_case_is_no_easy_one(found: NearFarFailures, labelled):
     """There are failures on both sides of every threshold, and each threshold moves some."""
     counts = [Counter(label for _, label in labelled[name])["near"] for name in QUANTILES]
     assert counts == sorted(counts, reverse=True) and len(set(counts)) >= 3
     assert 0 < counts[0] < found.failures
 
 
-def test_every_single_failure_is_what_the_paper_calls_it(found: Failures, labelled, log):
+def test_every_single_failure_is_what_the_paper_calls_it(found: NearFarFailures, labelled, log):
     _, store = log
     named = found.episodes.join(store.frame().select("id", "instruction"), on="id")
     got = {(row["instruction"], row["seed"]): row["near"] for row in named.iter_rows(named=True)}
@@ -197,7 +197,7 @@ def test_every_single_failure_is_what_the_paper_calls_it(found: Failures, labell
     }
 
 
-def test_shares_are_of_all_episodes_and_add_up(found: Failures):
+def test_shares_are_of_all_episodes_and_add_up(found: NearFarFailures):
     every = found.overall
     assert every.success_rate() + every.near_share() + every.far_share() == pytest.approx(1.0)
     assert every.far_of_failures() == pytest.approx(found.far_share)
@@ -214,7 +214,7 @@ def test_without_a_floor_stricter_thresholds_are_smaller_and_with_one_they_may_a
     assert wide.far["max"] == 0
 
 
-def test_controls_count_only_if_they_shall(found: Failures, log):
+def test_controls_count_only_if_they_shall(found: NearFarFailures, log):
     _, store = log
     ours = failures(store.frame(), Paths.read(store), OURS)
     assert (ours.rule, found.rule) == (OURS, PAPER)
@@ -238,5 +238,5 @@ def test_one_success_is_enough_for_the_paper_and_not_for_us(log):
         failures(few, paths)
 
 
-def test_a_log_does_not_say_what_was_touched(found: Failures):
+def test_a_log_does_not_say_what_was_touched(found: NearFarFailures):
     assert found.idle is None and found.far["max"] > 0

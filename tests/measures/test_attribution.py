@@ -9,8 +9,8 @@ from scipy.special import expit
 
 from assay.measures import Flaw, MeasureError, Verdict, attribution, diagnose, profile
 from assay.measures.attribution import ATTRIBUTION
+from assay.measures.sentences import format_finding
 from assay.perturb.world import Displace, Recolour, Relight, Resize
-from assay.report.sentences import sentence
 
 FACTORS = ("words", "world", "senses")
 FULL = tuple(product((False, True), repeat=3))
@@ -166,7 +166,7 @@ def test_a_factor_is_told_from_all_combinations_where_alone_it_has_too_few_episo
         Verdict.FOUND,
         "attribution",
     )
-    assert "28 of 28 without, all else alike" in sentence(first).text
+    assert "28 of 28 without, all else alike" in format_finding(first).text
     others = {each.factor: each for each in measured.get(ATTRIBUTION).contrasts}["position"]
     assert others.p > 0.5
 

@@ -4,10 +4,10 @@ import pytest
 
 from assay.episodes.perturbation import Change, kinds
 from assay.experiments.labels import nature
-from assay.measures import Flaw, RunData, Verdict, changed, diagnose, profile
-from assay.measures.success.drops import change_drops
+from assay.measures import Flaw, RunData, Verdict, diagnose, label_changes, profile
+from assay.measures.sentences import format_finding
+from assay.measures.success.drops import CHANGES
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Resize
-from assay.report.sentences import sentence
 
 
 def test_every_change_of_the_world_is_known_for_what_it_changes():
@@ -59,7 +59,7 @@ def test_a_row_says_what_alone_is_changed_if_a_good_policy_should_succeed(run, m
             made(True, condition="nonsense", words="xxx", labels={"plausible": False}),
         ]
     )
-    found = changed(store.frame()).select("condition", "change", "renamed")
+    found = label_changes(store.frame()).select("condition", "change", "renamed")
     assert found.rows() == [
         ("control", None, None),
         ("moved", "position", None),
@@ -81,7 +81,7 @@ def test_the_cost_of_a_change_is_taken_over_all_conditions_that_make_it(run, mad
         )
     ]
     store = run(rows)
-    (drop,) = change_drops(RunData(store))
+    (drop,) = CHANGES.measure(RunData(store))
     assert drop.group == {"change": "position"} and (drop.pairs, drop.starts) == (8, 4)
     assert drop.change == -0.75 and drop.p == pytest.approx(2 / 2**4)
 
@@ -95,7 +95,7 @@ def test_what_is_changed_together_is_told_from_the_perturbations_where_no_label_
             made(True, condition="labelled", change=Displace(0.2), labels={"change": "gravity"}),
         ]
     )
-    found = dict(changed(store.frame()).select("condition", "change").iter_rows())
+    found = dict(label_changes(store.frame()).select("condition", "change").iter_rows())
     assert found == {
         "control": None,
         "object": "appearance+object",
@@ -113,7 +113,7 @@ def test_look_and_size_changed_together_are_one_question(run, made):
     ]
     first = diagnose(profile(run(rows)))[0]
     assert (first.flaw, first.verdict) == (Flaw.OBJECT, Verdict.FOUND)
-    assert sentence(first).text.startswith(
+    assert format_finding(first).text.startswith(
         "Depends on the look, size or category of the object: 0 of 8 succeed with objects of another look, size or "
         "category, 8 of 8 unperturbed (\N{MINUS SIGN}100.0 points, 95 % interval"
     )
@@ -132,4 +132,7 @@ def test_a_loss_under_two_changes_together_is_told_beside_a_flaw(run, made, alon
     found = {each.flaw: each for each in diagnose(profile(run(rows)))}
     assert found[Flaw.UNKNOWN_NAMES].verdict is Verdict.FOUND
     assert found[Flaw.PARTICULAR].verdict is Verdict.FOUND and Flaw.LOSS not in found
-    assert "with room and camera changed together: 0 of 10 succeed" in sentence(found[Flaw.PARTICULAR]).text
+    assert (
+        "with room and camera changed together: 0 of 10 succeed"
+        in format_finding(found[Flaw.PARTICULAR]).text
+    )

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit, ndtri
 
-from assay.measures.attribution import _linear, _losses
+from assay.measures.attribution import _linear, _shapley_weights
 from assay.measures.success.rates import rates
 from assay.support.stats import logistic
 from assay.support.stats.bootstrap import bootstrap
@@ -252,6 +252,6 @@ def test_parts_of_a_drop_cover_with_few_starts_that_differ(count: int, each: int
     hits = rng.binomial(each, expit(odds + own)).astype(float)
     truth = expit(odds + 0.7 * rng.normal(size=(400_000, 1))).mean(axis=0)
     counts = np.full((count, 4), float(each))
-    for weights in _losses(on):
+    for weights in _shapley_weights(on):
         held = [holds(_linear(weights, hit, counts), float(weights @ truth)) for hit in hits]
         assert np.mean(held) >= 0.95 - 2 * WITHIN

@@ -4,7 +4,6 @@ import pytest
 
 from assay.measures import MeasureError, curve, profile
 from assay.measures.world.curves import CORRUPTION, DISSIMILARITY
-from assay.report.figures.curves import corruption_figure, dissimilarity_figure
 
 
 def test_a_level_curve_begins_at_the_control_and_tells_the_loss_of_each_step(run, made):
@@ -83,7 +82,7 @@ def test_a_ladder_of_words_goes_on_where_a_good_policy_should_fail_and_names_its
         ("pro/words=paraphrase", True),
         ("pro/words=xxx", False),
     ]
-    caption = corruption_figure({"": found}).caption
+    caption = CORRUPTION.draw_runs({"": found}).caption
     assert "Hollow: where success is not expected." in caption
 
 
@@ -94,7 +93,7 @@ def test_a_ladder_of_objects_is_a_curve(run, made):
         rows += [made(step < 2, seed=seed, condition=f"o={step}", labels=labels) for seed in range(4)]
     found = profile(run(rows)).get(DISSIMILARITY)
     assert [(step.at, step.rate.rate) for step in found.steps] == [(0, 1.0), (1, 1.0), (2, 0.0)]
-    assert "Hollow" not in dissimilarity_figure({"": found}).caption
+    assert "Hollow" not in DISSIMILARITY.draw_runs({"": found}).caption
 
 
 def test_the_control_of_a_curve_is_that_of_the_tasks_that_are_on_it(run, made):

@@ -10,13 +10,12 @@ from bench.diagnosis import AsRead
 
 from assay.measures import Claim, Degree, Evidence, Finding, Flaw, Untested, Verdict, diagnose, profile
 from assay.measures.diagnosis import examine
-from assay.measures.evidence import Shows, loss
-from assay.measures.findings import Fall, Unnoticed
-from assay.measures.hypotheses import Onset, Point
-from assay.measures.success.labels import LabelRate
+from assay.measures.findings import Fall, Shows, Unnoticed, loss
+from assay.measures.sentences import format_finding
+from assay.measures.success.task_labels import LabelRate
+from assay.measures.world.curves import DistanceRate, Onset
 from assay.perturb import Say
 from assay.perturb.world import Displace, Recolour
-from assay.report.sentences import sentence
 from assay.support.stats.intervals import Interval, wilson_interval
 
 WORDS = {
@@ -140,7 +139,9 @@ def test_it_says_from_which_distance_on_position_matters(run, made):
     position = of(found, Flaw.POSITION)
     assert position.degree is Degree.PARTLY and position.evidence[0].reference == 1.0
     assert counts(position.evidence[0]) == (20, 40, None, None), "a control counts for four pairs"
-    assert position.detail == Onset((Point(0.15, 0, 10), Point(0.2, 0, 10)), Point(0.1, 10, 10))
+    assert position.detail == Onset(
+        (DistanceRate(0.15, 0, 10), DistanceRate(0.2, 0, 10)), DistanceRate(0.1, 10, 10)
+    )
     assert counts(of(found, Flaw.MEMORISES).evidence[0])[:2] == (0, 30)
 
 
@@ -171,7 +172,7 @@ def test_a_certain_loss_is_never_no_flaw(run, made):
     assert (first.flaw, first.verdict) == (Flaw.LOSS, Verdict.FOUND)
     assert first.evidence[0].part == "wording+position" and counts(first.evidence[0]) == (0, 8, 8, 8)
     said = "0 of 8 succeed with wording and position changed together, 8 of 8 unperturbed"
-    assert sentence(first).evidence.startswith(said)
+    assert format_finding(first).evidence.startswith(said)
     assert Flaw.NOTHING not in by(rest)
 
 
@@ -272,7 +273,7 @@ def test_rows_of_two_runs_have_each_its_own_p(run, made):
 
     both = measured(True), measured(False)
     found = examine(*both)
-    lost, kept = (found.shown(each, number)["drops"][0].p_holm for number, each in enumerate(both))
+    lost, kept = (found.with_adjusted_p(each, number)["drops"][0].p_holm for number, each in enumerate(both))
     assert lost < 0.05 and kept == 1.0
 
 

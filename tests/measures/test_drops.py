@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from assay.measures import MeasureError
-from assay.measures.success import drops
-from assay.measures.success.drops import pooled
+from assay.measures import MeasureError, drops
+from assay.measures.success.drops import pool_drops
 from assay.runs.schedulers.until import anytime_p
 from assay.support.stats.significance import least_p
 
@@ -185,5 +184,5 @@ def test_a_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, m
     frame = run(rows).frame().with_columns(every=pl.lit("all"))
     (fixed,), (stopped,) = (drops(frame, ("every",), stopped=each) for each in ((), ("c",)))
     assert stopped.stopped and fixed.p < stopped.p == pytest.approx(anytime_p([-1.0] * 8))
-    assert pooled([stopped, stopped]).p == pytest.approx(stopped.p)
-    assert pooled([fixed, fixed]).p < stopped.p
+    assert pool_drops([stopped, stopped]).p == pytest.approx(stopped.p)
+    assert pool_drops([fixed, fixed]).p < stopped.p

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError
-from assay.measures.time import efficiency
+from assay.measures import MeasureError, efficiency
 from assay.runs.store import Store
 
 

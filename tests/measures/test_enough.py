@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures.enough import detectable, least_one_sided, loss_p, more_seeds, telling
-from assay.measures.family import NAMED, SEARCHED, adjusted, least_adjusted, multiplier
+from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, family_factor, least_adjusted
+from assay.measures.sample_size import detectable, least_one_sided, loss_p, more_seeds, telling
 from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import newcombe
 from assay.support.stats.significance import SURE
@@ -68,17 +68,17 @@ def test_a_detectable_loss_is_found_in_four_of_five_experiments():
 
 def test_what_cannot_be_certain_costs_the_others_nothing():
     able, few = 0.001, 0.5
-    assert adjusted([0.002, 0.9], [able, able]) == pytest.approx([2 * 0.002 / NAMED, 1.0])
-    assert adjusted([0.002, 0.9], [able, few])[0] == pytest.approx(0.002 / NAMED)
-    assert adjusted([0.002], [able], SEARCHED) == pytest.approx([0.002 / SEARCHED])
+    assert adjust([0.002, 0.9], [able, able]) == pytest.approx([2 * 0.002 / NAMED_SHARE, 1.0])
+    assert adjust([0.002, 0.9], [able, few])[0] == pytest.approx(0.002 / NAMED_SHARE)
+    assert adjust([0.002], [able], SEARCHED_SHARE) == pytest.approx([0.002 / SEARCHED_SHARE])
 
 
 def test_the_least_that_a_test_could_come_to_is_that_of_its_family():
     values, least = [0.5, 0.5, 0.5], [1 / 64, 1 / 64, 1 / 64]
-    assert least_adjusted(0, values, least) == pytest.approx(3 / 64 / NAMED)
+    assert least_adjusted(0, values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
     assert least_adjusted(0, values, least) >= SURE, "six starts, three questions: too few"
-    assert multiplier(0, values) == 3 / NAMED
-    assert multiplier(1, [0.0001, 0.5, 0.5]) == 2 / NAMED, (
+    assert family_factor(0, values) == 3 / NAMED_SHARE
+    assert family_factor(1, [0.0001, 0.5, 0.5]) == 2 / NAMED_SHARE, (
         "what is found already does not count against the rest"
     )
 
@@ -87,7 +87,5 @@ def test_a_family_is_wrong_in_no_more_than_its_part():
     """Exact tests of nothing, of eight starts each: how often the surest of ten is certain."""
     random = np.random.default_rng(11)
     tail = np.array([binomial_at_least(k, 8, 0.5) for k in range(9)])
-    wrong = [
-        min(adjusted(list(tail[random.binomial(8, 0.5, 10)]), [2.0**-8] * 10)) < SURE for _ in range(2000)
-    ]
+    wrong = [min(adjust(list(tail[random.binomial(8, 0.5, 10)]), [2.0**-8] * 10)) < SURE for _ in range(2000)]
     assert np.mean(wrong) <= SURE

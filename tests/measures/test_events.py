@@ -11,9 +11,8 @@ from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.profile import profile
-from assay.measures.world.events import EVENTS
-from assay.report.events import events_sentences, events_table
-from assay.report.sentences import sentence
+from assay.measures.sentences import format_finding
+from assay.measures.world.events import EVENTS, events_sentences, events_table
 
 KINDS = {
     "moved": "meanwhile",
@@ -73,7 +72,7 @@ def test_each_flaw_is_named_and_no_other(run, made, lost: set[str], flaw: Flaw, 
 def test_a_flaw_is_told_with_its_evidence(run, made) -> None:
     findings = diagnose(profile(run(played(made, {"cancelled"}))))
     (finding,) = (each for each in findings if each.verdict is Verdict.FOUND)
-    assert sentence(finding).text.startswith(
+    assert format_finding(finding).text.startswith(
         "Does not stop when the request is taken back: 0 of 10 succeed (stop safely) after the request was taken back, "
         "10 of 10 unperturbed"
     )

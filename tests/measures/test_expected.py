@@ -6,8 +6,8 @@ import pytest
 from bench.diagnosis import AsRead
 from bench.synthetic import GOALS, Synthetic, drawn, even, planned
 
-from assay.measures.diagnosis import _tests
-from assay.measures.expected import expected
+from assay.measures.diagnosis import _run_tests
+from assay.measures.forecast import expect_tests
 from assay.measures.search import search
 
 
@@ -23,14 +23,14 @@ from assay.measures.search import search
 def test_a_plan_counts_the_tests_and_the_patterns_of_its_report(experiment: str):
     specs = planned(experiment, GOALS[:4], 4)
     report = AsRead(drawn(Synthetic(even(0.6)), specs, experiment))
-    told = expected(specs)
-    assert told.named == len(_tests([report])[0])
+    told = expect_tests(specs)
+    assert told.named == len(_run_tests([report])[0])
     assert told.searched == len(search([(0, report)]))
 
 
 def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
     specs = planned("corruption", GOALS[:2], 3)
-    told = expected(specs)
+    told = expect_tests(specs)
     assert told.changes and all(each.named and each.starts == 6 for each in told.changes)
     unlikely = {spec.condition for spec in specs if spec.labels.get("plausible") is False}
     assert unlikely - {"corruption/shuffle"} == set(told.unexpected), "words in another order may be guessed"
@@ -38,7 +38,7 @@ def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
 
 
 def test_changes_made_together_are_only_looked_for_unless_they_are_one_question():
-    found = {each.change: each for each in expected(planned("pro", GOALS[:1], 1)).changes}
+    found = {each.change: each for each in expect_tests(planned("pro", GOALS[:1], 1)).changes}
     assert found["position"].named and found["appearance+object"].named
     assert not found["position+appearance+object"].named
     assert found["position"].family < found["position+appearance+object"].family

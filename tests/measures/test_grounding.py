@@ -3,17 +3,17 @@ from __future__ import annotations
 import pytest
 
 from assay.measures import MeasureError, confusion
-from assay.measures.failure.grounding import named
+from assay.measures.failure.grounding import goal_objects
 
 DRAWER = {"Open wooden_cabinet_1_middle_region": ((90, 100),)}
 TWO = {"On plate_1 main_table_region": ((9, 10),), "In akita_black_bowl_1 plate_1_region": ((9, 10),)}
 
 
 def test_the_named_thing_is_what_the_goal_is_about():
-    assert named('{"Open wooden_cabinet_1_middle_region": []}') == "wooden_cabinet_1"
-    assert named('{"TurnOn flat_stove_1": []}') == "flat_stove_1"
-    assert named('{"On b_2 x": [], "On a_1 x": []}') == "a_1+b_2"
-    assert named("{}") == ""
+    assert goal_objects('{"Open wooden_cabinet_1_middle_region": []}') == "wooden_cabinet_1"
+    assert goal_objects('{"TurnOn flat_stove_1": []}') == "flat_stove_1"
+    assert goal_objects('{"On b_2 x": [], "On a_1 x": []}') == "a_1+b_2"
+    assert goal_objects("{}") == ""
 
 
 def test_a_planted_confusion_is_recovered(run, made):

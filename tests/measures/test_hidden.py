@@ -8,8 +8,8 @@ import pytest
 
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
 from assay.measures.conduct.progress import progress
-from assay.measures.conduct.side_effects import conduct
-from assay.measures.conduct.stops import stopped_at, stops
+from assay.measures.conduct.side_effects import side_effects
+from assay.measures.conduct.stops import final_stage, stops
 from assay.measures.result import MeasureError
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
@@ -72,7 +72,7 @@ def test_of_several_atoms_the_one_that_was_worked_on_tells():
         f'{{"{done}": {{"reached": 1, "done": 9}}, "{begun}": {{"reached": 5, "touched": 6, "done": null}}, '
         f'"{open_}": {{"reached": null, "touched": null, "done": null}}}}'
     )
-    assert stopped_at(stages, f'{{"{done}": [[9, 101]], "{begun}": [], "{open_}": []}}', 100) == "touched"
+    assert final_stage(stages, f'{{"{done}": [[9, 101]], "{begun}": [], "{open_}": []}}', 100) == "touched"
 
 
 def test_side_effects_are_counted_by_their_thresholds(run, recorded):
@@ -83,7 +83,7 @@ def test_side_effects_are_counted_by_their_thresholds(run, recorded):
         recorded(True, 7, seed=3, moved={"plate_1": 0.019}, opened={"wooden_cabinet_1_top_region": 0.1}),
         recorded(False, 1, seed=4, tilted={"wine_bottle_1": 88.0}, arm={"arena": 3}, forces={"arena": 120.5}),
     ]
-    (found,) = conduct(run(rows).frame())
+    (found,) = side_effects(run(rows).frame())
     assert (found.success.hits, found.clean.hits, found.clean.count) == (4, 2, 5)
     assert found.fleeting is not None and (found.fleeting.hits, found.fleeting.count) == (1, 4)
     hits = {name: each.hits for name, each in found.effects.items()}
@@ -96,7 +96,7 @@ def test_side_effects_are_counted_by_their_thresholds(run, recorded):
 
 def test_runs_that_do_not_record_it_say_so(run, made):
     frame = run([made(True), made(False, seed=1)]).frame()
-    for measure in (stops, conduct):
+    for measure in (stops, side_effects):
         with pytest.raises(MeasureError, match="does not record"):
             measure(frame)
 

@@ -110,7 +110,7 @@ def test_a_row_is_certain_only_where_its_own_interval_says_so():
     told = examine(found)
     (position,) = (each for each in told.findings if each.flaw == Flaw.POSITION)
     assert position.verdict is Verdict.FOUND and position.evidence[0].measure == "attribution"
-    shown = told.shown(found)
+    shown = told.with_adjusted_p(found)
     (row,) = (drop for drop in shown["changes"] if drop.group["change"] == "position")
     (effect,) = (each for each in shown["attribution"].effects if each.factors == ("world",))
     assert effect.p == position.p < 0.05 <= row.p_holm

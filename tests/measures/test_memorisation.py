@@ -6,10 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures import MeasureError, Paths
-from assay.measures.memory import memorisation
-from assay.measures.memory.memorisation import Calls, Memorisation
-from assay.report.tables import memorisation_table
+from assay.measures import MeasureError, Paths, memorisation
+from assay.measures.memory.memorisation import Calls, Memorisation, memorisation_table
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
 OTHER = {"On plate_1 flat_stove_1_cook_region": ()}

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, changed, name_gaps
-from assay.measures.changes import renamed
+from assay.measures import MeasureError, label_changes, name_gaps
+from assay.measures.frames import find_renamed
 
 
 @pytest.mark.parametrize(
@@ -16,11 +16,11 @@ from assay.measures.changes import renamed
     ],
 )
 def test_nouns_are_kept_or_renamed_word_for_word(text: str, nouns: str):
-    assert renamed("libero_goal/1", text) == nouns
+    assert find_renamed("libero_goal/1", text) == nouns
 
 
 def test_of_a_task_that_nobody_knows_no_name_is_said_to_be_changed():
-    assert renamed("elsewhere/7", "put the basin on the range") == ""
+    assert find_renamed("elsewhere/7", "put the basin on the range") == ""
 
 
 def rows(made, bowl: bool, stove: bool):
@@ -39,7 +39,7 @@ def rows(made, bowl: bool, stove: bool):
 
 def test_each_noun_is_judged_by_the_wordings_that_rename_it_alone(run, made):
     store = run(rows(made, bowl=True, stove=False))
-    found = name_gaps(changed(store.frame()))
+    found = name_gaps(label_changes(store.frame()))
     overall = found.overall
     assert (overall.kept, overall.kept_count, overall.changed, overall.changed_count) == (6, 6, 6, 18)
     assert overall.strata == 6 and overall.p == pytest.approx(2 / 2**6)
@@ -62,7 +62,7 @@ def test_what_a_name_costs_is_compared_within_tasks(run, made):
         return made(easy, task=task, seed=variant, condition="c", labels=labels, words=text)
 
     store = run(words(easy, variant) for easy in (True, False) for variant in range(8))
-    overall = name_gaps(changed(store.frame())).overall
+    overall = name_gaps(label_changes(store.frame())).overall
     assert (overall.kept, overall.kept_count, overall.changed, overall.changed_count) == (7, 8, 1, 8)
     assert overall.change == pytest.approx(0.0) and overall.strata == 2
 
@@ -75,11 +75,11 @@ def test_an_interval_reaches_to_0_where_the_test_cannot_exclude_it(run, made):
         for seed in range(3)
         for name, text in texts.items()
     )
-    overall = name_gaps(changed(store.frame())).overall
+    overall = name_gaps(label_changes(store.frame())).overall
     assert overall.change == -1.0 and overall.p > 0.05 and overall.interval.high == 0.0
 
 
 def test_without_wordings_that_keep_the_names_nothing_can_be_said(run, made):
     store = run(made(True, seed=seed, condition="c", words="the basin and the range") for seed in range(3))
     with pytest.raises(MeasureError, match="others that change them"):
-        name_gaps(changed(store.frame()))
+        name_gaps(label_changes(store.frame()))

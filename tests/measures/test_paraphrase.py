@@ -14,10 +14,10 @@ from assay.measures import (
     grid,
     object_gap,
     overestimation,
+    pride,
     success_rate,
     sweep,
 )
-from assay.measures.words import pride
 from assay.runs.store import Store
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, profile, success_rate
-from assay.measures.success import rates
+from assay.measures import MeasureError, profile, rates, success_rate
 from assay.runs.schedulers.until import interval, parse_until
 
 

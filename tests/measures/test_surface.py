@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 
 from assay.measures.diagnosis import diagnose, examine
-from assay.measures.evidence import Shows
-from assay.measures.findings import Claim, Verdict
+from assay.measures.findings import Claim, Shows, Verdict
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.profile import profile
-from assay.report.sentences import sentence
+from assay.measures.sentences import format_finding
 
 FORMS = ("full_stop", "capitals", "please")
 
@@ -36,26 +35,28 @@ def test_a_policy_that_minds_a_full_stop_alone_is_said_to(found) -> None:
     finding = found("full_stop")
     assert finding.verdict is Verdict.FOUND and finding.degree is Degree.MOSTLY
     assert [each.part for each in finding.evidence if each.shows is Shows.LOSS] == ["full_stop"]
-    assert sentence(finding).text.startswith(
+    assert format_finding(finding).text.startswith(
         "Fails when the same words are written differently: a final full stop alone costs 100 points: "
         "0 of 10 succeed, 10 of 10 unperturbed"
     )
 
 
 def test_every_form_that_costs_is_named(found) -> None:
-    said = sentence(found("full_stop", "capitals")).text
+    said = format_finding(found("full_stop", "capitals")).text
     assert said.endswith("; further losses, in points: capitals throughout (\N{MINUS SIGN}100.0).")
 
 
 def test_a_policy_that_minds_none_has_no_such_flaw(found) -> None:
     finding = found()
     assert finding.verdict is Verdict.NOT_FOUND and finding.claim is Claim.NO_SIGN
-    assert "of all forms a final full stop comes off worst: 10 of 10 succeed" in sentence(finding).text
+    assert "of all forms a final full stop comes off worst: 10 of 10 succeed" in format_finding(finding).text
 
 
 def test_the_row_of_the_change_is_no_surer_than_its_own_episodes(run, made) -> None:
     measured = profile(run(written(made, {"full_stop"})))
     found = examine(measured)
     finding = next(each for each in found.findings if each.flaw is Flaw.SURFACE)
-    (row,) = (each for each in found.shown(measured)["changes"] if each.group["change"] == "surface")
+    (row,) = (
+        each for each in found.with_adjusted_p(measured)["changes"] if each.group["change"] == "surface"
+    )
     assert finding.p < 0.05 <= row.p_holm, "all forms together cost less"

@@ -5,8 +5,7 @@ import pytest
 
 from assay.episodes.episode import Trajectory
 from assay.measures import MeasureError, Paths, failures
-from assay.measures.memory.dtw import distances
-from assay.measures.memory.paths import POINTS
+from assay.measures.memory.paths import POINTS, distances
 
 
 def slow_dtw(one: np.ndarray, other: np.ndarray) -> float:
@@ -50,7 +49,7 @@ def test_speed_makes_no_difference_to_a_distance():
         (number, Trajectory(hand.astype(np.float32), hand[:, 0], hand[:-1]))
         for number, hand in enumerate((slow, fast, other))
     )
-    points = paths.resampled(np.arange(3))
+    points = paths.resample(np.arange(3))
     assert distances(points[:1], points[1:2])[0] < 0.005 < 0.1 < distances(points[:1], points[2:])[0]
 
 
@@ -60,7 +59,7 @@ def test_resampling_is_linear_in_time_and_may_cut():
         [(3, Trajectory(hand[:1], hand[:1, 0], hand[:0])), (5, Trajectory(hand, hand[:, 0], hand[:-1]))]
     )
     assert list(paths.ids) == [5] and list(paths.has(np.array([3, 5]))) == [False, True]
-    whole, cut = paths.resampled(np.array([5]))[0], paths.resampled(np.array([5]), np.array([101]))[0]
+    whole, cut = paths.resample(np.array([5]))[0], paths.resample(np.array([5]), np.array([101]))[0]
     assert whole.shape == (POINTS, 3)
     assert whole[:, 0] == pytest.approx(np.linspace(0, 2, POINTS)) and cut[:, 0] == pytest.approx(
         np.linspace(0, 1, POINTS)

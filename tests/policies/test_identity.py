@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.policies.identity import identity, identity_of, source
+from assay.policies.identity import identity, identity_of, source_digests
 
 ACTS = """
     def reset(self, instruction, spec): ...
@@ -48,19 +48,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_the_source_is_the_module_and_whatever_it_imports_from_beside_it(folder: Path):
     importlib.import_module("acting")
-    found = source("acting")
+    found = source_digests("acting")
     assert list(found) == ["acting.py", "lonely_helper.py", "nets/__init__.py", "nets/core.py", "nets/sub.py"]
     (folder / "unused.py").write_text("changed = 1")
-    assert source("acting") == found
+    assert source_digests("acting") == found
     (folder / "nets" / "sub.py").write_text("thing = 2\n")
-    now = source("acting")
+    now = source_digests("acting")
     assert [name for name in found if found[name] != now[name]] == ["nets/sub.py"]
 
 
 def test_a_module_of_an_installed_package_brings_its_own_package_alone():
     import yaml.loader
 
-    found = source(yaml.loader.__name__)
+    found = source_digests(yaml.loader.__name__)
     assert "yaml/loader.py" in found and "yaml/reader.py" in found
     assert all(name.startswith("yaml/") for name in found)
 

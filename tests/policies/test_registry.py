@@ -54,7 +54,7 @@ def test_a_wrong_address_says_what_would_be_right(module: str, address: str, wor
 
 
 def test_a_folder_of_lerobots_is_an_address_and_what_is_none_is_one_line(tmp_path: Path):
-    with pytest.raises(PolicyError, match=r"no policy of LeRobot's: it has no config\.json"):
+    with pytest.raises(PolicyError, match=r"not a LeRobot policy: it has no config\.json"):
         load_policy(f"lerobot:{tmp_path}")
     (tmp_path / "config.json").write_text(
         '{"input_features": {"observation.images.top": {"type": "VISUAL", "shape": [3, 64, 64]}}}'

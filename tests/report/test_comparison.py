@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from assay.measures.compare import Aspect, Comparison, Contrast, Decision, Robustness
+from assay.measures.compare import Aspect, Comparison, Decision, Robustness, RunContrast, robustness_figure
 from assay.report.comparison import additional_seeds, describe_decision, robustness_table, verdicts
-from assay.report.figures.comparison import robustness_figure
 from assay.support.stats.intervals import Interval
 
 INTERVAL = Interval(0.05, 0.25, "x")
@@ -31,7 +30,7 @@ ALIKE: dict[str, Any] = {
     "margin": 0.05,
     "starts_needed": None,
 }
-SUCCESS = Contrast(
+SUCCESS = RunContrast(
     **ALIKE,
     count=40,
     both=20,
@@ -99,9 +98,9 @@ def test_too_few_starts_say_how_many_additional_seeds():
 
 def test_the_table_has_drops_in_points_and_what_is_kept_in_per_cent():
     drops = robustness_table("a", Aspect.DROP, [DROP])
-    assert drops.shown[0][3:6] == ["\N{MINUS SIGN}20.0", "\N{MINUS SIGN}5.0", "+15.0"]
+    assert drops.formatted_rows[0][3:6] == ["\N{MINUS SIGN}20.0", "\N{MINUS SIGN}5.0", "+15.0"]
     kept = robustness_table("a", Aspect.KEPT, [KEPT])
-    assert kept.shown[0][3:5] == ["90.0", "80.0"] and kept.columns[3].heading == "first's kept, %"
+    assert kept.formatted_rows[0][3:5] == ["90.0", "80.0"] and kept.columns[3].heading == "first's kept, %"
 
 
 def test_the_figure_has_all_changes_and_each_condition():

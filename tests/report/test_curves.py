@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from assay.measures.time.timing import Limit
-from assay.report.figures.curves import limits_axes
+from assay.measures.time.timing import Limit, limits_axes
 from assay.support.stats.intervals import Interval
 
 

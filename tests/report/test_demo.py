@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.api.demo import PARTS, PLANTED, Part, run_demo
+from assay.api.demo import PARTS, PLANTED, DemoExperiment, run_demo
 from assay.episodes import LIBERO, world_policies
 from assay.measures import Flaw
-from assay.report.sentences import CLAIMS
+from assay.measures.flaws import CLAIMS
 from assay.runs.store import Store
 
 
@@ -16,7 +16,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
     page, patients = run_demo(
         tmp_path,
         policies=("oracle", "idle"),
-        parts=(Part("libero", "libero_goal/7", (0, 1), steps=100),),
+        parts=(DemoExperiment("libero", "libero_goal/7", (0, 1), steps=100),),
         workers=1,
         watch=lambda done, planned: seen.append((done, planned)),
         sheet=tmp_path / "contact_sheet.png",
@@ -40,7 +40,7 @@ def test_the_demo_has_every_experiment_that_it_should_and_policies_that_exist():
 
 
 def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Path):
-    part = Part("pro", "libero_goal/7", (0,), conditions=("control", "pro/words=xxx"), steps=20)
+    part = DemoExperiment("pro", "libero_goal/7", (0,), conditions=("control", "pro/words=xxx"), steps=20)
     page, _ = run_demo(tmp_path, policies=("idle",), parts=(part,), workers=1)
     said = "too slow: the oracle needs more than 20 steps"
     assert said in page.read_text()
@@ -50,16 +50,16 @@ def test_what_the_oracle_cannot_solve_in_time_is_left_out_and_told(tmp_path: Pat
 
 
 def test_of_a_part_only_the_conditions_that_are_named_are_kept():
-    part = Part("pro", "libero_goal/6", (0, 1), conditions=("control", "pro/displace=0.2"))
+    part = DemoExperiment("pro", "libero_goal/6", (0, 1), conditions=("control", "pro/displace=0.2"))
     assert {spec.condition for spec in part.plan("primitives")} == {"control", "pro/displace=0.2"}
     assert len(list(part.plan("primitives"))) == 4
     for part in PARTS:
-        known = {spec.condition for spec in Part(part.experiment, part.tasks).plan("primitives")}
+        known = {spec.condition for spec in DemoExperiment(part.experiment, part.tasks).plan("primitives")}
         assert set(part.conditions) <= known
 
 
 def test_seeds_in_turn_give_each_change_one_and_the_controls_all():
-    planned = list(Part("x", "libero_goal/6", (3, 4), in_turn=True).plan("primitives"))
+    planned = list(DemoExperiment("x", "libero_goal/6", (3, 4), in_turn=True).plan("primitives"))
     seeds: dict[str, list[int]] = {
         condition: [] for condition in dict.fromkeys(spec.condition for spec in planned)
     }

@@ -7,25 +7,25 @@ import numpy as np
 import pytest
 
 from assay.measures import Paths, failures
-from assay.measures.failure.nearness import PAPER, Failures, NearFarRule
-from assay.measures.views.table import Table
-from assay.report.figures.near_far import near_far_types_figure
-from assay.report.near_far import (
+from assay.measures.failure.failures import (
+    describe_rule,
     failures_table,
-    rule_told,
+    near_far_types_figure,
     runs_table,
     runs_thresholds_table,
     thresholds_table,
     types_table,
 )
+from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule
+from assay.measures.views.table import Table
 from assay.runs.store import Store
 
 
 @pytest.fixture
-def found(tmp_path: Path, made, write: Callable[..., Path]) -> Callable[..., Failures]:
+def found(tmp_path: Path, made, write: Callable[..., Path]) -> Callable[..., NearFarFailures]:
     """Failures of a run with so many near and far ones beside twenty successes of one task; another has none."""
 
-    def measured(near: int, far: int, name: str = "run", rule: NearFarRule = PAPER) -> Failures:
+    def measured(near: int, far: int, name: str = "run", rule: NearFarRule = PAPER) -> NearFarFailures:
         line = np.linspace(0, 0.4, 60)[:, None] * (1.0, 0.5, 0.2)
         kinds = ["success"] * 20 + ["near"] * near + ["far"] * far
         episodes = [
@@ -96,9 +96,9 @@ def test_without_failures_there_is_nothing_to_show(found):
 
 
 def test_a_rule_is_told_in_a_sentence():
-    assert rule_told(NearFarRule(0.01, 5, True)) == (
+    assert describe_rule(NearFarRule(0.01, 5, True)) == (
         "Thresholds are 1.0 cm at least; tasks with fewer than 5 successes are not judged; controls count."
     )
-    assert rule_told(PAPER) == (
+    assert describe_rule(PAPER) == (
         "Thresholds have no floor; tasks without a success are not judged; controls do not count."
     )

@@ -24,11 +24,11 @@ from assay.measures import (
     Verdict,
     measure,
 )
+from assay.measures.sentences import format_finding
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.report.page import build
 from assay.report.run_report import RunReport
-from assay.report.sentences import sentence
 from assay.support.stats.intervals import Interval
 
 
@@ -130,7 +130,7 @@ def test_a_measure_may_bring_a_flaw_with_its_sentences(
     told = {}
     for case in tests:
         found = {each.flaw: each for each in RunReport.read(run).diagnosis}["dawdles"]
-        told[case] = (found.verdict, sentence(found).text)
+        told[case] = (found.verdict, format_finding(found).text)
     assert told == {
         "slow": (Verdict.FOUND, "Takes its time: 9 of 10 episodes are slow; by the clock."),
         "quick": (Verdict.NOT_FOUND, "Does not take its time: 9 of 10 episodes are slow."),

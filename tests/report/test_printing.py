@@ -42,16 +42,16 @@ def letters(svg: str) -> set[float]:
 
 
 def test_it_is_as_wide_as_a_column_and_no_letter_is_smaller_than_8_points(drawing: Drawing):
-    svg = drawing.printed(Print("svg")).decode()
+    svg = drawing.render_print(Print("svg")).decode()
     assert f'width="{72 * COLUMN:g}pt"' in svg and letters(svg) == {8.0}
-    assert b"/MediaBox [ 0 0 234 " in drawing.printed(Print("pdf"))
-    larger = drawing.printed(Print("svg", width=5.5, letters=10)).decode()
+    assert b"/MediaBox [ 0 0 234 " in drawing.render_print(Print("pdf"))
+    larger = drawing.render_print(Print("svg", width=5.5, letters=10)).decode()
     assert f'width="{72 * 5.5:g}pt"' in larger and letters(larger) == {10.0}
     assert "Holm p" in larger and "Holm p" not in svg, "a column has room for the first number alone"
 
 
 def test_the_same_figure_is_the_same_bytes(drawing: Drawing):
-    assert drawing.printed(Print("svg")) == drawing.printed(Print("svg"))
+    assert drawing.render_print(Print("svg")) == drawing.render_print(Print("svg"))
     assert min(letters(drawing.svg)) < 8, "the page's figure stays as it was"
 
 
@@ -70,7 +70,7 @@ def test_names_may_be_swapped():
 
 
 def test_things_have_the_names_that_were_chosen(drawing: Drawing):
-    svg = drawing.printed(Print("svg", names={"pro/object": "Object swap"})).decode()
+    svg = drawing.render_print(Print("svg", names={"pro/object": "Object swap"})).decode()
     assert "Object swap" in svg and "pro/object" not in svg
     assert ">position=nudge<" in svg, "without the experiment, which all of them have"
 
@@ -80,7 +80,7 @@ def test_a_grid_is_as_wide_as_a_page_where_a_column_is_too_narrow():
         figure.subplots().plot([0, 1])
 
     grid = Drawing("grid", "", "", (WIDTH, 3.6), paint, in_a_column=False)
-    assert 'width="486pt"' in grid.printed(Print("svg")).decode()
+    assert 'width="486pt"' in grid.render_print(Print("svg")).decode()
 
 
 @pytest.mark.parametrize(

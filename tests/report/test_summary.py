@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.measures import Flaw, Profile, diagnose, profile
+from assay.measures.sentences import format_finding
 from assay.measures.views.wording import between, number, points
-from assay.report.sentences import sentence
 from assay.report.summary import key_numbers, sentences
 from assay.runs.store import Store
 from assay.support.stats.intervals import Interval
@@ -65,7 +65,7 @@ def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
 def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(found: Profile):
     (drop, *_) = found["axes"]
     unsure = replace(drop, p_holm=0.001, change=-0.065, interval=Interval(-0.097, 0.094, "newcombe"))
-    text = " ".join(sentences(found.replaced(axes=(unsure,), drops=(unsure,))))
+    text = " ".join(sentences(found.with_results(axes=(unsure,), drops=(unsure,))))
     assert f"(paired difference {points(-0.065)} points" in text
     assert f"95 % interval {between(unsure.interval, 100)}" in text
     assert "cost" not in text and "losses" not in text
@@ -78,7 +78,7 @@ def test_names_are_those_of_the_diagnosis(found: Profile):
     )
     assert text in " ".join(sentences(found))
     (finding,) = (each for each in diagnose(found) if each.flaw is Flaw.UNKNOWN_NAMES)
-    assert f"{gap.kept} of {gap.kept_count} with every name kept" in sentence(finding).text
+    assert f"{gap.kept} of {gap.kept_count} with every name kept" in format_finding(finding).text
 
 
 def test_flattery_is_told_only_if_it_is_sure(found: Profile):
@@ -86,7 +86,7 @@ def test_flattery_is_told_only_if_it_is_sure(found: Profile):
         found["overestimation"], overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap")
     )
     told = {
-        interval: " ".join(sentences(found.replaced(overestimation=replace(over, interval=interval))))
+        interval: " ".join(sentences(found.with_results(overestimation=replace(over, interval=interval))))
         for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
     }
     sure, *unsure = told.values()

@@ -8,15 +8,15 @@ from assay.measures.views.wording import (
     listed,
     methods,
     natural,
+    negate,
     number,
     p_phrase,
     percent,
     plural,
     points,
     signed,
+    task_instruction,
     thing,
-    told,
-    turned,
 )
 from assay.support.stats.intervals import Interval
 
@@ -51,13 +51,15 @@ def test_numbers_are_written_as_people_read_them(said: str, meant: str):
 def test_it_says_how_intervals_were_made():
     made = [Interval(0, 1, "student, over starts"), None, Interval(0, 1, "wilson"), Interval(0, 1, "wilson")]
     assert methods(made) == "Student, over starts; Wilson"
-    assert turned(Interval(-0.5, 0.25, "wilson")) == Interval(-0.25, 0.5, "wilson")
+    assert negate(Interval(-0.5, 0.25, "wilson")) == Interval(-0.25, 0.5, "wilson")
 
 
 def test_tasks_stand_in_the_order_of_their_numbers_with_their_words():
     names = ["libero_goal/10", "libero_goal/2", "libero_10/3"]
     assert sorted(names, key=natural) == ["libero_10/3", "libero_goal/2", "libero_goal/10"]
-    assert told("libero_goal/7") == "turn on the stove" and told("somebody's/1") is None
+    assert (
+        task_instruction("libero_goal/7") == "turn on the stove" and task_instruction("somebody's/1") is None
+    )
 
 
 def test_names_that_differ_in_a_number_come_in_its_order():

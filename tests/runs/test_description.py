@@ -11,13 +11,13 @@ def test_it_is_told_in_words_and_nothing_of_what_is_empty():
         "pro", "oracle", "primitives", settings={"steps": None, "replan": 4, "certificates": None}
     )
     told = dict(describe_meta(meta | {"conditions": ["position"], "label": "mine", "refused": [["x"]]}))
-    assert told["policy"] == "oracle (called mine)" and told["conditions"] == "position"
+    assert told["policy"] == "oracle (mine)" and told["conditions"] == "position"
     assert told["settings"] == "4 actions of each chunk, uncertified scenes"
     assert told["assets"].startswith("primitives (") and len(told["assets"]) == len("primitives ()") + 12
     assert told["started"].count("UTC on") == 1 and "MuJoCo 3" in told["started"]
     assert (
         told["world"] == "libero"
-        and not {"plugins", "its files", "it says", "refused", "label"} & told.keys()
+        and not {"plugins", "policy files", "policy metadata", "refused", "label"} & told.keys()
     )
     assert not any(mark in text for text in told.values() for mark in "{}[]'")
 
@@ -54,7 +54,7 @@ def test_a_search_a_measured_latency_and_a_duels_measure_are_told_in_words():
         "search": "where success falls below 50 %, intervals of 95 %, magnitudes at random, "
         "along camera (2 tasks, 5 to 90 degrees), noise (2 tasks, 5 to 90)",
         "not searched": "size: libero_goal/7 is about flat_stove_1; rewording: none",
-        "latency": "3 control steps: median 141.25 ms as the server says",
+        "latency": "3 control steps: median 141.25 ms as reported by the server",
         "duel": "2 of each start's episodes, compared by progress",
     }
     assert dict(describe_meta({"latency": {"steps": 1, "median_ms": 50.0, "by": "clock"}, "duel": {}})) == {

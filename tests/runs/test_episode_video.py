@@ -13,7 +13,7 @@ from assay import tasks
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
 from assay.policies.registry import load_policy
-from assay.runs.episode_video import COLOURS, FOOTER, HEADER, HOLD, MARGIN, EpisodeVideo, video_file
+from assay.runs.replay import COLOURS, FOOTER, HEADER, HOLD_S, MARGIN, EpisodeVideo, video_file
 from assay.sim import Observation, Simulation
 from assay.sim.world import VIDEO_PIXELS, SceneEnv
 from assay.tasks import Instruction
@@ -74,7 +74,7 @@ def test_it_shows_both_cameras_at_each_step_and_holds_the_end(
 ):
     path, frames = idle
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
-    assert len(frames) == 4 + 1 + 20 * HOLD and frames[0].shape == (HEIGHT, WIDTH, 3)
+    assert len(frames) == 4 + 1 + 20 * HOLD_S and frames[0].shape == (HEIGHT, WIDTH, 3)
     start = world.reset(world.sample(SPEC.seed))
     for left, camera in ((MARGIN, "agentview"), (MARGIN + VIDEO_PIXELS, "robot0_eye_in_hand")):
         shown = frames[0][HEADER : HEADER + VIDEO_PIXELS, left : left + VIDEO_PIXELS]
@@ -90,7 +90,7 @@ def test_the_outcome_is_said_at_the_end_only(idle: tuple[Path, list[np.ndarray]]
 
 def test_an_error_is_named_and_its_reason_cut_to_fit(filmed: Filming):
     path, frames = filmed(Broken())
-    assert path.name.endswith("_error.mp4") and len(frames) == 1 + 1 + 20 * HOLD
+    assert path.name.endswith("_error.mp4") and len(frames) == 1 + 1 + 20 * HOLD_S
     assert np.abs(badge(frames[-1]) - COLOURS[Outcome.ERROR]).max() < 25
     assert frames[-1][:, WIDTH - MARGIN + 2 :].min() > 225  # nothing runs over the margin
 

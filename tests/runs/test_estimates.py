@@ -12,7 +12,7 @@ from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
 from assay.errors import RunError
 from assay.measures.forecast import changes_alone, forecast
-from assay.runs.estimates import Pace, duration, earlier_runs, parse_duration, time_episodes
+from assay.runs.estimates import EpisodePace, duration, earlier_runs, parse_duration, time_episodes
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
@@ -103,7 +103,9 @@ def test_certificates_to_make_are_counted_and_one_change_at_a_time_is_less():
 def test_a_few_controls_are_timed():
     work = RunPlan.make("corruption", RunOptions(tasks="libero_goal/7", seeds=(0, 1), steps=2))
     pace = time_episodes(work, "idle", 2)
-    assert isinstance(pace, Pace) and pace.seconds > 0 and pace.source == "measured on 2 episodes of idle"
+    assert (
+        isinstance(pace, EpisodePace) and pace.seconds > 0 and pace.source == "measured on 2 episodes of idle"
+    )
 
 
 def test_times_are_read_and_said():

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.perturb.world.ground import Spot, added
+from assay.perturb.world.ground import Spot, add_entity
 from assay.sim.compile import CompiledScene
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import (
     IMAGE_PIXELS,
     Boxes,
-    CameraView,
+    Viewpoint,
     Visibility,
     measure_visibility,
     newly_hidden,
@@ -31,7 +31,7 @@ def box(x: float, half: float, y: float = 0.0) -> Boxes:
     return Boxes(np.array([[x, y, 0.0]]), np.eye(3)[None], np.full((1, 3), half))
 
 
-EYE = CameraView(
+EYE = Viewpoint(
     np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), 1.0
 )
 """Looks along -x; the picture is as wide as twice the distance."""
@@ -89,7 +89,9 @@ def test_a_planned_scene_is_seen_as_the_compiled_one(
 def test_what_is_put_behind_a_cabinet_is_hidden_and_said_so():
     scene = tasks.load("libero_goal/1").scene
     butter = Entity("butter_1", "butter")
-    behind, before = (added(scene, butter, Spot(x, y, 0.02, 0.04)) for x, y in ((-0.33, -0.33), (0.1, 0.0)))
+    behind, before = (
+        add_entity(scene, butter, Spot(x, y, 0.02, 0.04)) for x, y in ((-0.33, -0.33), (0.1, 0.0))
+    )
     assert newly_hidden(scene, before) == []
     assert newly_hidden(scene, behind) == ["butter_1"]
     assert newly_hidden(behind, behind) == [], "as hidden as before"

@@ -9,10 +9,10 @@ from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.conduct import SideEffects
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
-from assay.runs.queries import PAGE, NotFoundError, Run, choices, control_of, one, page, place_of, reading
 from assay.runs.store import Store
 from assay.web.episodes import SortedFilters as Filters
 from assay.web.episodes import describe_side_effects, diff_words
+from assay.web.queries import PAGE, NotFoundError, OpenRun, choices, control_of, one, page, place_of, reading
 
 COUNT = 2 * PAGE + 7
 
@@ -51,7 +51,7 @@ def run(path: Path):
         yield opened
 
 
-def test_pages_go_to_the_end_and_no_further(run: Run):
+def test_pages_go_to_the_end_and_no_further(run: OpenRun):
     found = [page(run, Filters(), number=number) for number in (1, 2, 3)]
     assert [len(each.rows) for each in found] == [PAGE, PAGE, 7]
     assert [each.before for each in found] == [0, PAGE, 2 * PAGE]
@@ -59,7 +59,7 @@ def test_pages_go_to_the_end_and_no_further(run: Run):
     assert page(run, Filters(), number=99) == found[2]
 
 
-def test_neighbours_are_those_of_the_filter_and_the_order(run: Run):
+def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
     chosen = Filters(task="libero_goal/0", outcome="failure")
     for sort in ("", "-seed", "outcome", "-diverges"):
         run.tell("diverges", lambda number: number % 4 or None)
@@ -95,7 +95,7 @@ def test_neighbours_are_those_of_the_filter_and_the_order(run: Run):
         (Filters(label="flag=1' OR '1"), 0),
     ],
 )
-def test_filters_find_what_they_say(run: Run, filters: Filters, found: int):
+def test_filters_find_what_they_say(run: OpenRun, filters: Filters, found: int):
     assert page(run, filters).total == found
 
 
@@ -112,7 +112,7 @@ def test_what_can_be_chosen_leaves_measurements_out(path: Path):
     assert found.objects == ("none",)
 
 
-def test_the_control_is_that_of_the_same_task_and_seed(run: Run):
+def test_the_control_is_that_of_the_same_task_and_seed(run: OpenRun):
     rows = page(run, Filters(task="libero_goal/1")).rows
     control = rows[0]
     assert control_of(run, control) is None
@@ -121,7 +121,7 @@ def test_the_control_is_that_of_the_same_task_and_seed(run: Run):
     assert other == control
 
 
-def test_an_unknown_key_is_not_found(run: Run):
+def test_an_unknown_key_is_not_found(run: OpenRun):
     with pytest.raises(NotFoundError, match="no episode"):
         one(run, "0" * 32)
 

@@ -8,10 +8,10 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
-from assay.runs.queries import NotFoundError
 from assay.runs.store import Store
 from assay.web.library import Library, RunCache, is_running
 from assay.web.progress import PACE_WINDOW_S, Pace, read_progress
+from assay.web.queries import NotFoundError
 
 
 def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(tmp_path: Path):

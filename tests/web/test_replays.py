@@ -14,7 +14,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.extensions.tabletop.world.env import PACK
-from assay.runs.episode_video import HOLD, video_name
+from assay.runs.replay import HOLD_S, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.web import replays as module
@@ -72,8 +72,8 @@ def test_a_rough_video_comes_first_and_a_fine_one_replaces_it(
     video = wait_for(ask)
     rough, fine = f"{recorded.name}-rough.mp4", f"{recorded.name}.mp4"
     assert list(names)[-1] == fine and names.keys() <= {rough, fine} and video.message == ""
-    assert count_frames(folder / rough) == (1 + 1 + HOLD, 1.0)  # step 0, and the end held for two seconds
-    assert count_frames(video.path) == (len(recorded.actions) // 2 + 1 + HOLD * 10, 10.0)
+    assert count_frames(folder / rough) == (1 + 1 + HOLD_S, 1.0)  # step 0, and the end held for two seconds
+    assert count_frames(video.path) == (len(recorded.actions) // 2 + 1 + HOLD_S * 10, 10.0)
     assert video.poster is not None and video.poster.is_file()
     assert replays.video_named(recorded, rough) == folder / rough
     assert replays.video_named(recorded, "../secret") is None
@@ -161,7 +161,7 @@ def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
     video = wait_for(lambda: replays.video(EpisodeRecording(spec, actions, "success")))
     assert (video.state, video.message) == ("ready", "")
-    assert count_frames(video.path) == (len(actions) + 1 + HOLD, 1.0)
+    assert count_frames(video.path) == (len(actions) + 1 + HOLD_S, 1.0)
 
 
 def test_a_machine_that_cannot_render_says_so(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.episodes import Trajectory, no_trajectory
-from assay.runs.queries import reading
+from assay.web.queries import reading
 from assay.web.trajectories import (
     DIVERGENCE_M,
     MAX_POINTS,

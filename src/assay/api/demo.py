@@ -20,15 +20,15 @@ from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
+from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import SUCCESS_RATE, Rate
+from assay.measures.views.heat_map import policies_map
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
-from assay.report.figures.demo import success_figure
 from assay.report.page import PAGE, build
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
-from assay.runs.certificates import Cache, cache_file
+from assay.runs.certificates import CertificateCache, cache_file
 from assay.runs.execute import Observer, make_certificates
 from assay.runs.options import RunOptions
 from assay.runs.worker import WorkerConfig
@@ -45,42 +45,41 @@ PLANTED: Mapping[str, str] = MappingProxyType(
         "colour": "takes what has the colour that the thing used to have",
     }
 )
-"""Policy -> its flaw, as it was planted."""
-TICK = 0.3
-"""Seconds between looks at the progress."""
+"""Policy -> its planted flaw."""
+POLL_INTERVAL_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DemoExperiment:
     """A small version of an experiment."""
 
     experiment: str
     tasks: str
     seeds: tuple[int, ...] = (0,)
     conditions: tuple[str, ...] = ()
-    """What is kept of it; all, if empty."""
+    """Conditions to run; all, if empty."""
     in_turn: bool = False
-    """Whether each change has one of the seeds, in turn, rather than all of them."""
+    """Whether each condition gets one of the seeds in turn, not all of them."""
     steps: int | None = 140
-    """The most control steps; None for the tasks' usual horizons."""
+    """Maximum number of control steps; None for the tasks' horizons."""
 
     @property
     def name(self) -> str:
-        """The experiment's, without its fields."""
+        """Name of the experiment without its fields."""
         return self.experiment.partition("?")[0]
 
     def design(self) -> Experiment:
-        """The experiment, cut down."""
+        """The reduced experiment."""
         places: dict[str, int] = {CONTROL: 0}
 
-        def kept(spec: EpisodeSpec) -> bool:
+        def keep(spec: EpisodeSpec) -> bool:
             place = places.setdefault(spec.condition, len(places))
             turn = spec.condition == CONTROL or self.seeds[place % len(self.seeds)] == spec.seed
             wanted = not self.conditions or spec.condition in self.conditions
             return (turn or not self.in_turn) and wanted and whole.keep(spec)
 
         whole = load_experiment(self.experiment)
-        return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=kept)
+        return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=keep)
 
     def plan(self, pack: str) -> Iterator[EpisodeSpec]:
         """Its episodes."""
@@ -89,29 +88,34 @@ class Part:
 
 
 BOTH = "libero_object/0,libero_object/3"
-"""Two short tasks about things that can be moved; their starts differ little, so a few paths tell a lot.
+"""Two short tasks with movable objects; their starts differ little, so that few trajectories suffice.
 
-Elsewhere, the oracle needs longer to reach moved things.
+Elsewhere, the oracle needs longer to reach moved objects.
 """
 SEEDS = (0, 1, 2, 3, 4)
-"""Ten starts: an exact test can come to 2 ** -10, and about fifteen things are tested together."""
+"""Ten starts: an exact test can reach p = 2 ** -10, and about fifteen hypotheses are tested together."""
 PARTS = (
-    Part("libero", BOTH, tuple(range(12)), steps=130),
-    Part("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
-    Part(
+    DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
+    DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
+    DemoExperiment(
         "pro",
         BOTH,
         SEEDS,
         conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
         steps=130,
     ),
-    Part("corruption", BOTH, SEEDS[:3], conditions=("control", "corruption/counterfactual"), steps=130),
-    Part(
+    DemoExperiment(
+        "corruption", BOTH, SEEDS[:3], conditions=("control", "corruption/counterfactual"), steps=130
+    ),
+    DemoExperiment(
         "x",
         "libero_object/0,libero_object/1",
         conditions=(
             *("control", "x/level1", "x/level2", "x/level3", "x/level4/unseen", "x/level4/confounding"),
-            *(f"x/level5/{each}" for each in ("unseen/synonym", "unseen/passive", "confounding/verbose")),
+            *(
+                f"x/level5/{wording}"
+                for wording in ("unseen/synonym", "unseen/passive", "confounding/verbose")
+            ),
         ),
         steps=145,
     ),
@@ -119,20 +123,20 @@ PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
-    """A policy that went through the experiments."""
+class ExaminedPolicy:
+    """The results of a policy."""
 
     policy: str
     planted: str
     rates: Mapping[str, Rate | None]
-    """Experiment -> success: of what is perturbed, if something is."""
+    """Experiment -> success rate of perturbed episodes, or of all if none is perturbed."""
     findings: tuple[Finding, ...]
     refused: Mapping[str, Mapping[str, int]]
-    """Experiment -> why episodes were left out, and how many."""
+    """Experiment -> reasons for refused episodes and their counts."""
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """What is said about it."""
+        """The findings in words."""
         return Diagnosis.of(self.findings)
 
 
@@ -141,14 +145,14 @@ def run_demo(
     pack: str = "primitives",
     *,
     policies: Sequence[str] = tuple(PLANTED),
-    parts: Sequence[Part] = PARTS,
+    parts: Sequence[DemoExperiment] = PARTS,
     workers: int = 2,
     watch: Callable[[int, int], None] = lambda done, planned: None,
     sheet: Path | None = None,
-) -> tuple[Path, list[Examined]]:
+) -> tuple[Path, list[ExaminedPolicy]]:
     """Run policies through small experiments, report on each, and compare them on one page.
 
-    Earlier results in the folder are replaced. ``watch`` is told how many episodes are done and planned;
+    Earlier results in the folder are replaced. ``watch`` is called with the numbers of finished and planned episodes;
     ``sheet`` is a contact sheet for the page.
     """
     _certify(parts, pack, workers)
@@ -159,35 +163,35 @@ def run_demo(
     with processes.pool(workers, _count, done) as pool:
         jobs = [pool.submit(partial(_examine, policy, pack, parts, folder)) for policy in policies]
         try:
-            while wait(jobs, TICK).not_done:
+            while wait(jobs, POLL_INTERVAL_S).not_done:
                 watch(done.value, planned)
                 for job in jobs:
                     if job.done():
                         job.result()
         except BrokenProcessPool:
-            raise RunError("a worker of the demo died: the same command begins again") from None
+            raise RunError("a worker of the demo died: run the same command again") from None
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
     page = folder / PAGE
-    figure = success_figure({each.policy: each.rates for each in examined})
+    figure = policies_map({result.policy: result.rates for result in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = render(
         "demo.html.jinja",
         examined=examined,
         table=_table(examined, parts),
         figure=figure,
-        refused=_refused(examined[0]) if examined else {},
+        refused=_count_refusals(examined[0]) if examined else {},
         sheet=sheet and sheet.name,
     )
     page.write_text(written, encoding="utf-8")
     return page, examined
 
 
-def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
-    """Let the demonstrator solve what the parts change in the world, so that no policy waits for it."""
+def _certify(parts: Sequence[DemoExperiment], pack: str, workers: int) -> None:
+    """Certify the scenes of all experiments first, so that no policy waits for it."""
     world = WORLDS[LIBERO]
     assert world.traits.demonstrator is not None
-    with Cache(cache_file()) as cache:
+    with CertificateCache(cache_file()) as cache:
         for part in parts:
             if part.design().certified:
                 config = WorkerConfig(world.traits.demonstrator)
@@ -195,7 +199,7 @@ def _certify(parts: Sequence[Part], pack: str, workers: int) -> None:
 
 
 _done: Any = None
-"""How many episodes all processes have done."""
+"""Number of episodes finished by all processes."""
 
 
 def _count(done: Any) -> None:
@@ -203,8 +207,8 @@ def _count(done: Any) -> None:
     _done = done
 
 
-class _Counter(Observer):
-    """Counts episodes for all processes together."""
+class _SharedCounter(Observer):
+    """Counts episodes over all processes."""
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
         if spec is not None:
@@ -212,45 +216,51 @@ class _Counter(Observer):
                 _done.value += 1
 
 
-def _examine(policy: str, pack: str, parts: Sequence[Part], folder: Path) -> Examined:
-    """Run a policy through the experiments and write its report; in a process of its own."""
+def _examine(policy: str, pack: str, parts: Sequence[DemoExperiment], folder: Path) -> ExaminedPolicy:
+    """Run a policy through the experiments and write its report; in a separate process."""
     reports = {}
     for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
-        with suppress(RunError):  # everything was refused: the file, if there is one, says so
+        with suppress(RunError):  # all episodes were refused: the file, if there is one, has the reasons
             run(
-                part.design(), policy, out=path, assets=pack, steps=part.steps, workers=0, observer=_Counter()
+                part.design(),
+                policy,
+                out=path,
+                assets=pack,
+                steps=part.steps,
+                workers=0,
+                observer=_SharedCounter(),
             )
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
-    rates = {name: each.profile.get(SUCCESS_RATE) for name, each in reports.items()}
+    rates = {name: report.profile.get(SUCCESS_RATE) for name, report in reports.items()}
     findings = diagnose(*(report.profile for report in reports.values()))
-    refused = {name: each.refused for name, each in reports.items()}
-    return Examined(policy, PLANTED.get(policy, "unknown"), rates, findings, refused)
+    refused = {name: report.refused for name, report in reports.items()}
+    return ExaminedPolicy(policy, PLANTED.get(policy, "unknown"), rates, findings, refused)
 
 
-def _table(examined: Sequence[Examined], parts: Sequence[Part]) -> Table:
+def _table(examined: Sequence[ExaminedPolicy], parts: Sequence[DemoExperiment]) -> Table:
     """Success of every policy on every experiment."""
     names = [part.name for part in parts]
     return Table(
         "demo",
         "Success",
         (Column("policy"), *(Column(name) for name in names)),
-        tuple((each.policy, *(_shown(each.rates[name]) for name in names)) for each in examined),
-        "Successes where success is expected, with 95 % intervals in percent: libero as it is, the "
-        "others where something was changed.",
+        tuple((result.policy, *(_format(result.rates[name]) for name in names)) for result in examined),
+        "Successes where success is expected, with 95 % intervals in percent: of libero all episodes, of the others "
+        "perturbed ones.",
     )
 
 
-def _refused(examined: Examined) -> dict[str, int]:
-    """Why episodes were left out, and how many, of all experiments: the same for every policy."""
+def _count_refusals(examined: ExaminedPolicy) -> dict[str, int]:
+    """Reasons for refused episodes of all experiments and their counts: equal for every policy."""
     total: Counter[str] = Counter()
     for reasons in examined.refused.values():
         total.update(reasons)
     return dict(total.most_common())
 
 
-def _shown(rate: Rate | None) -> str | None:
+def _format(rate: Rate | None) -> str | None:
     if rate is None:
         return None
     return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def load_run(path: str | Path) -> Run:
-    """A recorded run. Raises RunError if there is none."""
+    """A recorded run. Raises RunError if the file is not a run."""
     with Store.reading(Path(path)):
         return Run(Path(path))
 
@@ -80,7 +80,7 @@ class Run:
         return diagnose(self.profile())
 
     def summary(self) -> str:
-        """The first sentences of the report, one per line: findings, or why there are none, and the main numbers."""
+        """The first sentences of the report, one per line: findings, or why nothing was found, and the main numbers."""
         from assay.report.run_report import RunReport
         from assay.report.summary import sentences
 
@@ -89,7 +89,7 @@ class Run:
 
     def show(self) -> None:
         """Print success by condition, errors with tracebacks, clipped actions and refused episodes."""
-        from assay.runs.certificates import counted, recall
+        from assay.runs.certificates import count_reasons, recall
         from assay.runs.display import (
             condition_table,
             print_clipping,
@@ -105,7 +105,7 @@ class Run:
             print_reasons(store.reasons())
             print_tracebacks(store.tracebacks().values())
             print_clipping(store.clipping())
-            print_refused(counted(refused))
+            print_refused(count_reasons(refused))
         if meta.get("settings", {}).get("certificates", "") is None:
             say("uncertified: the oracle has not solved these scenes; no time limit is derived from it")
         if latency := meta.get("latency"):
@@ -144,7 +144,7 @@ class Run:
         ``labels`` name the runs, one for each. With ``figures`` ("pdf" or "svg") the folder ``paper`` in it has figures
         and tables for a paper: ``width``, ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
         """
-        from assay.measures.failure.nearness import near_far_rule
+        from assay.measures.failure.near_far import near_far_rule
         from assay.measures.views.printing import Print
         from assay.report.comparison import compare_suites
         from assay.report.for_papers import write_for_papers

@@ -266,7 +266,7 @@ class Tracked(ForwardingObserver):
 
 
 def load_tracker(name: str) -> Callable[[], Tracker]:
-    """The tracker of a name. Raises RunError if there is none, or its package is not installed."""
+    """The tracker of a name. Raises RunError if it is unknown, or its package is not installed."""
     trackers = provided("tracker")
     if name not in trackers:
         raise RunError(f"there is no tracker '{name}': {did_you_mean(name, trackers)}")

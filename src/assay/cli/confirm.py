@@ -12,7 +12,6 @@ from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RunError
 from assay.runs.display import RunDisplay
 from assay.runs.estimates import duration, earlier_runs
-from assay.runs.execute import workers_of
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
 from assay.support.console import progress_bar, say
@@ -32,7 +31,7 @@ class ConfirmingDisplay(RunDisplay):
     def approve(self, plan: RunPlan) -> bool:
         """Whether to start: estimated from the duration of earlier episodes of the policy, if there are any."""
         options = plan.options
-        workers = workers_of(options)
+        workers = options.worker_count
         if plan.policy.startswith(PYTHON) and workers > 1 and options.ray is None:
             note = f"note: {workers} workers, each with its own copy of the policy; --workers 1 loads one"
             say(note, aside=True)

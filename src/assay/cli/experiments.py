@@ -1,4 +1,4 @@
-"""`assay experiments`: the experiment designs."""
+"""`assay experiments`, `assay certify`, `assay audit`: list designs, certify their scenes, find their blind spots."""
 
 from __future__ import annotations
 
@@ -12,11 +12,27 @@ from rich.box import SIMPLE
 from rich.table import Column
 from rich.text import Text
 
-from assay.cli.options import Assets, Conditions, ExperimentAddress, check_picture, describe_fields
-from assay.support.console import output, progress_bar, say, table_of
+from assay.cli.options import (
+    Assets,
+    Conditions,
+    ExperimentAddress,
+    JsonFile,
+    Markdown,
+    Yes,
+    check_picture,
+    complete_policy,
+    describe_fields,
+    print_table,
+    run_options,
+    write_json,
+)
+from assay.errors import ExperimentError, RunError
+from assay.runs.options import RunOptions
+from assay.support.console import number_of, output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.episodes import EpisodeSpec
+
 
 EXAMPLE = "libero_goal/1"
 MOST_ON_SHEET = 10
@@ -34,8 +50,8 @@ def list_() -> None:
     for name in EXPERIMENTS:
         experiment, maker = load_experiment(name), EXPERIMENTS[name]
         about = experiment.about
-        shown = about if isinstance(maker, Experiment) else describe_fields(about, maker)
-        table.add_row(name, shown, experiment.tasks, str(len(experiment.seeds)))
+        summary = about if isinstance(maker, Experiment) else describe_fields(about, maker)
+        table.add_row(name, summary, experiment.tasks, str(len(experiment.seeds)))
     output.print(table)
     say("An address sets fields after a question mark: para?per_cell=2&seed=1")
 
@@ -134,3 +150,133 @@ def _most_conditions(chosen: Sequence[Any], plan: Sequence[EpisodeSpec]) -> Any:
     for spec in plan:
         conditions[spec.task].add(spec.condition)
     return max(chosen, key=lambda task: (len(conditions[task.id]), task.id == EXAMPLE))
+
+
+@run_options("tasks", "seeds", "conditions", "assets", "states", "hold_start", "workers", "ray", "timeout")
+def certify(
+    experiment: ExperimentAddress,
+    options: RunOptions,
+    tries: Annotated[
+        int,
+        typer.Option(min=1, max=10, help="Oracle attempts per scene; after the first, with actuation noise."),
+    ] = 1,
+    target: JsonFile = None,
+) -> None:
+    """Let the oracle solve every scene of an experiment, and count. The same command resumes.
+
+    Certificates are cached for all runs, in the user's cache or the folder named by ASSAY_CACHE.
+    """
+    from assay.experiments import load_experiment
+    from assay.runs.certificates import CertificateCache, cache_file, summarise
+    from assay.runs.display import RunDisplay, print_counts
+    from assay.runs.execute import make_certificates
+    from assay.runs.plan import RunPlan
+    from assay.support.files import check_writable
+    from assay.support.plugins import provided
+
+    world = load_experiment(experiment).played_in
+    if world.traits.demonstrator is None:
+        raise ExperimentError(
+            f"{experiment} needs no certificates: nothing is certified in the world '{world.traits.name}'"
+        )
+    if tries > 1 and world.traits.name not in provided("disturbance"):
+        raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no disturbance to add")
+    plan = RunPlan.make(experiment, options)
+    world.digest(plan.pack)  # raises if assets are missing
+    if target not in (None, "-"):
+        check_writable(Path(target))
+    with CertificateCache(cache_file(), plan.states_digest) as cache:
+        with RunDisplay() as display:
+            ending = make_certificates(plan.specs, cache, plan.demonstrator, options, display, tries)
+        if ending.left:
+            certificates = number_of(ending.done, "certificate")
+            say(f"{certificates} made, {ending.left} left: run the same command to resume")
+            raise typer.Exit(130)
+        summaries = summarise(plan.specs, cache, tries)
+    if target is not None:
+        conditions = [summary.as_json() for summary in summaries]
+        if write_json({"experiment": experiment, "tries": tries, "conditions": conditions}, target):
+            return
+    names = ["certified", "rate", "steps", *(["disturbed"] if tries > 1 else [])]
+    table = table_of("condition", *(Column(name, justify="right", no_wrap=True) for name in names))
+    *_, whole = summaries
+    for summary in summaries:
+        if summary is whole:
+            table.add_section()
+        rate = f"{100 * summary.certified / summary.to_solve:.1f} %" if summary.to_solve else "-"
+        median = "-" if summary.median is None else f"{summary.median:.0f}"
+        row = [summary.condition, f"{summary.certified}/{summary.to_solve}", rate, median]
+        table.add_row(*row, *([f"{summary.solved_again}/{summary.disturbed}"] if tries > 1 else []))
+    output.print(table)
+    if whole.nothing:
+        say(
+            f"{number_of(whole.nothing, 'more scene')} unsolvable by design (the target was removed); "
+            "their layouts are stable"
+        )
+    print_counts(dict(whole.refused.most_common()), most=20)
+    say(f"{ending.done} certificates made, the others were cached: {cache_file()}")
+
+
+@run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified", "timeout")
+def audit(
+    experiment: ExperimentAddress,
+    options: RunOptions,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A further policy beside the auditing ones, e.g. a network trained without words; repeatable.",
+            autocompletion=complete_policy,
+        ),
+    ] = None,
+    least: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="A condition is solved if its whole 95 % interval is above this share."
+        ),
+    ] = 0.5,
+    out: Annotated[Path | None, typer.Option(help="A folder for the runs, one per policy.")] = None,
+    target: JsonFile = None,
+    markdown: Markdown = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the table: a .png, .svg or .pdf.")
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Measure how much of an experiment a policy solves without words, without sight, or by memory alone.
+
+    Conditions that such a policy solves are blind spots: success there is no evidence of what it lacks. The oracle's
+    success is shown beside it. The same command resumes an interrupted audit.
+    """
+    from assay import api
+    from assay.cli.confirm import ConfirmingDisplay
+    from assay.report.audit import FORMATS, describe_shortcuts, shortcuts_table, write_figure
+    from assay.report.audit import markdown as as_markdown
+
+    if figure is not None and figure.suffix not in FORMATS:
+        raise RunError(f"--figure {figure}: valid: a name that ends in {', '.join(FORMATS)}")
+    with ConfirmingDisplay(yes=yes) as display:
+        result = api.audit(
+            experiment,
+            policies=policy or (),
+            least=least,
+            out=out,
+            observer=display,
+            starting=lambda probe: say(f"{probe.title} ...", aside=True),
+            options=options,
+        )
+    shortcuts = result.shortcuts
+    table, sentences = shortcuts_table(shortcuts, experiment), describe_shortcuts(shortcuts)
+    if markdown is not None:
+        markdown.write_text(as_markdown(table, sentences), encoding="utf-8")
+        say(f"written to {markdown}", aside=True)
+    if target is None or not write_json({"experiment": experiment, **shortcuts.as_json()}, target):
+        print_table(table)
+        for line in sentences:
+            say(line)
+    if figure is not None:
+        write_figure(shortcuts, experiment, figure)
+        say(f"written to {figure}", aside=True)
+    if result.left:
+        say(f"{number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
+        raise typer.Exit(130)

@@ -1,29 +1,36 @@
-"""`assay run`: an experiment with a policy, in parallel, into one file; the same command resumes."""
+"""`assay run` and `assay plan`: run an experiment with a policy; estimate what a run costs and what it can find."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Column
 
 from assay.cli.options import (
     ExperimentAddress,
+    JsonFile,
     PolicyAddress,
     PolicyLabel,
     RunFile,
     Yes,
+    complete_policy,
     note_primitives,
     run_options,
+    write_json,
 )
 from assay.errors import RunError
-from assay.runs.options import RunOptions
-from assay.support.console import number_of, say
+from assay.runs.options import RunOptions, run_command
+from assay.support.console import number_of, output, say, table_of, working
 
 if TYPE_CHECKING:
+    from assay.measures.forecast import Forecast, PlannedTest
     from assay.runs.execute import Observer
+    from assay.runs.plan import RunPlan
 
 
 @run_options(*(option.name for option in fields(RunOptions)))
@@ -55,14 +62,13 @@ def run(
     path = out or default_path(experiment, policy, options.shard)
     note_primitives(policy, options.assets)
     if dry_run:
-        from assay.cli.plan import print_forecast
         from assay.measures.forecast import forecast
         from assay.runs.plan import RunPlan
 
         plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
         folders = {path.parent, path.parent.parent / "runs"}
         return print_forecast(plan, forecast(plan, policy, path=path, folders=folders, sample=1), policy)
-    with ConfirmingDisplay(yes=yes) as display, _tracked(display, track, project) as observer:
+    with ConfirmingDisplay(yes=yes) as display, _track(display, track, project) as observer:
         recorded = api.run(experiment, policy, out=path, label=label, observer=observer, options=options)
     ending = recorded.ending
     assert ending is not None
@@ -80,8 +86,8 @@ def run(
         say(f"{which} of an earlier command; --retry-errors repeats the episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
-    known = f" ({before} recorded before)" if before else ""
-    say(f"{number_of(ending.done, 'episode')} recorded in {path}{known}{rest}")
+    earlier = f" ({before} recorded before)" if before else ""
+    say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
         say(f"{number_of(others, 'planned episode')} of other tasks, seeds or conditions not executed")
     if ending.reason:
@@ -96,7 +102,7 @@ def run(
 
 
 @contextmanager
-def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Observer]:
+def _track(display: Observer, track: str | None, project: str) -> Iterator[Observer]:
     """The display, or an observer that also reports to a tracker."""
     if track is None:
         yield display
@@ -108,3 +114,208 @@ def _tracked(display: Observer, track: str | None, project: str) -> Iterator[Obs
         yield observer
     finally:
         observer.close()
+
+
+SEED_COUNTS = (5, 10, 20, 50)
+"""Numbers of seeds that are shown beside the plan's own."""
+
+
+@run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
+def plan(
+    experiment: ExperimentAddress,
+    options: RunOptions,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The policy, to estimate the time and the success of its controls.",
+            autocompletion=complete_policy,
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How many seeds fit into a time: 2h, 90min, 1h30m.")
+    ] = None,
+    detect: Annotated[
+        float | None,
+        typer.Option(
+            min=1, max=100, metavar="POINTS", help="How many seeds detect a loss of this many points."
+        ),
+    ] = None,
+    success: Annotated[
+        float | None,
+        typer.Option(
+            min=1, max=100, metavar="PERCENT", help="Success of the controls (default: measured, or else 90)."
+        ),
+    ] = None,
+    sample: Annotated[
+        int,
+        typer.Option(min=0, help="Episodes to time if the policy has no earlier run; 0 for none."),
+    ] = 3,
+    runs: Annotated[Path, typer.Option(help="The folder of earlier runs.")] = Path("runs"),
+    target: JsonFile = None,
+) -> None:
+    """Estimate the cost of a run (episodes, certificates, time), and the losses that it detects with 80 % power.
+
+    Nothing is recorded. --budget and --detect suggest a number of seeds, with the command to copy.
+    """
+    from assay.measures.forecast import changes_alone, forecast
+    from assay.policies.registry import check_address
+    from assay.runs.estimates import duration, parse_duration
+    from assay.runs.plan import RunPlan
+
+    limit = None if budget is None else parse_duration(budget)
+    planned = RunPlan.make(experiment, options)
+    if policy is not None:
+        check_address(policy, planned.experiment.world)
+    elif budget is not None:
+        raise RunError("--budget needs --policy: the duration of an episode depends on it")
+    share = None if success is None else success / 100
+    with working("estimating"):
+        estimate = forecast(planned, policy, folders=[runs], success=share, sample=sample if policy else 0)
+    if target is not None and write_json(
+        {"experiment": experiment, "policy": policy, **estimate.as_json()}, target
+    ):
+        return
+    if estimate.broke:
+        raise RunError(f"all episodes that were timed ended in an error: {estimate.broke}")
+    print_forecast(planned, estimate, policy)
+    if not estimate.tested or estimate.hopeless:
+        return
+    _print_seed_counts(estimate)
+    parts = [("all conditions", estimate, options.conditions)]
+    if (limit is not None or detect is not None) and (part := changes_alone(planned)) is not None:
+        fewer, names = part
+        alone = replace(
+            forecast(fewer, None, success=estimate.success),
+            pace=estimate.pace,
+            certificate_pace=estimate.certificate_pace,
+        )
+        selected = ",".join(name.partition("/")[2] or name for name in names)
+        parts.append(("one change at a time", alone, selected))
+    for part_name, part_estimate, conditions in parts:
+        goals: list[tuple[str, int | None]] = []
+        if limit is not None:
+            goals.append((f"in {duration(limit)}", part_estimate.seeds_within(limit)))
+        if detect is not None:
+            goals.append((f"for a loss of {detect:g} points", part_estimate.seeds_for(detect / 100)))
+        for goal, seeds in goals:
+            say(f"{goal}, {part_name}: {_suggest(part_estimate, seeds)}")
+            if seeds:
+                command = run_command(
+                    experiment,
+                    policy or "POLICY",
+                    planned.settings,
+                    tasks=options.tasks,
+                    seeds=seeds,
+                    conditions=conditions,
+                    assets=options.assets,
+                    states=options.states,
+                    workers=options.workers,
+                )
+                say(f"  {command}")
+
+
+def _suggest(estimate: Forecast, seeds: int | None) -> str:
+    """The cost and power of a number of seeds."""
+    from assay.runs.estimates import duration
+
+    if not seeds:
+        return "no number of seeds is enough" if seeds is None else "not even one seed"
+    scaled = estimate.with_seeds(seeds)
+    time = "" if scaled.seconds is None else f", about {duration(scaled.seconds)}"
+    power = (
+        "too few starts to detect a loss under every change"
+        if scaled.worst is None
+        else f"a loss of {100 * scaled.worst:.0f} points or more is detected under every change"
+    )
+    return f"{number_of(seeds, 'seed')}, {number_of(scaled.episodes, 'episode')}{time}; {power}"
+
+
+def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> None:
+    """Print the size of a plan, its duration, and the losses that it detects under each change."""
+    from assay.runs.estimates import duration
+
+    tasks = len({spec.task for spec in plan.specs})
+    conditions = len({spec.condition for spec in plan.specs})
+    say(
+        f"{plan.experiment.name}: {number_of(conditions, 'condition')}, {number_of(tasks, 'task')}, "
+        f"{number_of(estimate.seeds, 'seed')}: {estimate.episodes:,} episodes"
+        + (f", {estimate.done:,} of them recorded" if estimate.done else "")
+    )
+    certificates = estimate.certificates
+    if certificates.known or certificates.missing:
+        say(
+            f"certificates: {certificates.missing:,} to make, {certificates.known:,} cached; scenes that the oracle "
+            "cannot solve are left out"
+        )
+    if estimate.hopeless:
+        assert estimate.certificate_pace is not None
+        within = "" if plan.options.steps is None else f" within --steps {plan.options.steps}"
+        say(
+            f"the oracle solved none of {number_of(estimate.certificate_pace.timed, 'unperturbed episode')}{within}: "
+            "most scenes, or all, would be left out, so the run's power is unknown"
+        )
+        return
+    if estimate.seconds is None:
+        why = "pass --policy" if policy is None else "no earlier run of the policy"
+        say(f"time: unknown: {why}")
+    else:
+        assert estimate.pace is not None
+        details = f"{estimate.pace.seconds:.1f} s per episode ({estimate.pace.source})"
+        if certificates.missing and estimate.certificate_pace is not None:
+            pace = estimate.certificate_pace
+            details += f", {pace.seconds:.1f} s per certificate ({pace.source})"
+        say(
+            f"time: about {duration(estimate.seconds)} with {number_of(estimate.workers, 'worker')}: {details}"
+        )
+        if estimate.pace.succeeded is not None:
+            say(
+                f"{estimate.pace.succeeded} of the {estimate.pace.timed} timed, unperturbed episodes succeeded"
+            )
+    if not estimate.tested:
+        say("nothing is changed: there is no loss to detect")
+        return
+    numbers = [
+        Column(name, justify="right") for name in ("conditions", "starts", "smallest detectable loss, points")
+    ]
+    table = table_of(Column("change", no_wrap=True), *numbers)
+    groups: list[tuple[str, tuple[PlannedTest, ...]]] = [
+        (test.change, (test,)) for test in estimate.tested if test.named
+    ]
+    if together := tuple(test for test in estimate.tested if not test.named):
+        groups.append((f"combined changes ({len(together)} sets)", together))
+    for name, tests in groups:
+        losses = [test.detectable(estimate.success) for test in tests]
+        points = [f"{100 * loss:.0f}" for loss in losses if loss is not None]
+        reason = "too few starts" if estimate.success else "no control succeeds"
+        loss = max(points, key=float) if len(points) == len(losses) else f"none: {reason}"
+        starts = str(min(test.starts for test in tests))
+        table.add_row(name, str(sum(len(test.conditions) for test in tests)), starts, loss)
+    output.print(table)
+    if estimate.unexpected:
+        names = [name.partition("/")[2] or name for name in estimate.unexpected]
+        say(
+            f"In addition, {number_of(len(names), 'condition')} in which success is not expected, which show whether "
+            f"the policy repeats what it has learnt: {', '.join(names)}."
+        )
+    say(
+        "Power 80 %, with Holm's correction over all tests of a report; success of the controls "
+        f"{100 * estimate.success:.0f} % ({estimate.success_source})."
+    )
+
+
+def _print_seed_counts(estimate: Forecast) -> None:
+    """Print the cost and power of other numbers of seeds."""
+    from assay.runs.estimates import duration
+
+    names = ("seeds", "episodes", "time", "smallest detectable loss under each change, points")
+    table = table_of(*(Column(name, justify="right") for name in names))
+    for seeds in sorted({*SEED_COUNTS, estimate.seeds}):
+        scaled = estimate.with_seeds(seeds)
+        losses = [test.detectable(estimate.success) for test in scaled.tested]
+        points = [100 * loss for loss in losses if loss is not None]
+        span = f"{min(points):.0f} to {max(points):.0f}" if points else "-"
+        few = f"; {losses.count(None)} of {len(losses)} changes: none" if points and None in losses else ""
+        time = "-" if scaled.seconds is None else duration(scaled.seconds)
+        table.add_row(str(seeds), f"{scaled.episodes:,}", time, span + few)
+    output.print(table)

@@ -11,14 +11,13 @@ is a function with its place in reports; `assay.register` adds one.
 """
 
 from assay.measures.attribution import attribution
-from assay.measures.changes import changed
 from assay.measures.compare import compare
 from assay.measures.diagnosis import diagnose
-from assay.measures.evidence import Evidence, FlawTest, Untested
 from assay.measures.failure.grounding import confusion
-from assay.measures.failure.nearness import NearFarRule, failures
-from assay.measures.findings import Claim, Finding, Verdict
+from assay.measures.failure.near_far import NearFarRule, failures
+from assay.measures.findings import Claim, Evidence, Finding, FlawTest, Untested, Verdict
 from assay.measures.flaws import Degree, Flaw, OwnFlaw
+from assay.measures.frames import label_changes
 from assay.measures.measure import MEASURES, Measure, Panel
 from assay.measures.memory.memorisation import memorisation
 from assay.measures.memory.paths import Paths
@@ -58,7 +57,6 @@ __all__ = [
     "action_gaps",
     "attempt",
     "attribution",
-    "changed",
     "compare",
     "confusion",
     "curve",
@@ -68,6 +66,7 @@ __all__ = [
     "efficiency",
     "failures",
     "grid",
+    "label_changes",
     "memorisation",
     "name_gaps",
     "no_mistakes",

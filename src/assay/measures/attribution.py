@@ -1,133 +1,173 @@
-"""Attribution: which factor costs how much, alone and together, from a factorial experiment.
+"""Attribution: the cost of each factor, alone and together, from a factorial experiment.
 
-Every label ``factor:NAME`` is a factor; episodes without such labels stay out, but for the controls. It is
-off (False, 0, none, null) or on. Effects are log-odds within tasks: each task has odds of its own, because odds do
-not add up over tasks that differ. A main effect is that of switching the factor on, averaged over the others; an
-interaction is how much one factor changes another's effect. The same is told in points of success, where effects that
-add up in log-odds need not do so. The Shapley share of
-a factor is its part of the drop from all off to all on, averaged over the orders in which the factors could
-have been switched on; the shares of all factors make up the whole drop.
+Every label ``factor:NAME`` is a factor, off (False, 0, none, null) or on; other episodes, except controls, are left
+out. Effects are log-odds within tasks: each task has its own odds, since odds are not collapsible over tasks that
+differ. A main effect is that of switching the factor on, averaged over the others; an interaction is the change that
+one factor makes to another's effect. Both are also given in points of success. The Shapley share of a factor is its
+part of the drop from all off to all on, averaged over the orders in which the factors could be switched on; the shares
+add up to the drop.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import factorial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 import scipy
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import START, judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.findings import Evidence, FlawTest, loss, one_sided_p
+from assay.measures.frames import START, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
+from assay.measures.sample_size import least_one_sided
+from assay.measures.views.forest import Mark, forest, height
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, points_axis
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import (
+    NOT,
+    between,
+    listed,
+    methods,
+    negate,
+    p_value,
+    plural,
+    points,
+    signed,
+)
 from assay.support.stats import logistic
 from assay.support.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
 from assay.support.stats.distributions import t_below, t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, stratified, tested
-from assay.support.stats.significance import sign_flip, within
+from assay.support.stats.significance import SURE, sign_flip, within
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PREFIX = "factor:"
-MOST = 8
-"""Factors; 2 ** MOST cells."""
+MOST_FACTORS = 8
+"""There are 2 ** factors cells."""
 _OFF = ("", "none", "false", "0", "0.0", "off")
 
 
 @dataclass(frozen=True, slots=True)
-class Effect(Result):
-    """What a factor, or two together, do to the log-odds of success."""
+class FactorEffect(Result):
+    """Effect of a factor, or of two together, on the log-odds of success."""
 
     factors: tuple[str, ...]
-    log_odds: float
+    log_odds: Annotated[float, Column("effect", "number")]
     """Within tasks."""
-    interval: Interval
-    p: float
-    points: float | None
-    """The same as a difference of success, -1 to 1, averaged over the other factors; None where combinations lack."""
-    points_interval: Interval | None
-    """Student's, over starts."""
-    points_p: float | None
+    interval: Annotated[Interval, Column("95 % interval", "number")]
+    p: Annotated[float, Column("p", "p")]
+    points: float | None = None
+    """Difference of success, -1 to 1, averaged over the other factors; None if combinations are missing."""
+    points_interval: Interval | None = None
+    """Student interval over starts."""
+    points_p: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Share(Result):
-    """A factor's part of the drop."""
+class FactorShare(Result):
+    """Part of a factor in the drop."""
 
     factor: str
     loss: float
     """Success lost, 0 to 1."""
     interval: Interval | None
-    """Student's, over starts; where combinations are modelled from resampled starts, None if too few."""
+    """Student interval over starts; from resampled starts if combinations are modelled, None if too few."""
     share: float | None
-    """loss / drop; None unless there is a drop beyond doubt."""
+    """loss / drop; None unless the drop is significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactorContrast(Result):
-    """Episodes with a factor against those without it that have all other factors, and the start, in common."""
+    """Episodes with a factor, compared with those without it that share all other factors and the start."""
 
     factor: str
     change: str | None
-    """What it changes, where it is the only factor that is on."""
+    """Its change, if it is the only factor that is on."""
     successes: int
     count: int
-    """With the factor."""
+    """Episodes with the factor."""
     others: int
     others_count: int
-    """Without it."""
+    """Episodes without it."""
     starts: int
     difference: float
-    """Success with it less success without."""
+    """Success with it minus success without it."""
     interval: Interval
-    """Newcombe's, over starts; reaches to 0 where the test cannot exclude that."""
+    """Newcombe interval over starts; includes 0 if the test does."""
     p: float
-    """Exact: the larger of one over starts, and one within combinations of the others and starts."""
+    """Exact: the larger of a test over starts and one within combinations of the others and starts."""
+
+    def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
+        """Test of its loss in all combinations; ``telling``: informative starts of the factor alone."""
+        p = one_sided_p(self.difference, self.p)
+        evidence = Evidence(
+            run,
+            ATTRIBUTION.name,
+            str(self.change),
+            self.difference,
+            self.interval,
+            p,
+            hits=self.successes,
+            count=self.count,
+            reference_hits=self.others,
+            reference_count=self.others_count,
+            reference=self.others / self.others_count,
+            cost=True,
+        )
+        # At most as many starts are informative as succeed without the factor.
+        least = least_one_sided(max(telling, min(self.starts, self.others)))
+        return FlawTest(flaw, (evidence,), p, loss(self.interval), least_p=least)
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution(Result):
-    """Where a drop comes from."""
+    """Causes of a drop."""
 
     factors: tuple[str, ...]
     episodes: int
     starts: int
-    effects: tuple[Effect, ...]
+    effects: tuple[FactorEffect, ...]
     aliased: tuple[tuple[str, ...], ...]
-    """Interactions that the design cannot tell from others."""
+    """Interactions that the design cannot separate from others."""
     drop: float
-    """Success with all factors off less success with all on."""
+    """Success with all factors off minus success with all on."""
     drop_interval: Interval | None
-    shares: tuple[Share, ...]
+    shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Of each factor that is compared with its absence somewhere."""
+    """Contrasts of the factors that occur with and without."""
     modelled: int
-    """Combinations that the experiment lacks; the model of the effects stands in for them."""
+    """Missing combinations, which the model of the effects fills in."""
 
 
 def attribution(frame: pl.DataFrame) -> Attribution:
-    """Take a drop apart."""
+    """Attribute a drop to factors."""
     named = [name for name in frame.columns if name.startswith(PREFIX)]
     mine = pl.any_horizontal(pl.col("condition") == CONTROL, *(pl.col(name).is_not_null() for name in named))
-    rows = judged(frame.filter(mine))
+    rows = valid_rows(frame.filter(mine))
     names = [name for name in named if _on(rows[name]).n_unique() > 1]
-    if not 1 <= len(names) <= MOST:
-        raise MeasureError(f"the run varies {len(names)} factors; valid: 1 to {MOST}")
+    if not 1 <= len(names) <= MOST_FACTORS:
+        raise MeasureError(f"the run varies {len(names)} factors; valid: 1 to {MOST_FACTORS}")
     factors = tuple(name.removeprefix(PREFIX) for name in names)
     cell = sum(
         (_on(rows[name]).cast(pl.Int64) * 2**place for place, name in enumerate(names)),
         pl.zeros(len(rows), pl.Int64, eager=True),
     )
     rows = rows.with_columns(_cell=cell)
-    hits, counts = _table(rows, 2 ** len(names))
+    hits, counts = _count_cells(rows, 2 ** len(names))
     if len(hits) < FEWEST:
-        raise MeasureError(f"{len(hits)} starts; needs {FEWEST} at least")
+        raise MeasureError(f"{len(hits)} starts; needs at least {FEWEST}")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, kept, aliased = _design(on, counts.sum(axis=0) > 0, factors)
-    terms, errors = _within_tasks(design, hits, counts, _tasks(rows))
-    losses, drop = _losses(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
+    tasks = rows.select(START).unique().sort(START)["task"].rank("dense").cast(pl.Int64) - 1
+    terms, errors = _within_tasks(design, hits, counts, tasks.to_numpy())
+    losses, drop = _shapley_weights(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
 
     def values(totals: np.ndarray) -> np.ndarray:
         """Success in every combination, (draws, cells), from hits and counts (draws, 2 cells)."""
@@ -143,33 +183,36 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     draws = values(resampled(table)) if not seen and len(table) >= ENOUGH else np.empty((0, len(on)))
 
     def interval(weights: np.ndarray) -> Interval | None:
-        """Of ``weights @ success`` (cells,)."""
+        """Interval of ``weights @ success`` (cells,)."""
         if seen:
             return _linear(weights, hits, counts)
         return percentiles(draws @ weights, len(table)) if len(draws) else None
 
-    def points(members: tuple[str, ...]) -> _Points:
-        """An effect as a difference of success."""
+    def effect(members: tuple[str, ...], term: float, error: float) -> FactorEffect:
+        free = len(hits) - 1
+        half = t_quantile((1 + LEVEL) / 2, free) * float(error)
+        of_term = Interval(float(term) - half, float(term) + half, "student, over starts")
+        result = FactorEffect(members, float(term), of_term, 2 * t_below(-abs(term) / error, free))
         if not seen:
-            return _Points(None, None, None)
+            return result
         signs = np.prod([2 * on[:, factors.index(member)] - 1 for member in members], axis=0)
-        return _in_points(signs * 2 ** len(members) / len(on), hits, counts)
+        weights = signs * 2 ** len(members) / len(on)
+        middle, spread = _weighted_sum(weights, hits, counts)
+        p = 2 * t_below(-abs(middle) / spread, free)
+        return replace(result, points=middle, points_interval=_linear(weights, hits, counts), points_p=p)
 
-    found = interval(drop)
-    certain = found is not None and found.low > 0
+    drop_interval = interval(drop)
+    certain = drop_interval is not None and drop_interval.low > 0
     return Attribution(
         factors=factors,
         episodes=len(rows),
         starts=len(table),
-        effects=tuple(
-            _effect(each, term, error, len(hits) - 1, points(each))
-            for each, term, error in zip(kept, terms, errors, strict=True)
-        ),
+        effects=tuple(effect(*term) for term in zip(kept, terms, errors, strict=True)),
         aliased=aliased,
         drop=float(whole @ drop),
-        drop_interval=found,
+        drop_interval=drop_interval,
         shares=tuple(
-            Share(
+            FactorShare(
                 factor,
                 float(whole @ loss),
                 interval(loss),
@@ -189,32 +232,31 @@ def attribution(frame: pl.DataFrame) -> Attribution:
 def _contrast(
     factor: str, bit: int, rows: pl.DataFrame, hits: np.ndarray, counts: np.ndarray
 ) -> FactorContrast | None:
-    """A factor against its absence, from hits and counts (starts, cells); None where no start has both."""
+    """Compare a factor with its absence, from hits and counts (starts, cells); None if no start has both."""
     off = np.array([cell for cell in range(hits.shape[1]) if not cell & bit])
     both = (counts[:, off] > 0) & (counts[:, off + bit] > 0)  # (starts, combinations of the others)
     if not both.any():
         return None
     before, among, now, among_now = (
-        np.where(both, each, 0.0)
-        for each in (hits[:, off], counts[:, off], hits[:, off + bit], counts[:, off + bit])
+        np.where(both, values, 0.0)
+        for values in (hits[:, off], counts[:, off], hits[:, off + bit], counts[:, off + bit])
     )
     apart = np.divide(now * among - before * among_now, among + among_now, where=both, out=np.zeros_like(now))
     p = max(sign_flip(apart.sum(axis=1)), within(before[both], among[both], now[both], among_now[both]))
     telling = both.any(axis=1)
-    sums = [each.sum(axis=1)[telling] for each in (before, among, now, among_now)]
-    found = stratified(*sums)
+    estimate = stratified(*(values.sum(axis=1)[telling] for values in (before, among, now, among_now)))
     alone = rows.filter(pl.col("_cell") == bit)
-    told = alone["change"].drop_nulls().unique().to_list() if "change" in rows.columns else []
+    changes = alone["change"].drop_nulls().unique().to_list() if "change" in rows.columns else []
     return FactorContrast(
         factor=factor,
-        change=told[0] if len(told) == 1 else None,
+        change=changes[0] if len(changes) == 1 else None,
         successes=int(now.sum()),
         count=int(among_now.sum()),
         others=int(before.sum()),
         others_count=int(among.sum()),
         starts=int(telling.sum()),
-        difference=found.difference,
-        interval=tested(found.interval, p),
+        difference=estimate.difference,
+        interval=tested(estimate.interval, p),
         p=p,
     )
 
@@ -223,20 +265,20 @@ def _on(values: pl.Series) -> pl.Series:
     return ~values.cast(pl.String).fill_null("").str.to_lowercase().is_in(_OFF)
 
 
-def _table(rows: pl.DataFrame, cells: int) -> tuple[np.ndarray, np.ndarray]:
+def _count_cells(rows: pl.DataFrame, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """Successes and episodes of every start in every combination: (starts, cells) each."""
-    found = rows.group_by(*START, "_cell").agg(pl.col("success").sum(), pl.len().alias("count"))
-    start = found.select(pl.struct(START).rank("dense") - 1).to_series().to_numpy()
+    table = rows.group_by(*START, "_cell").agg(pl.col("success").sum(), pl.len().alias("count"))
+    start = table.select(pl.struct(START).rank("dense") - 1).to_series().to_numpy()
     hits, counts = np.zeros((2, int(start.max()) + 1, cells))
-    where = start, found["_cell"].to_numpy()
-    hits[where], counts[where] = found["success"].to_numpy(), found["count"].to_numpy()
+    where = start, table["_cell"].to_numpy()
+    hits[where], counts[where] = table["success"].to_numpy(), table["count"].to_numpy()
     return hits, counts
 
 
 def _design(
     on: np.ndarray, seen: np.ndarray, factors: tuple[str, ...]
 ) -> tuple[np.ndarray, list[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
-    """The columns (cells, terms) that the combinations seen can tell apart, and what they stand for."""
+    """Identifiable columns (cells, terms) of the design, their factors, and the aliased interactions."""
     columns, kept, aliased = [np.ones(len(on))], [], []
     sets = [*combinations(range(len(factors)), 1), *combinations(range(len(factors)), 2)]
     for members in sets:
@@ -251,8 +293,8 @@ def _design(
     return np.stack(columns, axis=1), kept, tuple(aliased)
 
 
-def _losses(on: np.ndarray) -> np.ndarray:
-    """Shapley's weights: losses (factors,) = weights (factors, cells) @ success (cells,)."""
+def _shapley_weights(on: np.ndarray) -> np.ndarray:
+    """Shapley weights: losses (factors,) = weights (factors, cells) @ success (cells,)."""
     cells, factors = on.shape
     weights = np.zeros((factors, cells))
     for factor in range(factors):
@@ -264,68 +306,47 @@ def _losses(on: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _tasks(rows: pl.DataFrame) -> np.ndarray:
-    """The number of the task of each start, in the order of `_table`: (starts,)."""
-    starts = rows.select(START).unique().sort(START)
-    return starts.select(pl.col(START[0]).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-
-
 def _within_tasks(
     design: np.ndarray, hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Effects on the log-odds and their errors, without the constant, if each task has odds of its own.
+    """Effects on the log-odds and their errors, without the constant, with separate odds for each task.
 
-    From hits and counts (starts, cells) and the starts' tasks (starts,). Tasks that always fail, or never, say
-    nothing of effects on the odds and are left out, unless there is no other.
+    From hits and counts (starts, cells) and the starts' tasks (starts,). Tasks that always fail, or never, carry no
+    information about odds and are left out, unless there is no other.
     """
     cells = hits.shape[1]
     won, tried = (
-        np.stack([np.bincount(tasks, each) for each in table.T], axis=1) for table in (hits, counts)
+        np.stack([np.bincount(tasks, cell) for cell in table.T], axis=1) for table in (hits, counts)
     )
     mixed = (won.sum(axis=1) > 0) & (won.sum(axis=1) < tried.sum(axis=1))
-    known = np.flatnonzero(mixed) if mixed.any() else np.unique(tasks)
+    informative = np.flatnonzero(mixed)
     if not mixed.any():
-        tasks, known = np.zeros_like(tasks), np.zeros(1, int)
-    mine = np.isin(tasks, known)
-    place = np.searchsorted(known, tasks[mine])
+        tasks, informative = np.zeros_like(tasks), np.zeros(1, int)
+    mine = np.isin(tasks, informative)
+    place = np.searchsorted(informative, tasks[mine])
     where = place[:, None] * cells + np.arange(cells)  # (starts, cells) of tasks x cells
-    wide_hits, wide_counts = np.zeros((2, int(mine.sum()), len(known) * cells))
+    wide_hits, wide_counts = np.zeros((2, int(mine.sum()), len(informative) * cells))
     np.put_along_axis(wide_hits, where, hits[mine], axis=1)
     np.put_along_axis(wide_counts, where, counts[mine], axis=1)
-    own = np.kron(np.eye(len(known)), np.ones((cells, 1)))
-    wide = np.hstack([own, np.tile(design[:, 1:], (len(known), 1))])
+    own = np.kron(np.eye(len(informative)), np.ones((cells, 1)))
+    wide = np.hstack([own, np.tile(design[:, 1:], (len(informative), 1))])
     terms = logistic.fit(wide, wide_hits.sum(axis=0)[None], wide_counts.sum(axis=0)[None])[0]
     errors = logistic.errors(wide, terms, wide_hits, wide_counts)
-    return terms[len(known) :], errors[len(known) :]
-
-
-class _Points(NamedTuple):
-    """A difference of success, if it is known."""
-
-    value: float | None
-    interval: Interval | None
-    p: float | None
+    return terms[len(informative) :], errors[len(informative) :]
 
 
 def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interval:
-    """Student's interval of ``weights @ success`` (cells,), from hits and counts (starts, cells)."""
-    middle, error = _weighed(weights, hits, counts)
+    """Student interval of ``weights @ success`` (cells,), from hits and counts (starts, cells)."""
+    middle, error = _weighted_sum(weights, hits, counts)
     half = t_quantile((1 + LEVEL) / 2, len(hits) - 1) * error
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
 
 
-def _in_points(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> _Points:
-    """The same with its value and its p."""
-    middle, error = _weighed(weights, hits, counts)
-    p = 2 * t_below(-abs(middle) / error, len(hits) - 1)
-    return _Points(middle, _linear(weights, hits, counts), p)
+def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
+    """``weights @ success`` (cells,) and its standard error.
 
-
-def _weighed(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-    """``weights @ success`` (cells,) and its error.
-
-    From the variance between starts; at least that of independent episodes, with a success and a failure
-    added to each combination, for where one never fails.
+    From the variance between starts; at least that of independent episodes, with a success and a failure added to each
+    combination so that it is positive.
     """
     total, starts = counts.sum(axis=0), len(hits)
     rates = hits.sum(axis=0) / total
@@ -336,22 +357,76 @@ def _weighed(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple
     return float(weights @ rates), variance**0.5
 
 
-def _effect(factors: tuple[str, ...], term: float, error: float, freedom: int, points: _Points) -> Effect:
-    half = t_quantile((1 + LEVEL) / 2, freedom) * float(error)
-    interval = Interval(float(term) - half, float(term) + half, "student, over starts")
-    return Effect(factors, float(term), interval, 2 * t_below(-abs(term) / error, freedom), *points)
+def effects_table(result: Attribution, report: ReportedRun) -> Table:
+    """Effects of factors on the log-odds."""
+    return Table.of(
+        "effects",
+        "Effects on the log-odds of success",
+        result.effects,
+        Column("factors", value=lambda effect: " x ".join(effect.factors)),
+        *("log_odds", "interval", "p"),
+        note=f"95 % intervals: {methods(effect.interval for effect in result.effects)}.",
+    )
+
+
+def shares_table(result: Attribution, report: ReportedRun) -> Table:
+    """Shapley shares of the drop."""
+    return Table.of(
+        "shares",
+        "Shapley shares of the drop",
+        result.shares,
+        Column("factor", value=lambda share: share.factor),
+        Column("difference", "change", value=lambda share: -share.loss),
+        Column("95 % interval", "change", value=lambda share: negate(share.interval)),
+        Column("share", "share", value=lambda share: share.share),
+        note=f"95 % intervals: {methods(share.interval for share in result.shares)}.",
+    )
+
+
+def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
+    """Effects of the factors on the log-odds, and their shares of the drop."""
+    effects, shares = [], []
+    for effect in result.effects:
+        colour, shape = (ORANGE, "s") if len(effect.factors) > 1 else (BLUE, "o")
+        numbers = signed(effect.log_odds, 2), p_value(effect.p)
+        name, sure = " x ".join(effect.factors), effect.p < SURE
+        effects.append(Mark(name, effect.log_odds, effect.interval, numbers, sure, colour, shape))
+    for share in result.shares:
+        numbers = points(-share.loss), NOT if share.share is None else f"{100 * share.share:.0f} %"
+        shares.append(Mark(share.factor, -share.loss, negate(share.interval), numbers))
+
+    def paint(figure: Figure) -> None:
+        left, right = figure.subplots(1, 2)
+        heads = ("effect", "p")
+        forest(left, {"": effects}, along="effect on the log-odds of success", heads=heads, zero=0.0)
+        left.set_title("Main effects and interactions")
+        heads = ("points", "share")
+        forest(right, {"": shares}, along="change of success, points", heads=heads, zero=0.0, least=0.1)
+        right.set_title("Shapley shares of the drop")
+        points_axis(right.xaxis)
+
+    drop = f"{points(-result.drop)} points"
+    if result.drop_interval:
+        drop += f" (95 % interval {between(negate(result.drop_interval), 100)})"
+    caption = (
+        f"{plural(result.episodes, 'episode')} of {plural(result.starts, 'start')}. Left: 95 % intervals "
+        f"({methods(effect.interval for effect in result.effects)}); squares: interactions "
+        f"of two factors; filled: p < {SURE:g}. Right: part of each factor in the change from all off to all on, "
+        f"{drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
+    )
+    if result.modelled:
+        caption += f" {plural(result.modelled, 'missing combination')} from the model."
+    if result.aliased:
+        names = listed(" x ".join(factors) for factors in result.aliased)
+        caption += f" The design cannot separate {names} from others."
+    size = (WIDTH + 0.6, max(height({"": effects}), height({"": shares})) + 0.2)
+    return Drawing("attribution", "Cost of each factor", caption, size, paint, in_a_column=False)
 
 
 ATTRIBUTION = Measure(
     "attribution",
-    "Which factor of a factorial experiment costs how much, alone and together.",
+    "Cost of each factor of a factorial experiment, alone and together.",
     lambda run: attribution(run.changed),
     needs=(PREFIX,),
-    panels=(
-        Panel(
-            "Attribution",
-            tables=("assay.report.tables:effects_table", "assay.report.tables:shares_table"),
-            figures=("assay.report.figures.memory:attribution_figure",),
-        ),
-    ),
+    panels=(Panel("Attribution", (effects_table, shares_table), (attribution_figure,)),),
 )

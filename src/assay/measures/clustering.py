@@ -1,9 +1,8 @@
-"""Episodes that share a start or a variant are alike: how much less they know than as many strangers.
+"""Variances, intervals and effective sample sizes of episodes that share starts or variants.
 
-The tasks are the experiment's and given; what is drawn are starts (a task and an initial state) and variants (a
-task, its condition and its words), every variant with every start. The variance of a sum is that of Cameron,
-Gelbach and Miller for two crossed kinds of clusters: between starts, and between variants, less what both
-count.
+Tasks are fixed; starts (a task and an initial state) and variants (a task, its condition and its words) are sampled,
+every variant with every start. The variance of a sum is that of Cameron, Gelbach and Miller for two crossed kinds of
+clusters: between starts plus between variants, minus what both count.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.frames import START, Codes, held, nested, with_starts
+from assay.measures.frames import START, Codes, has_held_starts, number_clusters, with_starts
 from assay.support.stats.intervals import (
     Difference,
     Interval,
@@ -29,47 +28,46 @@ from assay.support.stats.intervals import (
 from assay.support.stats.intervals import Z as _Z
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
-"""The weight of every row, where all count the same."""
-_TRUST = 2.0
-"""The starts that the variance of all tasks together is worth, as a guess at that of one."""
+"""Weight of every row if all count the same."""
+_PRIOR_STARTS = 2.0
+"""Weight, in starts, of the variance of all tasks as a prior for that of one task."""
 FEWEST_VARIANTS = 4
-"""Variants, besides the first of each task and condition, below which they are given, as tasks are: two wordings
-cannot tell what others would do, and one degree of freedom would drown what starts do tell."""
+"""Variants, besides the first of each task and condition, below which they are treated as fixed, like tasks: a single
+degree of freedom would swamp the information from starts."""
 UNVARIED = "one start for each task: how much starts matter is unknown"
-"""How the method of an interval ends that is about the very starts that were seen."""
+"""Suffix of the method of an interval that holds for the observed starts only."""
 
 
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
-    """The variance of the sum of each expression over all rows: what each episode is off a mean.
+    """Variance of the sum of each expression over all rows; an expression is the deviation of an episode from a mean.
 
-    Variants are drawn within what is ``given``, if there are enough of them. At least the variance of independent
-    episodes; widened as far as Student's distribution is wider than the normal one where there are few clusters. Of
-    what is 0 throughout nothing shows of any correlation, and the variance is 0.
+    Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the variance
+    of independent episodes, and inflated like Student's distribution if there are few clusters. It is 0 for
+    expressions that are 0 throughout.
     """
     rows = with_starts(rows)
     of = Codes(rows)
     task, start, stratum, variant = (
-        of(names) for names in (("task",), START, _given(of, given), _variant(rows))
+        of(names) for names in (("task",), START, _variant_strata(of, given), _variant_columns(rows))
     )
-    starts, variants = (task, nested(task, start)), (stratum, nested(stratum, variant))
-    return [_variance(each, starts, variants) for each in rows.select(off).to_numpy().T]
+    starts, variants = (task, number_clusters(task, start)), (stratum, number_clusters(stratum, variant))
+    return [_variance(deviations, starts, variants) for deviations in rows.select(off).to_numpy().T]
 
 
 Nest = tuple[np.ndarray, np.ndarray]
-"""As `nested` has it: the number of each row's cluster (n,), and the stratum of each cluster."""
+"""Number of each row's cluster (n,), and the stratum of each cluster, as `number_clusters` returns them."""
 
 
 def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[np.ndarray, Nest]) -> float:
-    """From what each episode is off (n,), and its task's number and start, its stratum's and variant."""
+    """Variance of the sum of deviations (n,), given the task and start, stratum and variant of each episode."""
     (task, start), (given, variant) = starts, variants
     by_start, start_free = _between_sums(off, task, start)
     by_variant, variant_free = _between_sums(off, given, variant)
-    alone_here, _ = _between_sums(off, given, None)
-    known = variant_free.sum() >= FEWEST_VARIANTS
-    several = (variant_free > 0) & known
-    spread = by_start.sum() + (by_variant - alone_here)[several].sum()
+    within_variants, _ = _between_sums(off, given, None)
+    several = (variant_free > 0) & (variant_free.sum() >= FEWEST_VARIANTS)
+    spread = by_start.sum() + (by_variant - within_variants)[several].sum()
     alone = float(off @ off)
-    single = _between_sums(off, task, None)[0].sum()  # more than that where each start has one episode
+    single = _between_sums(off, task, None)[0].sum()  # exceeds that if each start has one episode
     if spread <= max(alone, single) * (1 + 1e-9):
         return alone
     freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
@@ -79,7 +77,7 @@ def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[
 def _between_sums(
     off: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Squared sums of clusters, or of episodes, about their stratum's mean, corrected for few; how many are free."""
+    """Squared sums of clusters, or of episodes, about the mean of their stratum; degrees of freedom of each stratum."""
     count = np.bincount(strata)
     centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
     squares, many = _squared_sums(centred, strata, clusters)
@@ -90,7 +88,7 @@ def _between_sums(
 def _squared_sums(
     values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each stratum: the squared sums of its clusters, or of its episodes, and how many there are."""
+    """Squared sums of the clusters, or episodes, of each stratum, and their number."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
     where, belongs = clusters
@@ -105,16 +103,15 @@ def shares(
     weight: str | None = None,
     given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-    """As many independent episodes as know as much, and Wilson's interval, for the share of ``hit`` (0 or 1).
+    """Effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group of columns ``by``.
 
-    Of every group that shares the columns ``by``. Where no task has a second start nothing shows of what
-    starts vary: the interval is about these starts, and its method says so.
+    If no task has a second start, the interval holds for the observed starts only, and its method says so.
     """
     return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
 
 
 class Clusters:
-    """Which rows share a group, a task, a start, a variant: for several questions about the same rows."""
+    """Groups, tasks, starts and variants of rows, for several estimates from the same rows."""
 
     def __init__(self, rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = ("task",)) -> None:
         self.rows = with_starts(rows)
@@ -122,11 +119,12 @@ class Clusters:
             return
         of = Codes(self.rows)
         group, task, start, stratum, variant = (
-            of(names) for names in (by, ("task",), START, _given(of, given), _variant(self.rows))
+            of(names)
+            for names in (by, ("task",), START, _variant_strata(of, given), _variant_columns(self.rows))
         )
-        self._group, (self._task, self._tasks_group) = group, nested(group, task)
-        self._starts = _Alike(group, (self._task, self._tasks_group), start)
-        self._variants = _Alike(group, nested(group, stratum), variant)
+        self._group, (self._task, self._tasks_group) = group, number_clusters(group, task)
+        self._starts = _Correlation(group, (self._task, self._tasks_group), start)
+        self._variants = _Correlation(group, number_clusters(group, stratum), variant)
         _, first = np.unique(group, return_index=True)
         self._keys = {
             int(at): self.rows.select(by).row(int(first[at])) if by else () for at in np.argsort(first)
@@ -135,7 +133,7 @@ class Clusters:
     def shares(
         self, hit: pl.Series, weight: pl.Series | None = None
     ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-        """As the function `shares` has it."""
+        """Effective sample size and Wilson interval of each group, as in the function `shares`."""
         if self.rows.is_empty():
             return {}
         hits = hit.cast(pl.Float64).to_numpy()
@@ -144,40 +142,39 @@ class Clusters:
         total, squared = np.bincount(group, weights), np.bincount(group, weights**2)
         share = np.bincount(group, weights * hits) / total
         off = weights * (hits - share[group])
-        alike = [each.shown(hits, weights, off) for each in (self._starts, self._variants)]
+        clusterings = [kind.estimate(hits, weights, off) for kind in (self._starts, self._variants)]
         left = self._left_within_tasks(hits, weights, share)
-        found = {}
+        result = {}
         for at, key in self._keys.items():
             most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
             spread, excess, largest = bernoulli_variance(share[at], most), 0.0, 0.0
-            for cross, pairs, free, rare in (each[at] for each in alike):
+            for cross, pairs, free, rare in (estimates[at] for estimates in clusterings):
                 correlation = icc(cross / unit**2, spread * pairs / unit**2, free, rare)
                 excess, largest = excess + correlation * pairs / unit**2, max(largest, pairs / unit**2)
-            # What starts and variants have in common is one at most; what tasks differ by is none of chance's doing.
+            # Starts and variants overlap, so the larger excess bounds their sum; tasks are fixed and add no variance.
             count = float(most**2 / (most * left[at] + min(excess, largest)))
             interval = wilson_interval(share[at], count)
-            if not alike[0][at, 2]:
+            if not clusterings[0][at, 2]:
                 interval = replace(interval, method=f"{interval.method}, {UNVARIED}", one_start=True)
-            found[key] = count, interval
-        return found
+            result[key] = count, interval
+        return result
 
     def median(self, values: pl.Series) -> Interval | None:
-        """As the function `medians` has it, of all rows."""
+        """Interval of the median of all rows, as in the function `medians`."""
         count, _ = self.shares(values <= values.median())[()]
         return median_interval(values.to_numpy().astype(float), count)
 
     def _left_within_tasks(self, hits: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """What share of the variance of an episode is left within tasks, at most 1, of each group: (groups,).
+        """Share of the variance of an episode that remains within tasks, at most 1, of each group: (groups,).
 
-        That of each task is estimated from its starts, with as much trust as they deserve: with few it is near that of
-        all.
+        The variance of a task is shrunk towards that of all tasks, the more the fewer starts it has.
         """
         where, of = self._task, self._tasks_group
         here = np.bincount(where, weights * hits) / np.bincount(where, weights)
         many = np.bincount(self._starts.clusters[1])
         own = here * (1 - here) * many / np.maximum(many - 1, 1)
         every = (share * (1 - share))[of]
-        variance = np.where(many > 1, (_TRUST * every + many * own) / (_TRUST + many), every)
+        variance = np.where(many > 1, (_PRIOR_STARTS * every + many * own) / (_PRIOR_STARTS + many), every)
         squares = np.bincount(where, weights**2)
         alike = share * (1 - share)
         part = (
@@ -186,20 +183,20 @@ class Clusters:
         return np.where(alike > 0, np.clip(part, 0.0, 1.0), 1.0)
 
 
-class _Alike:
-    """Which rows share a start or a variant, within the strata of a group."""
+class _Correlation:
+    """Correlation of rows that share a start or a variant, within the strata of a group."""
 
     def __init__(self, group: np.ndarray, strata: Nest, clusters: np.ndarray) -> None:
         self._stratum, self._of = strata
         self._groups = group.max() + 1
-        self.clusters = nested(self._stratum, clusters)
-        self._in_group = nested(group, clusters)
+        self.clusters = number_clusters(self._stratum, clusters)
+        self._in_group = number_clusters(group, clusters)
 
-    def shown(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """What shows of the correlation within clusters, of each group: (groups, 4).
+    def estimate(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
+        """Terms of the correlation within clusters, of each group: (groups, 4).
 
-        The sum of products of pairs of rows in one cluster, the sum of their weights' products, how many clusters are
-        free, and how many have the rarer outcome. All but the last of strata that have several clusters.
+        Sum of products of pairs of rows in one cluster, sum of the products of their weights, degrees of freedom, and
+        number of clusters with the rarer outcome. All but the last cover strata with several clusters only.
         """
         stratum, clusters, groups = self._stratum, self.clusters, self._groups
         squares, free = _between_sums(off, stratum, clusters)
@@ -209,27 +206,27 @@ class _Alike:
         where, belongs = self._in_group
         won, lost = (np.bincount(where, outcome) > 0 for outcome in (hits > 0, hits < 1))
         rare = np.minimum(np.bincount(belongs, won, groups), np.bincount(belongs, lost, groups))
-        sums = (np.bincount(self._of, np.where(several, each, 0), groups) for each in (cross, pairs, free))
+        sums = (np.bincount(self._of, np.where(several, term, 0), groups) for term in (cross, pairs, free))
         return np.column_stack([*sums, rare])
 
 
 def difference(
     rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
 ) -> tuple[Difference, float]:
-    """Newcombe's interval for the difference of two shares (0 or 1 each) of the same rows, and its error.
+    """Newcombe interval for the difference of two shares (columns of 0 or 1) of the same rows, and its standard error.
 
-    Tasks and conditions are given; what is drawn are starts and wordings. ``weights`` (0 or 1 each) are columns that
-    say which rows each of the shares is of; all, if there are none.
+    Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are columns of 0 or 1 that select the
+    rows of each share; all rows by default.
     """
     given, names = ("task", "condition"), (first, second)
-    heavy = [UNIT if weights is None else pl.col(each).cast(pl.Float64) for each in weights or names]
+    heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
     usual, off = [], []
     for name, weight in zip(names, heavy, strict=True):
         total, hits = rows.select(weight=weight, hit=weight * pl.col(name)).sum().row(0)
         usual.append(hits / total)
         off.append(weight * (pl.col(name) - usual[-1]) / total)
     one, other, apart = variances(
-        rows, *(each.alias(str(at)) for at, each in enumerate((*off, off[1] - off[0]))), given=given
+        rows, *(value.alias(str(at)) for at, value in enumerate((*off, off[1] - off[0]))), given=given
     )
     together = (one + other - apart) / (2 * (one * other) ** 0.5) if one * other > 0 else 0.0
     counts = [
@@ -240,12 +237,12 @@ def difference(
 
 
 def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
-    """Half the width of the interval of what is the sum of ``off`` off its true value."""
+    """Half the width of the interval of a statistic whose linearised error is the sum of ``off``."""
     return float(_Z * variances(rows, off)[0] ** 0.5)
 
 
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
-    """Student's interval for a mean; None where there are fewer than two rows, or all are the same."""
+    """Student interval of a mean; None for fewer than two distinct values."""
     middle = float(rows[column].mean())  # type: ignore[arg-type]
     if rows[column].n_unique() < 2:
         return None
@@ -256,9 +253,9 @@ def mean(rows: pl.DataFrame, column: str) -> Interval | None:
 def medians(
     rows: pl.DataFrame, column: str, by: Sequence[str] = ()
 ) -> dict[tuple[Any, ...], Interval | None]:
-    """The interval of the median of each group that shares the columns ``by``, from order statistics.
+    """Interval of the median of each group of columns ``by``, from order statistics (Woodruff).
 
-    Woodruff's: as many values count as know as much about what share is below the median. None below six.
+    Uses the effective sample size of the share below the median; None below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
@@ -269,14 +266,15 @@ def medians(
     }
 
 
-def _given(rows: Codes, given: Sequence[str]) -> Sequence[str]:
-    """Within what variants are drawn. With held starts, seeds repeat a variant of a task from its one start.
+def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
+    """Columns within which variants are sampled.
 
-    How much the repetitions agree then shows only between tasks, where each task has one variant.
+    With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions then shows
+    only between tasks.
     """
-    return [name for name in given if name != "task"] if held(rows) else given
+    return [name for name in given if name != "task"] if has_held_starts(rows) else given
 
 
-def _variant(rows: pl.DataFrame) -> list[str]:
-    """What tells a variant of a task: its condition and its words. Labels may be a start's own."""
+def _variant_columns(rows: pl.DataFrame) -> list[str]:
+    """Columns that identify a variant of a task: condition and words. Labels may belong to a start."""
     return ["task", *sorted({"condition", "instruction"} & set(rows.columns))]

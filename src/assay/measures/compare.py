@@ -1,15 +1,16 @@
-"""Compare: several runs on the same episodes, pair by pair: who succeeds more, and who keeps more of it.
+"""Comparison of several runs on the same episodes, pair by pair: success and robustness.
 
-Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes whose
-control both runs did: by the *drop*, success perturbed less success of the control, and by what is *kept*, success
-where the policy's own control succeeds. A policy that is better throughout may lose just as much.
+Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes whose control is
+in both runs: by the *drop*, success perturbed minus success of the control, and by *kept* success, that of episodes
+whose own control succeeds. A policy with more success throughout may lose just as much.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -18,45 +19,168 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.measures.clustering import UNIT, difference, variances
-from assay.measures.contrasts import Aspect, Comparison, Contrast, Decision, Robustness
-from assay.measures.frames import PAIR, START, judged, sums
-from assay.measures.result import MeasureError
+from assay.measures.frames import PAIR, START, sums, valid_rows
+from assay.measures.result import MeasureError, Result
+from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.style import BLUE, ORANGE, Drawing
+from assay.measures.views.wording import between, p_value, plural, points
 from assay.support.stats.distributions import normal_below, normal_quantile
 from assay.support.stats.intervals import Interval, Z, tested
 from assay.support.stats.power import POWER
 from assay.support.stats.sampled_tasks import mean_over_tasks
 from assay.support.stats.significance import SURE, holm, least_p, sign_flip
 
-__all__ = ["COLUMNS", "MARGIN", "Aspect", "Comparison", "Contrast", "Decision", "Robustness", "compare"]
-
 COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
-"""What a frame must have to be compared; ``plausible`` counts too, where there is such a label."""
+"""Columns that a comparison needs, besides the label ``plausible``."""
 MARGIN = 0.05
-"""Differences smaller than this do not matter."""
+"""Largest irrelevant difference."""
 
 
-C = TypeVar("C", Contrast, Robustness)
+class Decision(StrEnum):
+    """Decision about the second run against the first."""
+
+    BETTER = "better"
+    """The difference is significant (Holm) and positive."""
+    WORSE = "worse"
+    """The difference is significant and negative."""
+    EQUIVALENT = "equivalent"
+    """The difference is not significant, and its interval is within the margin."""
+    UNDECIDED = "undecided"
 
 
-class _Made(NamedTuple, Generic[C]):
-    """A contrast before it is adjusted."""
+class Aspect(StrEnum):
+    """Aspect of robustness."""
+
+    DROP = "drop"
+    """Success perturbed minus success of the control of the same task and seed."""
+    KEPT = "kept"
+    """Success of the perturbed episodes whose control succeeds with the same policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunContrast(Result):
+    """Success of two runs on the same episodes."""
+
+    first: str
+    second: str
+    condition: str | None
+    """None for all conditions in which success is expected, or for all conditions without such."""
+    count: int
+    """Shared specs."""
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+    first_rate: float
+    second_rate: float
+    change: float
+    """second - first"""
+    interval: Interval
+    """Newcombe interval over starts and wordings; includes 0 if the test does."""
+    p: float
+    """The larger of an exact test over starts (McNemar's if each has one episode) and Student's over both."""
+    p_holm: float
+    """Adjusted for all pairs of runs and, for a condition, for all conditions."""
+    starts: int
+    """Shared tasks and initial states."""
+    telling: int
+    """Informative starts: those in which one of the runs succeeded at least once."""
+    least_p: float
+    """Smallest adjusted p that the informative starts can reach."""
+    tasks: int
+    over_tasks: Interval | None
+    """Student interval for tasks in general, if these are a sample of them; None for fewer than three."""
+    p_over_tasks: float | None
+    """Exact, over tasks; not adjusted."""
+    decision: Decision
+    margin: float
+    """Margin of equivalence."""
+    starts_needed: int | None
+    """Starts that show such a difference with 80 % power, adjusted likewise; None without a difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness(Result):
+    """Cost of a change for two runs on the same episodes and controls."""
+
+    first: str
+    second: str
+    aspect: Aspect
+    condition: str | None
+    """None for all perturbed episodes in which success is expected."""
+    pairs: int
+    """Shared perturbed specs with controls."""
+    starts: int
+    telling: int
+    """Informative starts: those in which one of the runs succeeded at least once, perturbed or not."""
+    tasks: int
+    first_control: float
+    """Success of the first run's controls, one per pair."""
+    second_control: float
+    first_value: float
+    """Drop of the first run (negative for a loss), or the share that it keeps."""
+    second_value: float
+    change: float
+    """second - first: positive if the second is more robust."""
+    interval: Interval
+    """Over starts and wordings: Student for drops, Newcombe for kept success; includes 0 if the test does."""
+    p: float
+    """The larger of an exact test over starts and Student's over starts and wordings."""
+    p_holm: float
+    """Adjusted for all pairs of runs, both aspects and, for a condition, for all conditions."""
+    least_p: float
+    over_tasks: Interval | None
+    p_over_tasks: float | None
+    decision: Decision
+    margin: float
+    starts_needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Result):
+    """Comparison of two or more runs."""
+
+    runs: dict[str, int]
+    """Episodes of each run without an error."""
+    shared: int
+    """Specs that all runs share; the others are left out."""
+    overall: tuple[RunContrast, ...]
+    conditions: tuple[RunContrast, ...]
+    """Conditions in which success is expected."""
+    implausible: tuple[RunContrast, ...]
+    """The other conditions, which enter nothing else."""
+    robustness: tuple[Robustness, ...]
+    """Over all changes after which success is expected; empty without a shared control."""
+    robustness_by_condition: tuple[Robustness, ...]
+
+
+C = TypeVar("C", RunContrast, Robustness)
+
+
+class _Unadjusted(NamedTuple, Generic[C]):
+    """A contrast before adjustment."""
 
     contrast: C
     needed: float | None
-    """Starts that are needed, over the squared sum of two quantiles: that of the level, and that of the power."""
+    """Needed starts, divided by the squared sum of the quantiles of level and power."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Comparison:
-    """Compare runs by name, on the episodes that all of them did without an error.
+    """Compare runs by name, on the episodes that all of them have without an error.
 
-    Differences within ``margin`` (0 to 1) do not matter. Raises MeasureError where there are fewer than two runs,
-    or no episode is shared.
+    Differences within ``margin`` (0 to 1) are irrelevant. Raises MeasureError for fewer than two runs, or without a
+    shared episode.
     """
     if len(frames) < 2:
-        raise MeasureError(f"compare: {len(frames)} run; needs two at least")
+        raise MeasureError(f"compare: {len(frames)} run; needs at least two")
     if not 0 < margin < 1:
         raise MeasureError(f"compare: margin {margin:g}: valid: between 0 and 1")
-    tables = {name: _judged(name, frame) for name, frame in frames.items()}
+    tables = {}
+    for name, frame in frames.items():
+        try:
+            tables[name] = valid_rows(frame)
+        except MeasureError as error:
+            raise MeasureError(f"compare: {name}: {error}") from None
     first = next(iter(tables.values()))
     sensible = pl.col("plausible").fill_null(True) if "plausible" in first.columns else pl.lit(True)
     shared = first.select("key", "condition", *PAIR, "start", "instruction", plausible=sensible)
@@ -66,9 +190,9 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
         )
     counts = {name: len(table) for name, table in tables.items()}
     if not len(shared):
-        said = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        sizes = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise MeasureError(
-            f"compare: the runs share no episode ({said}): other tasks, seeds, experiments, assets, "
+            f"compare: the runs share no episode ({sizes}): other tasks, seeds, experiments, assets, "
             "or settings such as --steps"
         )
     twos = list(combinations(enumerate(tables), 2))
@@ -98,23 +222,16 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     return Comparison(
         runs=counts,
         shared=len(shared),
-        overall=_decided(overall),
-        conditions=_decided(conditions),
-        implausible=_decided(implausible),
-        robustness=_decided([each for each in robust if each is not None]),
-        robustness_by_condition=_decided([each for each in by_condition if each is not None]),
+        overall=_decide(overall),
+        conditions=_decide(conditions),
+        implausible=_decide(implausible),
+        robustness=_decide([result for result in robust if result is not None]),
+        robustness_by_condition=_decide([result for result in by_condition if result is not None]),
     )
 
 
-def _judged(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    try:
-        return judged(frame)
-    except MeasureError as error:
-        raise MeasureError(f"compare: {name}: {error}") from None
-
-
 def _with_controls(rows: pl.DataFrame, runs: int) -> pl.DataFrame:
-    """Perturbed rows with every run's success in the control as the columns ``_control_0``, ..."""
+    """Perturbed rows with the success of every run's control as columns ``_control_0``, ..."""
     controls = rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
     beside = controls.select(*PAIR, *(pl.col(f"_{run}").alias(f"_control_{run}") for run in range(runs)))
     return rows.filter(pl.col("condition") != CONTROL).join(beside, on=PAIR, maintain_order="left")
@@ -122,18 +239,18 @@ def _with_controls(rows: pl.DataFrame, runs: int) -> pl.DataFrame:
 
 def _contrast(
     rows: pl.DataFrame, first: tuple[int, str], second: tuple[int, str], condition: str | None, margin: float
-) -> _Made[Contrast]:
+) -> _Unadjusted[RunContrast]:
     one, other = f"_{first[0]}", f"_{second[0]}"
-    found, error = difference(rows, one, other)
+    estimate, error = difference(rows, one, other)
     mine, theirs = (rows[name].to_numpy().astype(bool) for name in (one, other))
     both, only_first, only_second = (
-        int(each.sum()) for each in (mine & theirs, mine & ~theirs, theirs & ~mine)
+        int(which.sum()) for which in (mine & theirs, mine & ~theirs, theirs & ~mine)
     )
     apart, won = sums(rows, START, apart=pl.col(other) - pl.col(one), won=pl.max_horizontal(one, other)).T
     exact = sign_flip(apart)
-    approximate = float(2 * normal_below(-abs(found.difference) / error)) if error > 0 else 0.0
+    approximate = float(2 * normal_below(-abs(estimate.difference) / error)) if error > 0 else 0.0
     p = max(exact, approximate)
-    made = Contrast(
+    contrast = RunContrast(
         first=first[1],
         second=second[1],
         condition=condition,
@@ -142,21 +259,21 @@ def _contrast(
         only_first=only_first,
         only_second=only_second,
         neither=len(rows) - both - only_first - only_second,
-        first_rate=found.first,
-        second_rate=found.second,
-        change=found.difference,
-        interval=tested(found.interval, p),
+        first_rate=estimate.first,
+        second_rate=estimate.second,
+        change=estimate.difference,
+        interval=tested(estimate.interval, p),
         p=p,
         p_holm=1.0,
         starts=len(apart),
         telling=int((won > 0).sum()),
         least_p=1.0,
-        **_by_task(rows, pl.col(other) - pl.col(one), found.interval),
+        **_over_tasks(rows, pl.col(other) - pl.col(one), estimate.interval),
         decision=Decision.UNDECIDED,
         margin=margin,
         starts_needed=None,
     )
-    return _Made(made, _needed(rows, pl.col(other) - pl.col(one), found.difference))
+    return _Unadjusted(contrast, _starts_needed(rows, pl.col(other) - pl.col(one), estimate.difference))
 
 
 def _robustness(
@@ -166,8 +283,8 @@ def _robustness(
     condition: str | None,
     aspect: Aspect,
     margin: float,
-) -> _Made[Robustness] | None:
-    """None for what is kept, where one of the runs has no control that succeeds."""
+) -> _Unadjusted[Robustness] | None:
+    """Robustness of two runs; None for kept success if a run has no successful control."""
     one, other = f"_{first[0]}", f"_{second[0]}"
     before, before_other = f"_control_{first[0]}", f"_control_{second[0]}"
     if aspect is Aspect.DROP:
@@ -181,16 +298,16 @@ def _robustness(
     else:
         if not rows[before].sum() or not rows[before_other].sum():
             return None
-        found, error = difference(rows, one, other, weights=(before, before_other))
-        values, interval = [found.first, found.second], found.interval
+        estimate, error = difference(rows, one, other, weights=(before, before_other))
+        values, interval = [estimate.first, estimate.second], estimate.interval
         kept, among = (
-            rows.select(each).item()
-            for each in (
+            rows.select(total).item()
+            for total in (
                 (pl.col(one) * pl.col(before) + pl.col(other) * pl.col(before_other)).sum(),
                 (pl.col(before) + pl.col(before_other)).sum(),
             )
         )
-        usual = kept / among  # the same, whichever run is which
+        usual = kept / among  # symmetric in the runs
         apart = (pl.col(other) - usual) * pl.col(before_other) - (pl.col(one) - usual) * pl.col(before)
         weight = (pl.col(before) + pl.col(before_other)) / 2
     change = values[1] - values[0]
@@ -198,7 +315,7 @@ def _robustness(
     approximate = float(2 * normal_below(-abs(change) / error)) if error > 0 else float(change == 0)
     p = max(exact, approximate)
     success = sums(rows, START, won=pl.max_horizontal(one, other, before, before_other))[:, 0]
-    made = Robustness(
+    robustness = Robustness(
         first=first[1],
         second=second[1],
         aspect=aspect,
@@ -215,18 +332,18 @@ def _robustness(
         p=p,
         p_holm=1.0,
         least_p=1.0,
-        **_by_task(rows, apart, interval, weight),
+        **_over_tasks(rows, apart, interval, weight),
         decision=Decision.UNDECIDED,
         margin=margin,
         starts_needed=None,
     )
-    return _Made(made, _needed(rows, apart, change))
+    return _Unadjusted(robustness, _starts_needed(rows, apart, change))
 
 
 def _student(rows: pl.DataFrame, apart: pl.Expr) -> tuple[Interval, float]:
-    """The interval of a mean over starts and wordings, -1 to 1, and its error.
+    """Interval of a mean over starts and wordings, -1 to 1, and its standard error.
 
-    With one start added that speaks for either run, for where all are alike.
+    One start in favour of each run is added, so that the variance is positive.
     """
     middle, starts = float(rows.select(apart.mean()).item()), rows.select(START).n_unique()
     (spread,) = variances(rows, (apart - middle) / len(rows), given=("task", "condition"))
@@ -235,42 +352,85 @@ def _student(rows: pl.DataFrame, apart: pl.Expr) -> tuple[Interval, float]:
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student"), variance**0.5
 
 
-def _by_task(rows: pl.DataFrame, apart: pl.Expr, given: Interval, weight: pl.Expr = UNIT) -> dict[str, Any]:
-    """The same difference, if the tasks are a sample."""
+def _over_tasks(
+    rows: pl.DataFrame, apart: pl.Expr, given: Interval, weight: pl.Expr = UNIT
+) -> dict[str, Any]:
+    """Statistics of the difference, if the tasks are a sample."""
     totals, counts = sums(rows, ("task",), apart=apart, count=weight).T
-    found = mean_over_tasks(totals, counts, given)
-    over, p = (None, None) if found is None else found
+    over, p = mean_over_tasks(totals, counts, given) or (None, None)
     return {"tasks": len(totals), "over_tasks": over, "p_over_tasks": p}
 
 
-def _needed(rows: pl.DataFrame, apart: pl.Expr, change: float) -> float | None:
-    """As in `_Made`, from how much starts differ; None where there is no difference.
+def _starts_needed(rows: pl.DataFrame, apart: pl.Expr, change: float) -> float | None:
+    """Needed starts as in `_Unadjusted`, from the variance between starts; None without a difference.
 
-    One start that speaks for either run is added, for where all are alike.
+    One start in favour of each run is added, so that the variance is positive.
     """
     totals, counts = sums(rows, START, apart=apart, count=UNIT).T
     means = np.append(totals / counts, (-1.0, 1.0))
     return None if change == 0 else float(means.var(ddof=1)) / change**2
 
 
-def _decided(found: list[_Made[C]]) -> tuple[C, ...]:
-    """Contrasts of one family, adjusted, and what is decided."""
-    family = len(found)
+def _decide(unadjusted: list[_Unadjusted[C]]) -> tuple[C, ...]:
+    """Contrasts of one family with adjusted p and decision."""
+    family = len(unadjusted)
     level = normal_quantile(1 - SURE / 2 / max(family, 1)) + normal_quantile(POWER)
     decided = []
-    for (each, needed), adjusted in zip(found, holm([made.contrast.p for made in found]), strict=True):
-        decision = Decision.UNDECIDED
-        if adjusted < SURE and not each.interval.low <= 0 <= each.interval.high:
-            decision = Decision.BETTER if each.change > 0 else Decision.WORSE
-        elif -each.margin <= each.interval.low and each.interval.high <= each.margin:
+    raised = holm([entry.contrast.p for entry in unadjusted])
+    for (contrast, needed), adjusted in zip(unadjusted, raised, strict=True):
+        interval, decision = contrast.interval, Decision.UNDECIDED
+        if adjusted < SURE and not interval.low <= 0 <= interval.high:
+            decision = Decision.BETTER if contrast.change > 0 else Decision.WORSE
+        elif -contrast.margin <= interval.low and interval.high <= contrast.margin:
             decision = Decision.EQUIVALENT
         decided.append(
             replace(
-                each,
+                contrast,
                 p_holm=adjusted,
                 decision=decision,
-                least_p=least_p(each.telling, family),
+                least_p=least_p(contrast.telling, family),
                 starts_needed=None if needed is None else math.ceil(needed * level**2),
             )
         )
     return tuple(decided)
+
+
+def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
+    """Difference of the runs' drops, over all changes and by condition; one group for each pair of runs.
+
+    Raises MeasureError without perturbed episodes, or without a shared control.
+    """
+    overall = [result for result in comparison.robustness if result.aspect is Aspect.DROP]
+    parts = [result for result in comparison.robustness_by_condition if result.aspect is Aspect.DROP]
+    if not overall:
+        raise MeasureError("no perturbed episode has a control that all runs share")
+
+    def mark(result: Robustness) -> Mark:
+        colour, shape = (ORANGE, "s") if result.condition is None else (BLUE, "o")
+        numbers = points(result.change), between(result.interval, 100), p_value(result.p_holm)
+        label, sure = result.condition or "all changes", result.p_holm < SURE
+        return Mark(label, result.change, result.interval, numbers, sure, colour, shape)
+
+    groups = {
+        f"{pair.second} less {pair.first}": [
+            mark(pair),
+            *(mark(part) for part in parts if (part.first, part.second) == (pair.first, pair.second)),
+        ][:MOST]
+        for pair in overall
+    }
+    caption = (
+        "Cost of changes for one run minus their cost for the other, against each run's own controls; "
+        f"{plural(max(result.pairs for result in overall), 'pair')}. Lines: 95 % intervals over starts and wordings. "
+        f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
+    )
+    return forest_drawing(
+        f"robustness{suffix}",
+        "Robustness compared",
+        caption,
+        groups,
+        along="difference of the drops, points (right: the second is more robust)",
+        heads=("points", "95 % interval", "Holm p"),
+        unit="points",
+        zero=0.0,
+        least=0.1,
+    )

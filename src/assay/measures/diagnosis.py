@@ -1,172 +1,210 @@
-"""Diagnosis: what is wrong with a policy, as claims with numbers; ``assay.report.sentences`` puts them into words.
+"""Diagnosis: the flaws of a policy, as claims with numbers; `sentences` puts them into words.
 
     for finding in diagnose(profile(libero), profile(para), profile(pro)):
         print(finding.verdict, finding.flaw, finding.degree, finding.p)
 
-Each flaw is a hypothesis that a measure has tested against chance, on one side: only what is worse is a flaw.
-What several runs have measured is taken together, and everything that is tested is one family (``family``): of a
-flawless policy something is claimed in 5 % of the reports at most. How much of it there is, is said from the
-interval: *mostly* is more than half beyond doubt. A flaw that another one brings about is *explained*, if the very
-episodes show it (``causes``). Where the starts that can tell are too few to make a flaw certain, the finding says so,
-and how many seeds would do.
+Each flaw is a hypothesis that a measure tests against chance, one-sided. Runs are pooled, and all tests are one family
+(`multiple_testing`): a flawless policy is accused in at most 5 % of the reports. The degree comes from the interval:
+*mostly* is significantly more than half. A flaw caused by another one is *explained*, if the episodes themselves show
+it. If the informative starts are too few, the finding says so, and how many seeds would be enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import polars as pl
 
 from assay.episodes.perturbation import Change
-from assay.measures.causes import explains
-from assay.measures.enough import more_seeds
-from assay.measures.evidence import HARMLESS, FlawTest, Untested
-from assay.measures.family import adjusted, least_adjusted, multiplier
-from assay.measures.findings import Claim, Finding, Verdict, Where
-from assay.measures.flaws import Flaw, shown_by
-from assay.measures.headline import FIRST, headline
-from assay.measures.measure import MEASURES, load
-from assay.measures.one_family import Adjusted, shown
-from assay.measures.particular import particular
+from assay.measures.findings import HARMLESS, Claim, Evidence, Finding, FlawTest, Untested, Verdict, Where
+from assay.measures.flaws import BY_PATH, Flaw, shown_by
+from assay.measures.headline import FIRST, with_headline
+from assay.measures.measure import MEASURES, describe_flaw
+from assay.measures.multiple_testing import AdjustedP, adjust, family_factor, least_adjusted, with_adjusted_p
 from assay.measures.profile import Profile
-from assay.measures.search import Kind, Pattern, search
+from assay.measures.result import Missing, attempt
+from assay.measures.sample_size import more_seeds
+from assay.measures.search import FORMS, LossPattern, PatternKind, search
 from assay.measures.success.drops import AXES, CHANGES, DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS
-from assay.measures.success.task_changes import TASK_CHANGES, TaskChanges, cells, pooled, uneven_p
+from assay.measures.success.task_changes import (
+    TASK_CHANGES,
+    TaskChanges,
+    measure_cells,
+    measure_task_changes,
+    uneven_p,
+)
+from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.significance import SURE
+
+OWN_FAILURES = 0.5
+"""Share of the failures that must repeat the control, if memory is to explain a loss."""
+MISJUDGED = 0.1
+"""Share of repeated trajectories that may not look like the control: its spread leaves out one in twenty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
-    """A diagnosis, and the p of everything that was compared on the way."""
+class ExaminedRuns:
+    """A diagnosis, and the p of all comparisons made for it."""
 
     findings: tuple[Finding, ...]
-    adjusted: Adjusted
-    """Run, measure and part (a change, an axis, a condition) -> p, one-sided, adjusted for the whole family."""
+    adjusted: AdjustedP
 
-    def shown(self, profile: Profile, run: int = 0) -> Profile:
-        """The profile of one of the runs, in which each difference has the one p of the diagnosis."""
-        return shown(profile, self.adjusted, run)
+    def with_adjusted_p(self, profile: Profile, run: int = 0) -> Profile:
+        """Profile of one of the runs, in which each difference has the p of the diagnosis."""
+        return with_adjusted_p(profile, self.adjusted, run)
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
-    """What is wrong with one policy, from the profiles of its runs: one finding for each flaw.
+    """Diagnose one policy from the profiles of its runs: one finding for each flaw.
 
-    What is found comes first, the surest at the head; that nothing is found is a finding too.
+    Flaws that were found come first, the most significant at the head; finding nothing is a finding, too.
     """
     return examine(*profiles).findings
 
 
-def examine(*profiles: Profile) -> Examination:
-    """The same, with the p of everything that was compared."""
-    tested, untested = _tests(profiles)
-    values, least = [test.p for test in tested], [test.least_p for test in tested]
-    raised = adjusted(values, least)
+def examine(*profiles: Profile) -> ExaminedRuns:
+    """Diagnose a policy and keep the p of all comparisons."""
+    tests, untested = _run_tests(profiles)
+    values, least = [test.p for test in tests], [test.least_p for test in tests]
+    raised = adjust(values, least)
     best: dict[str, int] = {}
     findings: list[Finding] = []
-    for flaw in dict.fromkeys((*Flaw, *(test.flaw for test in tested), *untested)):
-        mine = sorted(
-            (place for place, test in enumerate(tested) if test.flaw == flaw),
+    for flaw in dict.fromkeys((*Flaw, *(test.flaw for test in tests), *untested)):
+        places = sorted(
+            (place for place, test in enumerate(tests) if test.flaw == flaw),
             key=lambda place: (least_adjusted(place, values, least) >= SURE, values[place]),
         )
-        if mine:
-            first = mine[0]
-            few = least_adjusted(first, values, least) >= SURE
-            findings.append(_finding([tested[place] for place in mine], raised[first], few))
-            best[flaw] = first
+        if places:
+            first = best[flaw] = places[0]
+            too_few = least_adjusted(first, values, least) >= SURE
+            findings.append(_conclude([tests[place] for place in places], raised[first], too_few))
         elif flaw in untested:
+            reason = untested[flaw]
             findings.append(
-                Finding(flaw, Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None, untested=untested[flaw])
+                Finding(flaw, Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None, untested=reason)
             )
-    tests = {flaw: tested[place] for flaw, place in best.items()}
-    times = {flaw: multiplier(place, values) for flaw, place in best.items()}
-    together = _together(profiles)
-    here = {finding.flaw: tests[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
-    findings = [_explained(finding, here, _paired(profiles)) for finding in findings]
-    findings = [_with_where(finding, together) for finding in findings]
-    findings = [_with_more(finding, tests, times) for finding in findings]
+    best_tests = {flaw: tests[place] for flaw, place in best.items()}
+    times = {flaw: family_factor(place, values) for flaw, place in best.items()}
+    changes = [result for profile in profiles if (result := profile.get(TASK_CHANGES)) is not None]
+    together = None
+    if changes:
+        together = (
+            changes[0] if len(changes) == 1 else measure_task_changes(pl.concat(c.rows for c in changes))
+        )
+    others = [other for profile in profiles if (other := profile.get(OTHER_TASKS)) is not None]
+    rows = [*(result.rows for result in changes), *(other.rows for other in others)]
+    paired = pl.concat(rows) if rows else None
+    present = {
+        finding.flaw: best_tests[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND
+    }
+    findings = [_with_cause(finding, present, paired) for finding in findings]
+    findings = [_with_tasks(finding, together) for finding in findings]
+    findings = [_with_more_seeds(finding, best_tests, times) for finding in findings]
     patterns = search(list(enumerate(profiles)))
-    findings += particular(patterns, here, profiles)
-    findings = headline(findings, tests, times, together, profiles)
+    findings += _particular_cases(patterns, present, changes)
+    findings = with_headline(findings, best_tests, times, together, profiles)
     order = list(Verdict)
-    ranked = sorted(
-        findings,
-        key=lambda each: (each.flaw not in FIRST, order.index(each.verdict), each.p or 0.0),
-    )
-    return Examination(tuple(ranked), _all_p(tested, raised, patterns))
+    findings.sort(key=lambda each: (each.flaw not in FIRST, order.index(each.verdict), each.p or 0.0))
+    return ExaminedRuns(tuple(findings), _collect_p(tests, raised, patterns))
 
 
-def _tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
-    """Everything that the runs can test, and why they cannot test the rest."""
-    tested: list[FlawTest] = []
+def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
+    """All tests that the runs allow, and why they cannot test the rest.
+
+    Tests that raise, possibly of a plugin, are left out.
+    """
+    tests: list[FlawTest] = []
     untested: dict[str, Untested] = {}
     for measure in (MEASURES[name] for name in MEASURES):
-        among = [(run, each) for run, each in enumerate(profiles) if measure.name in each]
-        for test in load(measure.tests)(among) if measure.tests and among else ():
+        having = [(run, profile) for run, profile in enumerate(profiles) if measure.name in profile]
+        function = measure.tests
+        if function is None or not having:
+            continue
+        results = attempt(lambda tests, runs: list(tests(runs)), function, having)
+        for test in () if isinstance(results, Missing) else results:
             if isinstance(test, Untested):
                 untested.setdefault(test.flaw, test)
             else:
-                tested.append(test)
-    return tested, untested
+                tests.append(test)
+    return tests, untested
 
 
-def _finding(tests: Sequence[FlawTest], p: float, too_few: bool) -> Finding:
+def _conclude(tests: Sequence[FlawTest], p: float, too_few: bool) -> Finding:
     best = tests[0]
     verdict, claim = Verdict.FOUND, Claim.PRESENT
     if too_few:
         verdict, claim = Verdict.CANNOT_TELL, Claim.TOO_FEW
     elif p >= SURE or best.size.low <= 0 or abs(best.evidence[0].value) < best.min_effect:
         verdict, claim = Verdict.NOT_FOUND, Claim.ABSENT if best.refuted else Claim.NO_SIGN
-    evidence = tuple(each for test in tests for each in test.evidence)
+    evidence = tuple(evidence for test in tests for evidence in test.evidence)
     return Finding(best.flaw, verdict, claim, best.degree, evidence, p, detail=best.detail)
 
 
-def _explained(finding: Finding, here: Mapping[str, FlawTest], rows: pl.DataFrame | None) -> Finding:
-    if finding.flaw not in here:
+def _shown_by_alone(flaw: str) -> pl.Expr:
+    """Whether the change of a row reveals one flaw only."""
+    return pl.col("change").map_elements(lambda change: shown_by(change) == (flaw,), return_dtype=pl.Boolean)
+
+
+def _with_cause(finding: Finding, present: Mapping[str, FlawTest], rows: pl.DataFrame | None) -> Finding:
+    if finding.flaw not in present:
         return finding
-    causes = [flaw for flaw, cause in here.items() if explains(cause, here[finding.flaw], rows)]
-    return replace(finding, verdict=Verdict.EXPLAINED, cause=causes[0]) if causes else finding
+    for flaw, cause in present.items():
+        if explains(cause, present[finding.flaw], rows):
+            return replace(finding, verdict=Verdict.EXPLAINED, cause=flaw)
+    return finding
 
 
-def _paired(profiles: Sequence[Profile]) -> pl.DataFrame | None:
-    """All perturbed episodes beside their controls, requests for other tasks among them."""
-    found = [
-        each.rows
-        for profile in profiles
-        for each in (profile.get(TASK_CHANGES), profile.get(OTHER_TASKS))
-        if each is not None
-    ]
-    return pl.concat(found) if found else None
+def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> bool:
+    """Whether one flaw that was found causes another one.
+
+    A policy that repeats a trajectory fails where objects were moved. Then the failures are the episodes that repeat
+    the control's trajectory, and without them there is no loss. Under another light a repeated trajectory fails no
+    more than before, so that memory explains nothing.
+
+    ``rows``: task, start, change, success, control_success, alike (repeats the control's trajectory; null if not
+    judged), elsewhere (starts elsewhere than the control) of all perturbed episodes with a control.
+    """
+    if other.flaw not in describe_flaw(cause.flaw).consequences:
+        return False
+    by_size = cause.covers(other)
+    if cause.flaw not in BY_PATH or other.flaw == Flaw.IGNORES_WORDS or rows is None:
+        return by_size
+    affected = rows.filter(_shown_by_alone(other.flaw))
+    is_lost = (pl.col("control_success") == 1) & (pl.col("success") == 0)
+    lost, judged = affected.filter(is_lost), affected.drop_nulls("alike")
+    if not len(judged):
+        return by_size and bool(len(lost)) and bool(lost["elsewhere"].all())
+    failures = judged.filter(is_lost)
+    if not len(failures) or failures["alike"].mean() < OWN_FAILURES:  # type: ignore[operator]
+        return False
+    # If memory were the only flaw, other trajectories would fail as often as controls do, and some repeated ones would
+    # not look repeated.
+    repeated, usual = float(judged["alike"].mean()), float(affected["control_success"].mean())  # type: ignore[arg-type]
+    expected = (1 - repeated) * (1 - usual) + repeated * MISJUDGED
+    others = int((~failures["alike"]).sum())
+    return others <= HARMLESS * len(judged) or binomial_at_least(others, len(judged), expected) >= SURE
 
 
-def _together(profiles: Sequence[Profile]) -> TaskChanges | None:
-    """Tasks x changes of all runs."""
-    found = [each for profile in profiles if (each := profile.get(TASK_CHANGES)) is not None]
-    return found[0] if len(found) == 1 else pooled([each.rows for each in found]) if found else None
-
-
-def _with_where(finding: Finding, together: TaskChanges | None) -> Finding:
-    """In which tasks a flaw that was found shows."""
+def _with_tasks(finding: Finding, together: TaskChanges | None) -> Finding:
+    """Add the tasks in which a flaw that was found shows."""
     if finding.claim is not Claim.PRESENT or together is None or finding.flaw == Flaw.LOSS:
         return finding
-    rows = together.rows.filter(
-        pl.col("change").map_elements(
-            lambda change: shown_by(change) == (finding.flaw,), return_dtype=pl.Boolean
-        )
-    )
-    if rows["task"].n_unique() < 2:
+    rows = together.rows.filter(_shown_by_alone(finding.flaw))
+    count = rows["task"].n_unique()
+    if count < 2:
         return finding
-    p = uneven_p(rows)
-    change = finding.evidence[0].part
-    found = cells(change, rows.with_columns(change=pl.lit(change))) if p is not None and p < SURE else []
-    sure = tuple(each for each in found if each.more_p < SURE)
-    return replace(finding, where=Where(p, sure, rows["task"].n_unique()))
+    p, change = uneven_p(rows), finding.evidence[0].part
+    cells = (
+        measure_cells(change, rows.with_columns(change=pl.lit(change))) if p is not None and p < SURE else []
+    )
+    return replace(finding, where=Where(p, tuple(cell for cell in cells if cell.more_p < SURE), count))
 
 
-def _with_more(finding: Finding, tests: Mapping[str, FlawTest], times: Mapping[str, float]) -> Finding:
-    """How many seeds would make a loss certain that is not, where it does harm."""
+def _with_more_seeds(finding: Finding, tests: Mapping[str, FlawTest], times: Mapping[str, float]) -> Finding:
+    """Add the number of seeds that would make a harmful loss significant."""
     test = tests.get(finding.flaw)
     unsure = finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN)
     if not unsure or test is None or test.table is None or -finding.evidence[0].value <= HARMLESS:
@@ -174,30 +212,85 @@ def _with_more(finding: Finding, tests: Mapping[str, FlawTest], times: Mapping[s
     return replace(finding, more=more_seeds(test.table, times[finding.flaw]))
 
 
-_WHOLE: Mapping[str, Change] = MappingProxyType(
-    {
-        Flaw.OTHER_TASKS: Change.TASK,
-        Flaw.UNKNOWN_NAMES: Change.NAMES,
-        Flaw.SURFACE: Change.SURFACE,
-    }
+def _particular_cases(
+    patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
+) -> list[Finding]:
+    """Significant losses that no flaw that was found has to do with; each case once."""
+    known = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
+    changes = {condition: change for result in results for condition, change in result.changes.items()}
+    kept: list[LossPattern] = []
+    for pattern in patterns:
+        if not pattern.is_significant or pattern.kind is PatternKind.AXIS:
+            continue
+        change = pattern.change or changes.get(pattern.what, "")
+        if change and set(shown_by(change)) & known:
+            continue
+        if pattern.kind is PatternKind.SAYING and Flaw.WORDING in present and not pattern.task:
+            continue
+        if not any(_overlap(pattern, other) for other in kept):
+            kept.append(pattern)
+    evidence = []
+    for pattern in kept:
+        usual = pattern.reference_hits / pattern.reference_count
+        evidence.append(
+            Evidence(
+                pattern.run,
+                pattern.kind.name.lower(),
+                pattern.what,
+                pattern.hits / pattern.count - usual,
+                None,
+                pattern.p,
+                hits=pattern.hits,
+                count=pattern.count,
+                reference_hits=pattern.reference_hits,
+                reference_count=pattern.reference_count,
+                reference=usual,
+                task=pattern.task,
+            )
+        )
+    if not kept:
+        return []
+    p = kept[0].p_adjusted
+    return [Finding(Flaw.PARTICULAR, Verdict.FOUND, Claim.PRESENT, None, tuple(evidence), p)]
+
+
+def _overlap(first: LossPattern, second: LossPattern) -> bool:
+    """Whether two cases may share episodes, judged by their names."""
+    phrasing = PatternKind.SAYING
+    if (first.kind is phrasing) != (second.kind is phrasing):
+        return False
+    if first.task and second.task and first.task != second.task:
+        return False
+    if first.kind is not phrasing:
+        return True
+    ways = [set(FORMS.get(pattern.what, (pattern.what,))) for pattern in (first, second)]
+    return bool(ways[0] & ways[1])
+
+
+_WHOLE_CHANGE: Mapping[str, Change] = MappingProxyType(
+    {Flaw.OTHER_TASKS: Change.TASK, Flaw.UNKNOWN_NAMES: Change.NAMES, Flaw.SURFACE: Change.SURFACE}
 )
-"""Flaws whose test is not that of the change itself, but of what it is made of -> the change that is shown."""
+"""Flaws that are tested on parts of a change -> the change that tables show."""
 
 
-def _all_p(
-    tested: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[Pattern]
+def _collect_p(
+    tests: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[LossPattern]
 ) -> dict[tuple[int, str, str], float]:
-    """The p of every difference that is shown, under its run and the names of its measure and its part."""
-    measures = {Kind.AXIS: AXES.name, Kind.TOGETHER: CHANGES.name, Kind.CONDITION: DROPS.name}
-    found = {
+    """The p of every difference that is shown, by run, measure and part."""
+    measures = {
+        PatternKind.AXIS: AXES.name,
+        PatternKind.TOGETHER: CHANGES.name,
+        PatternKind.CONDITION: DROPS.name,
+    }
+    searched = {
         (pattern.run, measures[pattern.kind], pattern.what): pattern.p_adjusted
         for pattern in patterns
         if pattern.kind in measures
     }
     named = {
-        (run, CHANGES.name, str(_WHOLE.get(test.flaw, first.part))): p
-        for test, p in zip(tested, raised, strict=True)
+        (run, CHANGES.name, str(_WHOLE_CHANGE.get(test.flaw, first.part))): p
+        for test, p in zip(tests, raised, strict=True)
         if test.flaw != Flaw.LOSS and (first := test.evidence[0]).cost
         for run in first.runs or (first.run,)
     }
-    return found | named
+    return searched | named

@@ -1,4 +1,4 @@
-"""What can be wrong with a policy, how much of it, and what follows from it."""
+"""Flaws of policies: their names, the changes that reveal them, and the sentences that claim them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from assay.support.stats.intervals import Interval
 
 
 class Flaw(StrEnum):
-    """What Assay's own measures find wrong with a policy; others bring an `OwnFlaw`."""
+    """Flaws that the built-in measures test; other measures bring an `OwnFlaw`."""
 
     MEMORISES = "memorises"
     IGNORES_WORDS = "ignores words"
     UNKNOWN_NAMES = "unknown names"
     WORDING = "wording"
     SURFACE = "surface"
-    """Of the sentence: punctuation, capitals, blanks, courtesy."""
+    """Punctuation, capitals, blanks or courtesy of the sentence."""
     OTHER_TASKS = "other tasks"
     MISSES = "misses"
     UNABLE = "unable"
@@ -34,23 +34,15 @@ class Flaw(StrEnum):
     SENSES = "senses"
     LATENCY = "latency"
     NO_SECOND_LOOK = "never looks again"
-    """During an episode; so are the next three."""
+    """After a change during the episode; so are the next three."""
     NOT_LISTENING = "never listens again"
     CANNOT_STOP = "cannot stop"
     INTERRUPTED = "thrown off"
     KIND = "kind of task"
-    UNTOLD = "untold"
-    WORDLESS = "wordless"
-    PICTURELESS = "pictureless"
-    DESCRIBED = "described things"
-    ORDER = "order of objects"
-    RETRIES = "tries again"
-    DIFFICULTY = "difficulty"
-    NOVELTY = "novelty"
     CHANGE = "other change"
-    """A change that has no flaw of its own: a plugin's."""
+    """A change that is none of the above, for example a plugin's."""
     PARTICULAR = "particular cases"
-    """One task, one way to say it, one condition: found by search."""
+    """One task, one way to phrase the action or one condition: found by search."""
     LOSS = "loss"
     """Success falls over all changes that should not matter."""
     NOTHING = "nothing"
@@ -58,31 +50,89 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnFlaw:
-    """A flaw that a measure brings along, with what reports say of it."""
+    """A flaw that a measure contributes, with the texts of reports."""
 
     name: str
-    """As its tests name it, and in JSON."""
+    """Name in tests and in JSON."""
     claim: str
-    """What is said of a policy that has it: ``Walks in circles``."""
+    """Claim about a policy that has it: ``Walks in circles``."""
     absent: str
-    """What is said of a policy that is shown not to have it: ``Goes straight``."""
+    """Claim about a policy that was shown not to have it: ``Goes straight``."""
     lacking: str = "no episode changes this alone, beside a control that succeeds"
-    """Why runs could not test it, where they could not."""
+    """Reason why runs could not test it."""
+    consequences: tuple[str, ...] = ()
+    """Flaws that it can cause."""
+
+
+CLAIMS: Mapping[str, str] = MappingProxyType(
+    {
+        Flaw.MEMORISES: "Memorised trajectories",
+        Flaw.IGNORES_WORDS: "Ignores the instruction",
+        Flaw.UNKNOWN_NAMES: "Fails when objects are called by other names",
+        Flaw.WORDING: "Fails when the instruction is phrased differently",
+        Flaw.SURFACE: "Fails when the same words are written differently",
+        Flaw.OTHER_TASKS: "Does not perform another task of the same scene when asked",
+        Flaw.MISSES: "Execution errors",
+        Flaw.UNABLE: "Fails unperturbed tasks",
+        Flaw.POSITION: "Depends on object positions",
+        Flaw.APPEARANCE: "Depends on object appearance",
+        Flaw.OBJECT: "Depends on the appearance, size or category of the object",
+        Flaw.CLUTTER: "Distracted by additional objects",
+        Flaw.ROOM: "Depends on background and lighting",
+        Flaw.CAMERA: "Depends on the camera pose",
+        Flaw.ROBOT: "Depends on the robot pose",
+        Flaw.SENSES: "Not robust to disturbed observations or actions",
+        Flaw.LATENCY: "Fails with delayed decisions",
+        Flaw.NO_SECOND_LOOK: "Does not react when objects move mid-episode",
+        Flaw.NOT_LISTENING: "Does not follow an instruction that changes mid-episode",
+        Flaw.CANNOT_STOP: "Does not stop when the instruction is cancelled",
+        Flaw.INTERRUPTED: "Distracted by irrelevant mid-episode changes",
+        Flaw.KIND: "Worse at one kind of task",
+        Flaw.CHANGE: "Depends on another property that was changed",
+        Flaw.PARTICULAR: "Fails in particular cases",
+        Flaw.LOSS: "Loses success under changes that should not matter",
+        Flaw.NOTHING: "No flaw found",
+    }
+)
+"""Flaw -> the claim about a policy that has it."""
+ABSENT: Mapping[str, str] = MappingProxyType(
+    {Flaw.UNABLE: "Performs the tasks", Flaw.WORDING: "Robust to paraphrases"}
+)
+"""Flaw -> the claim about a policy that was shown not to have it."""
+DEFAULT_TASK = "Performs the trained task without an instruction"
+"""Claim in place of *ignores the instruction* if no episode asked for something else."""
+LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
+        ("memorisation", Flaw.IGNORES_WORDS): "no run has instructions that do not ask for the task",
+        ("nonsense", Flaw.IGNORES_WORDS): "no run has instructions that do not ask for the task",
+        (
+            "failures",
+            Flaw.MISSES,
+        ): "no run has controls whose failures can be compared with successful trajectories",
+        (
+            "other_tasks",
+            Flaw.OTHER_TASKS,
+        ): "no run asks for another task and also has the control of that task",
+        ("starts", Flaw.UNABLE): "no run has a control that ended without an error",
+    }
+)
+"""Measure and flaw -> why runs could not test it."""
 
 
 class Degree(StrEnum):
-    """How much of what it does a flaw spoils, as far as an interval tells."""
+    """Share of the behaviour that a flaw spoils, as far as its interval shows."""
 
     MOSTLY = "mostly"
-    """More than half, beyond doubt."""
+    """Significantly more than half."""
     PARTLY = "at least in part"
-    """Half is within the interval: it may be more, it may be less."""
+    """The interval includes half."""
     RARELY = "at times"
-    """Less than half, beyond doubt."""
+    """Significantly less than half."""
 
     @classmethod
     def of(cls, share: Interval) -> Degree:
-        """The degree of a share (0 to 1)."""
+        """Degree of a share (0 to 1)."""
         return cls.MOSTLY if share.low > 0.5 else cls.RARELY if share.high < 0.5 else cls.PARTLY
 
 
@@ -106,27 +156,24 @@ BY_CHANGE: Mapping[str, Flaw] = MappingProxyType(
         Change.INTERRUPTION: Flaw.INTERRUPTED,
     }
 )
-"""What is changed alone -> the flaw that a loss shows; any other change is `Flaw.CHANGE`."""
-ONE_QUESTION: Mapping[frozenset[str], Flaw] = MappingProxyType(
-    {frozenset({Change.APPEARANCE, Change.OBJECT}): Flaw.OBJECT}
-)
-"""What is one question although it is two changes: what the object is, and how that looks."""
+"""Change made alone -> the flaw that a loss reveals; any other change is `Flaw.CHANGE`."""
+_OBJECT_IDENTITY = frozenset({str(Change.APPEARANCE), str(Change.OBJECT)})
+"""Two changes that are one question: which object it is, and how that looks."""
 
 
 @cache
 def shown_by(change: str) -> tuple[Flaw, ...]:
-    """The flaws of which one at least is there if success is lost under a change: several, if it is several."""
-    parts, flaws = set(change.split(TOGETHER)), []
-    for together, flaw in ONE_QUESTION.items():
-        if together <= parts:
-            flaws.append(flaw)
-            parts -= together
-    alone = {str(each): flaw for each, flaw in BY_CHANGE.items()}
-    flaws += [alone.get(part, Flaw.CHANGE) for part in sorted(parts)]
+    """Flaws of which at least one is present if success is lost under a change; several for a joint change."""
+    parts = set(change.split(TOGETHER))
+    flaws: list[Flaw] = []
+    if parts >= _OBJECT_IDENTITY:
+        flaws, parts = [Flaw.OBJECT], parts - _OBJECT_IDENTITY
+    by_name = {str(name): flaw for name, flaw in BY_CHANGE.items()}
+    flaws += [by_name.get(part, Flaw.CHANGE) for part in sorted(parts)]
     return tuple(dict.fromkeys(flaws))
 
 
-CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {
+CONSEQUENCES: Mapping[str, tuple[str, ...]] = {
     Flaw.MEMORISES: (
         *(Flaw.IGNORES_WORDS, Flaw.OTHER_TASKS, Flaw.POSITION, Flaw.OBJECT, Flaw.CLUTTER, Flaw.ROOM),
         Flaw.ROBOT,
@@ -135,6 +182,7 @@ CONSEQUENCES: dict[str, tuple[Flaw, ...]] = {
     Flaw.NOT_LISTENING: (Flaw.CANNOT_STOP,),
     Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
-    Flaw.UNTOLD: (Flaw.WORDLESS, Flaw.PICTURELESS),
 }
-"""Flaw -> what it brings about, as far as it goes."""
+"""Flaw -> the flaws that it can cause."""
+BY_PATH = (Flaw.MEMORISES, Flaw.IGNORES_WORDS)
+"""Causes that are visible in the trajectories of the episodes concerned."""

@@ -1,4 +1,8 @@
-"""A plan in numbers: what is to be done, how long that takes, what it can find; and what fits a budget."""
+"""Forecast of a plan: episodes, duration, the tests of its report, and the losses that they can detect.
+
+The number of tests is counted as in the diagnosis and the search, including tests that the starts cannot make
+significant, because they count as soon as seeds are added.
+"""
 
 from __future__ import annotations
 
@@ -8,51 +12,61 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.episodes import EpisodeSpec
+import polars as pl
+
+from assay.episodes import CONTROL, EpisodeSpec, world_of
+from assay.episodes.perturbation import Change
 from assay.errors import AssayError
-from assay.measures.expected import Tested, expected
+from assay.measures.flaws import shown_by
+from assay.measures.frames import label_changes, plausible
+from assay.measures.memory.memorisation import FAR
+from assay.measures.search import search_phrasings
+from assay.measures.success.task_labels import MIN_TASKS
+from assay.measures.words.actions import STRATUM
+from assay.measures.words.surface import LABEL
 from assay.runs.estimates import (
     DEFAULT_SUCCESS,
     Certificates,
     EarlierRuns,
-    Pace,
+    EpisodePace,
     alone,
     certificates,
     earlier_runs,
     time_episodes,
 )
-from assay.runs.execute import workers_of
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
+from assay.support.stats.power import NAMED, SEARCHED, detectable, starts_for
+from assay.tasks.labels import COLUMN
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is known of a run before it is begun."""
+    """Forecast of a run."""
 
     episodes: int
-    """Of the plan; without certificates some may be refused."""
+    """Planned episodes; without certificates some may be refused."""
     done: int
-    """Of them, recorded already."""
+    """Planned episodes that are already recorded."""
     seeds: int
     certificates: Certificates
     workers: int
-    pace: Pace | None
-    """Of an episode; None where nobody knows."""
+    pace: EpisodePace | None
+    """Pace of an episode; None if unknown."""
     broke: str
-    """Why all episodes broke that were to be timed; empty where none did."""
-    certificate_pace: Pace | None
+    """Error of the timed episodes; empty if there was none."""
+    certificate_pace: EpisodePace | None
     success: float
-    """Of the controls, measured or reckoned with."""
+    """Success of the controls, measured or assumed."""
     success_source: str
-    tested: tuple[Tested, ...]
-    """The changes whose cost is tested."""
+    tested: tuple[PlannedTest, ...]
+    """Changes whose cost is tested."""
     unexpected: tuple[str, ...] = ()
-    """Conditions in which success is not expected: no loss is looked for in them."""
+    """Conditions in which success is not expected, so that no loss is tested."""
 
     @property
     def seconds(self) -> float | None:
-        """How long it takes, of the clock; None where nobody knows how long an episode does."""
+        """Wall-clock duration; None if the pace is unknown."""
         if self.pace is None or (self.certificates.missing and self.certificate_pace is None):
             return None
         certifying = self.certificates.missing * (
@@ -62,48 +76,42 @@ class Forecast:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the demonstrator solved nothing that it tried, with nothing changed: hardly anything is certified."""
+        """Whether the demonstrator solved none of the unperturbed episodes, so that hardly anything is certified."""
         return self.certificate_pace is not None and self.certificate_pace.succeeded == 0
 
     @property
     def worst(self) -> float | None:
-        """The largest of the losses that can be found under each change; None where under one of them none can."""
-        found = [each.detectable(self.success) for each in self.tested]
-        return max((each for each in found if each is not None), default=None) if all(found) else None
+        """Largest of the detectable losses of all changes; None if one of them has none."""
+        losses = [test.detectable(self.success) for test in self.tested]
+        return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
-        """The same with another number of seeds, nothing done yet and as large a share certified."""
+        """Forecast with another number of seeds, nothing done and the same share of certificates."""
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
-        scaled = (replace(each, starts=int(each.starts * share)) for each in self.tested)
-        return replace(
-            self,
-            episodes=round(share * self.episodes),
-            done=0,
-            seeds=seeds,
-            certificates=need,
-            tested=tuple(scaled),
-        )
+        scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
+        episodes = round(share * self.episodes)
+        return replace(self, episodes=episodes, done=0, seeds=seeds, certificates=need, tested=scaled)
 
     def seeds_within(self, seconds: float) -> int | None:
-        """The most seeds that a time allows; None where that is not known, 0 where not even one."""
+        """Most seeds within a duration; None if the pace is unknown."""
         one = self.with_seeds(1).seconds if self.seeds else None
         return None if not one else math.floor(seconds / one)
 
     def seeds_for(self, loss: float) -> int | None:
-        """The fewest seeds with which a loss is found under every change; None where no sensible number does."""
-        found = [each.starts_for(loss, self.success) for each in self.tested]
-        if not found or None in found:
+        """Fewest seeds that detect a loss under every change; None if no reasonable number does."""
+        needed = [test.starts_for(loss, self.success) for test in self.tested]
+        if not needed or None in needed:
             return None
-        per_seed = [each.starts / self.seeds for each in self.tested]
-        return max(math.ceil(starts / per) for starts, per in zip(found, per_seed, strict=True) if starts)
+        per_seed = [test.starts / self.seeds for test in self.tested]
+        return max(math.ceil(starts / per) for starts, per in zip(needed, per_seed, strict=True) if starts)
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
-        told = asdict(self)
-        for each, kept in zip(self.tested, told["tested"], strict=True):
-            kept["detectable"] = each.detectable(self.success)
-        return {**told, "seconds": self.seconds}
+        data = asdict(self)
+        for test, entry in zip(self.tested, data["tested"], strict=True):
+            entry["detectable"] = test.detectable(self.success)
+        return {**data, "seconds": self.seconds}
 
 
 def forecast(
@@ -134,13 +142,13 @@ def forecast(
     source = "given" if success is not None else "assumed"
     if success is None and earlier.success is not None:
         success, source = earlier.success, f"measured in {earlier.controls} controls of earlier runs"
-    to_test = expected(plan.specs)
+    to_test = expect_tests(plan.specs)
     return Forecast(
         episodes=len(plan.specs),
-        done=0 if path is None else _done(path, plan.specs),
+        done=0 if path is None else _count_recorded(path, plan.specs),
         seeds=len({spec.seed for spec in plan.specs}),
         certificates=needed,
-        workers=workers_of(plan.options),
+        workers=plan.options.worker_count,
         pace=pace,
         broke=broke,
         certificate_pace=certifying,
@@ -152,24 +160,167 @@ def forecast(
 
 
 def changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
-    """The part of a plan with one change at a time, and its conditions; None if that is all of it."""
+    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it."""
     chosen = alone(plan.specs)
     if not chosen:
         return None
-    conditions = {*chosen, "control"}
+    conditions = {*chosen, CONTROL}
     return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen
 
 
-def _done(path: Path, specs: Iterable[EpisodeSpec]) -> int:
-    """How many episodes of a plan a run's file holds; those that other commands recorded in it are not counted.
+def _count_recorded(path: Path, specs: Iterable[EpisodeSpec]) -> int:
+    """Number of planned episodes in a run file.
 
-    A time limit that hangs on certificates is set after planning, so limits are not compared.
+    A time limit that depends on certificates is set after planning, so limits are not compared.
     """
     if not path.is_file():
         return 0
     try:
         with Store.reading(path) as store:
-            known = {replace(spec, steps=None).key for spec in store.recorded()}
+            recorded = {replace(spec, steps=None).key for spec in store.recorded()}
     except AssayError:
         return 0
-    return sum(replace(spec, steps=None).key in known for spec in specs)
+    return sum(replace(spec, steps=None).key in recorded for spec in specs)
+
+
+_WORDS = ("action", "object")
+"""Labels of wordings: phrasing of the action, names of objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTest:
+    """A change whose cost a report tests."""
+
+    change: str
+    """Names, position, ...; joint changes are joined with +."""
+    conditions: tuple[str, ...]
+    starts: int
+    """Tasks and initial states with one of the conditions."""
+    family: int
+    """Number of tests of the family (Holm)."""
+    named: bool
+    """Whether it tests a named flaw; joint changes are only searched."""
+
+    def detectable(self, success: float) -> float | None:
+        """Smallest loss that is detected with a power of 80 %, given the success of the controls."""
+        return detectable(self.starts, success, self.family, self._level)
+
+    def starts_for(self, loss: float, success: float) -> int | None:
+        """Starts that detect a loss with a power of 80 %."""
+        return starts_for(loss, success, self.family, self._level)
+
+    @property
+    def _level(self) -> float:
+        return NAMED if self.named else SEARCHED
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedTests:
+    """Tests of the report of a plan."""
+
+    changes: tuple[PlannedTest, ...]
+    named: int
+    """Number of tests of named flaws."""
+    searched: int
+    """Number of searched patterns."""
+    unexpected: tuple[str, ...]
+    """Conditions in which success is not expected, which test memory and listening, except guessable instructions."""
+
+
+def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
+    """Tests of a plan's report, if the controls of some starts succeed and some fail."""
+    every = _plan_frame(specs)
+    rows = every.filter(pl.col("condition") != CONTROL)
+    sensible = plausible(rows)
+    lost = sensible.drop_nulls("change").filter(pl.col("change") != Change.TASK)
+    named, searched = _count_named(every, rows, lost), _count_searched(sensible, lost)
+    changes = []
+    for (change,), group in sensible.drop_nulls("change").group_by("change", maintain_order=True):
+        alone = len(shown_by(str(change))) == 1
+        starts = group.select("task", "start").n_unique()
+        conditions = tuple(group["condition"].unique(maintain_order=True))
+        changes.append(PlannedTest(str(change), conditions, starts, named if alone else searched, alone))
+    without = rows.filter(~pl.col("plausible") & ~pl.col("guessable"))["condition"].unique(
+        maintain_order=True
+    )
+    return ExpectedTests(tuple(changes), named, searched, tuple(without))
+
+
+def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
+    """A plan in the form of a run's frame with `label_changes`, as far as tests depend on it."""
+    instructions: dict[tuple[object, ...], str] = {}
+    rows = []
+    text_labels = ("change", "axis", LABEL, *_WORDS)
+    for number, spec in enumerate(specs):
+        labels, text = spec.labels, None
+        sensible = bool(labels.get("plausible", True))
+        if sensible and labels.get("change") == Change.WORDING:  # whether it changes names is in the text
+            key = (spec.task, spec.perturbations)
+            if key not in instructions:
+                instructions[key] = world_of(spec.task).task(spec).instruction.text
+            text = instructions[key]
+        rows.append(
+            {
+                "id": number,
+                "task": spec.task,
+                "seed": spec.seed,
+                "start": spec.world_seed,
+                "condition": spec.condition,
+                "instruction": text,
+                "plausible": sensible,
+                "guessable": bool(labels.get("guessable")),
+                "milder": bool(labels.get("milder")),
+                "other_task": labels.get("change") == Change.TASK,
+                "asked": labels.get("asked_goal") is not None or labels.get("change") == Change.TASK,
+                "far": float(labels.get("distance") or 0.0),
+                "kind": any(name.startswith(COLUMN) for name in labels),
+                **{name: str(labels[name]) if labels.get(name) is not None else None for name in text_labels},
+            }
+        )
+    return label_changes(pl.DataFrame(rows, infer_schema_length=None))
+
+
+def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
+    """Number of tests of flaws; a flaw that two changes reveal is tested twice."""
+    world = world_of(str(every["task"][0])).traits if len(every) else None
+    paths = world is not None and world.continuous
+    worded = lost.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
+    same_names = worded.filter(pl.col("change") == Change.WORDING)
+    manner = pl.coalesce("action", pl.col("seed").cast(pl.String))
+    by_manner = worded.group_by("task", manner).agg(pl.col("change").n_unique())
+    names = bool((by_manner["change"] == 2).any())  # kept and changed in the same manner
+    phrasings = same_names.group_by(STRATUM).agg(pl.col("action").n_unique())["action"]
+    singles = {change for change in lost["change"].unique() if len(shown_by(change)) == 1}
+    singles -= {Change.NAMES} if names else set()
+    singles -= {Change.SURFACE} if rows[LABEL].is_not_null().any() else set()
+    words = rows.filter((pl.col("axis") == "words") & (~pl.col("plausible") | pl.col("asked")))
+    moved = rows.filter((pl.col("far") >= FAR) | pl.col("change").str.contains(Change.POSITION, literal=True))
+    return sum(
+        (
+            bool(len(lost)),  # the fall over all changes
+            len(singles),
+            names,
+            bool(len(same_names.drop_nulls(_WORDS)) and (phrasings > 1).any()),
+            bool(rows[LABEL].is_not_null().any()),
+            bool((plausible(rows)["other_task"]).any()),
+            bool((every["condition"] == CONTROL).any()),  # fails unperturbed
+            paths and bool((every["condition"] == CONTROL).any()),  # ... close to the successful trajectory
+            paths and bool(len(moved)),  # memorises
+            bool(len(words)),  # ignores words
+            bool(rows["kind"].any()) and rows["task"].n_unique() >= MIN_TASKS,
+        )
+    )
+
+
+def _count_searched(sensible: pl.DataFrame, lost: pl.DataFrame) -> int:
+    """Number of patterns of `search`."""
+    ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
+    same = sensible.filter(~pl.col("other_task"))
+    tasks = sensible["task"].n_unique()
+    return (
+        same["axis"].drop_nulls().n_unique()
+        + sum(len(shown_by(change)) > 1 for change in lost["change"].unique())
+        + sensible["condition"].n_unique()
+        + (lost.select("task", "change").n_unique() if tasks > 1 else 0)
+        + (sum(1 for _ in search_phrasings(0, ways.with_columns(success=pl.lit(1)))) if len(ways) else 0)
+    )

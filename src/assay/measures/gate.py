@@ -1,38 +1,39 @@
-"""A gate: the verdict of a duel, from two runs that are finished.
+"""Gate: the verdict of a duel from two finished runs, and verdicts as sentences, Markdown and JUnit XML.
 
-Better and worse are what `assay compare` decides (Holm over conditions). Equivalent and not worse are read off its
-intervals, which are made wider for the conditions, as many as there are (Bonferroni). A loss that is sure to be within
-the margin is no reason to refuse.
+Better and worse are decided as in `assay compare` (Holm over conditions). Equivalent and not worse follow from its
+intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from xml.etree import ElementTree
 
 import polars as pl
 
-from assay.measures.compare import MARGIN, Contrast, Decision, compare
+from assay.measures.compare import MARGIN, Decision, RunContrast, compare
 from assay.measures.result import MeasureError
+from assay.measures.views.wording import NOT, number, percent, plural, points
 from assay.support.stats.distributions import normal_quantile
 from assay.support.stats.intervals import Z
-from assay.support.stats.judgement import Judgement, Line, verdict_of
+from assay.support.stats.judgement import Judgement, Line, Verdict, verdict_of
 from assay.support.stats.significance import SURE
 
 
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:
-    """The second of two runs against the first, the baseline, on the episodes that both did without an error.
+    """Compare the second of two runs with the first, the baseline, on the episodes that both have without an error.
 
-    Raises MeasureError where none are shared.
+    Raises MeasureError without a shared episode.
     """
     if len(frames) != 2:
         raise MeasureError(f"gate: {len(frames)} runs; valid: two")
-    found = compare(frames, margin=margin)
+    comparison = compare(frames, margin=margin)
     first, second = frames
-    conditions = found.conditions or found.implausible
+    conditions = comparison.conditions or comparison.implausible
     return Judgement(
         first=first,
         second=second,
-        overall=_line(found.overall[0], 1),
+        overall=_line(comparison.overall[0], 1),
         conditions=tuple(_line(contrast, len(conditions)) for contrast in conditions),
         margin=margin,
         alpha=SURE,
@@ -44,7 +45,7 @@ def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bo
     )
 
 
-def _line(contrast: Contrast, family: int) -> Line:
+def _line(contrast: RunContrast, family: int) -> Line:
     wider = normal_quantile(1 - SURE / 2 / family) / Z
     low = max(-1.0, contrast.change - wider * (contrast.change - contrast.interval.low))
     high = min(1.0, contrast.change + wider * (contrast.interval.high - contrast.change))
@@ -64,3 +65,113 @@ def _line(contrast: Contrast, family: int) -> Line:
             below_gain=high <= contrast.margin,
         ),
     )
+
+
+HEADS = ("condition", "pairs", "A %", "B %", "B - A", "interval", "B is")
+_CLAIMS = {
+    Verdict.BETTER: "{b} is better than {a}",
+    Verdict.EQUIVALENT: "{b} and {a} are equivalent, to within {margin} points",
+    Verdict.NOT_WORSE: "{b} is not worse than {a} by more than {margin} points; whether it is better is undecided",
+    Verdict.WORSE: "{b} is worse than {a}",
+    Verdict.UNDECIDED: "It is undecided whether {b} or {a} is better",
+}
+
+
+def verdict_sentences(judgement: Judgement) -> list[str]:
+    """The verdict, then its basis."""
+    texts = [format_line(judgement, judgement.overall)]
+    if judgement.each:
+        parts = {
+            verdict: [str(line.condition) for line in judgement.conditions if line.verdict is verdict]
+            for verdict in Verdict
+        }
+        verdicts = [f"{verdict} in {', '.join(names)}" for verdict, names in parts.items() if names]
+        texts.append(f"By condition, B is {'; '.join(verdicts)}.")
+    if judgement.measure != "success":
+        texts.append(f"The compared measure is {judgement.measure}, from 0 to 100 %; a success is 100 %.")
+    errors = f"; {plural(judgement.errors, 'error')} excluded" if judgement.errors else ""
+    if judgement.anytime:
+        planned = f"{judgement.played:,} of {judgement.planned:,} planned episodes"
+        basis = f"{planned} were run{errors}. Intervals are anytime-valid"
+    else:
+        shared = plural(judgement.overall.pairs, "shared episode")
+        basis = f"{shared}{errors}. Tests and intervals are those of assay compare"
+    level = percent(1 - judgement.alpha, 0)
+    return [*texts, f"{basis}, at {level}, also for all conditions jointly; tasks are fixed."]
+
+
+def format_line(judgement: Judgement, line: Line) -> str:
+    """One claim with its numbers."""
+    claim = _CLAIMS[line.verdict].format(
+        a=f"A ({judgement.first})", b=f"B ({judgement.second})", margin=number(100 * judgement.margin)
+    )
+    where = "" if line.condition is None else f"{line.condition}: "
+    if line.change is None:
+        return f"{where}{claim}: no episode ended without an error in both."
+    does = "succeeds in" if judgement.measure == "success" else "makes progress of"
+    return (
+        f"{where}{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "
+        f"{percent(line.first_rate)}; "
+        f"difference {points(line.change)} points ({_interval(line)}), {plural(line.starts, 'start')}."
+    )
+
+
+def table_rows(judgement: Judgement) -> list[tuple[str, ...]]:
+    """Rows with the columns `HEADS`: overall, and each condition."""
+    return [
+        (
+            "all, with controls" if line.condition is None else line.condition,
+            f"{line.pairs:,}",
+            NOT if line.first_rate is None else number(100 * line.first_rate),
+            NOT if line.second_rate is None else number(100 * line.second_rate),
+            NOT if line.change is None else points(line.change),
+            _interval(line),
+            line.verdict.value,
+        )
+        for line in (judgement.overall, *judgement.conditions)
+    ]
+
+
+def _interval(line: Line) -> str:
+    return f"{number(100 * line.low)} to {number(100 * line.high)}"
+
+
+def markdown(judgement: Judgement) -> str:
+    """Heading, verdict and table for a pull request."""
+    verdict, *notes = verdict_sentences(judgement)
+    lines = [
+        f"## B is {judgement.verdict}",
+        "",
+        f"**{verdict}**",
+        "",
+        _row(HEADS),
+        _row(["---"] * len(HEADS)),
+    ]
+    return "\n".join([*lines, *(_row(row) for row in table_rows(judgement)), "", *notes, ""])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def junit(judgement: Judgement, name: str) -> str:
+    """JUnit XML with a test case for each requested comparison: worse is a failure, undecided is skipped."""
+    worse, undecided = (
+        sum(line.verdict is verdict for line in judgement.asked)
+        for verdict in (Verdict.WORSE, Verdict.UNDECIDED)
+    )
+    counts = {"tests": len(judgement.asked), "failures": worse, "skipped": undecided, "errors": 0}
+    suite = ElementTree.Element("testsuite", {"name": name, **{k: str(v) for k, v in counts.items()}})
+    for line in judgement.asked:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"{name}: {judgement.second}", name=line.condition or "overall"
+        )
+        text = format_line(judgement, line)
+        if line.verdict is Verdict.WORSE:
+            ElementTree.SubElement(case, "failure", message=text)
+        elif line.verdict is Verdict.UNDECIDED:
+            ElementTree.SubElement(case, "skipped", message=text)
+        else:
+            ElementTree.SubElement(case, "system-out").text = text
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

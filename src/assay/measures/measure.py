@@ -1,104 +1,117 @@
-"""What a measure is: one value that says what is measured, where it makes sense, and how it is shown."""
+"""Measures: a function from a run to a result, with the table, figure and sentences that show it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from assay.measures.flaws import OwnFlaw
+from assay.measures.findings import Finding, FlawTest, Profiles, Untested
+from assay.measures.flaws import ABSENT, CLAIMS, CONSEQUENCES, OwnFlaw
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
-from assay.support.plugins import Registry, imported
+from assay.support.plugins import Registry
+
+if TYPE_CHECKING:
+    from assay.measures.failure.path_figures import TaskPaths
+    from assay.measures.profile import Profile
 
 T_co = TypeVar("T_co", covariant=True)
-Lazy = str | Callable[..., Any]
-"""A function, or where it is: ``module:function``, imported when it is called for."""
+
+
+class ReportedRun(Protocol):
+    """The run that a report is about, as tables and figures read it."""
+
+    @property
+    def profile(self) -> Profile:
+        """Results of all measures."""
+
+    @property
+    def paths(self) -> Sequence[TaskPaths]:
+        """Sampled trajectories of each task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What a report shows of a measure under one heading; ``assay.report`` has tables and drawings."""
+    """Tables and figures of a measure under one heading of the report."""
 
     section: str
-    """The heading; a new one comes after Assay's own."""
-    tables: tuple[Lazy, ...] = ()
-    """Each makes a ``Table`` from the result and the ``RunReport``; None where there is nothing to show."""
-    figures: tuple[Lazy, ...] = ()
-    """Each makes a ``Drawing`` from the same; None where there is nothing to show. Raises MeasureError where
-    it cannot be drawn."""
-    runs: Lazy | None = None
-    """Makes one ``Drawing`` of several runs, from a mapping of names to results; used for a single run, too."""
+    """The heading; new headings follow the built-in ones."""
+    tables: tuple[Callable[..., Any], ...] = ()
+    """Functions of the result and the `ReportedRun` that return a ``Table``, or None if there is nothing to show."""
+    figures: tuple[Callable[..., Any], ...] = ()
+    """Functions of the same that return a ``Drawing`` or None; they raise MeasureError if it cannot be drawn."""
+    runs: Callable[..., Any] | None = None
+    """Function of a mapping from run names to results that returns one ``Drawing``; also used for a single run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure(Generic[T_co]):
-    """A measure: a function from a run to a result, and how reports show it.
+    """A function from a run to a result, and its views in reports.
 
-    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such; a function that
-    cannot say anything about a run raises `MeasureError` that says why.
+    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such. The function raises
+    `MeasureError` with the reason if the run cannot provide it.
 
-    >>> import polars as pl
     >>> from dataclasses import dataclass
+    >>> from typing import Annotated
     >>> from assay.measures import Measure, Panel, Result
+    >>> from assay.measures.views.table import Column, Table
     >>> @dataclass(frozen=True)
     ... class Longest(Result):
-    ...     steps: int
+    ...     steps: Annotated[int, Column("steps", "count")]
     >>> def longest(run):
     ...     return Longest(run.frame["steps"].max())
-    >>> def table(found, report):
-    ...     from assay.measures.views.table import Column, Table
-    ...     return Table("longest", "Longest episode", (Column("steps", "count"),), ((found.steps,),))
+    >>> def table(result, report):
+    ...     return Table.of("longest", "Longest episode", [result])
     >>> measure = Measure("longest", "The most control steps.", longest, panels=(Panel("Length", (table,)),))
 
-    ``assay.register("measure", measure.name)(measure)`` makes it part of every profile, report and JSON object.
+    ``assay.register("measure", measure.name)(measure)`` adds it to every profile, report and JSON object.
     """
 
     name: str
-    """Its key in profiles and in JSON."""
+    """Key in profiles and in JSON."""
     about: str
-    """What it says, in one sentence."""
+    """Description in one sentence."""
     measure: Callable[[RunData], T_co]
     needs: tuple[str, ...] = ()
-    """Columns without a value in which it does not apply; ``name:`` stands for all that begin so."""
+    """Columns that must have a value; ``name:`` matches all columns with that prefix."""
     continuous: bool = False
     """Whether it needs a world in which trajectories are paths through space."""
     world: str = ""
-    """The only world that it is about; any, if empty."""
+    """The only world it applies to; empty for any."""
     instead_of: tuple[str, ...] = ()
-    """Measures that are left out where this one applies."""
+    """Measures that it replaces where it applies."""
     panels: tuple[Panel, ...] = ()
-    side_by_side: tuple[Lazy, ...] = ()
-    """Each makes a table or a drawing of several runs only, from a mapping of names to results."""
-    sentences: Lazy | None = None
-    """Makes sentences for the summary, from the result and the profile."""
-    numbers: Lazy | None = None
-    """Makes the key numbers of the summary, from the same."""
-    tests: Lazy | None = None
-    """Makes tests of flaws (``FlawTest``, ``Untested``) from the profiles of the runs to which it applies, and
-    which they are, from 0: ``[(which, profile), ...]``."""
+    side_by_side: tuple[Callable[..., Any], ...] = ()
+    """Tables or drawings of several runs only, from a mapping of run names to results."""
+    sentences: Callable[[Any, Any], Iterable[str]] | None = None
+    """Sentences for the summary, from the result and the profile."""
+    numbers: Callable[[Any, Any], Iterable[Any]] | None = None
+    """Key numbers of the summary, from the same."""
+    tests: Callable[[Profiles], Iterable[FlawTest | Untested]] | None = None
+    """Tests of flaws, from the profiles that have the measure and their indices: ``[(index, profile), ...]``."""
     flaws: tuple[OwnFlaw, ...] = ()
-    """Those that its tests name besides Assay's own."""
-    wording: Lazy | None = None
-    """Tells a ``Finding`` of its tests: makes a pair of texts from it, the evidence and a caveat (or nothing)."""
+    """Flaws that its tests name in addition to the built-in ones."""
+    wording: Callable[[Finding], tuple[str, str]] | None = None
+    """Evidence and caveat (may be empty) of a ``Finding`` of its tests."""
+
+    def draw_runs(self, results: Mapping[str, Any]) -> Any:
+        """Drawing of several runs, by name, from its first panel."""
+        draw = self.panels[0].runs
+        assert draw is not None, f"{self.name} has no drawing of several runs"
+        return draw(results)
 
     def applies(self, run: RunData) -> bool:
-        """Whether it makes sense for a run, whatever comes of it."""
+        """Whether the measure is meaningful for a run; it may still decline with MeasureError."""
         fits = not self.continuous or run.world.continuous
         return fits and self.world in ("", run.world.name) and all(run.has(column) for column in self.needs)
 
 
-def load(function: Lazy) -> Callable[..., Any]:
-    """The function that is meant."""
-    return imported(function) if isinstance(function, str) else function
-
-
-_HERE = "assay.measures"
 MEASURES: Registry[Measure[Any]] = Registry(
     "measure",
     MeasureError,
     {
-        name: f"{_HERE}.{address}"
+        name: f"assay.measures.{address}"
         for name, address in {
             "success_rate": "success.rates:SUCCESS_RATE",
             "control": "success.rates:CONTROLS",
@@ -126,12 +139,11 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "dissimilarity": "world.curves:DISSIMILARITY",
             "corruption": "world.curves:CORRUPTION",
             "thresholds": "world.thresholds:THRESHOLDS",
-            "worst_cases": "world.thresholds:WORST_CASES",
             "events": "world.events:EVENTS",
-            "labels": "success.labels:LABELS",
+            "labels": "success.task_labels:LABELS",
             "memorisation": "memory.memorisation:MEMORISATION",
             "nonsense": "words.nonsense:NONSENSE",
-            "failures": "failure.nearness:FAILURES",
+            "failures": "failure.failures:FAILURES",
             "starts": "failure.starts:STARTS",
             "moved": "failure.grounding:MOVED",
             "touched": "failure.grounding:TOUCHED",
@@ -144,4 +156,18 @@ MEASURES: Registry[Measure[Any]] = Registry(
         }.items()
     },
 )
-"""Every measure by its name; the order is that of the page."""
+"""All measures by name, in the order of the page."""
+
+
+def own_flaws() -> Mapping[str, OwnFlaw]:
+    """Flaws that measures contribute, by name."""
+    return {flaw.name: flaw for name in MEASURES for flaw in MEASURES[name].flaws}
+
+
+def describe_flaw(flaw: str) -> OwnFlaw:
+    """Texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
+    if flaw not in CLAIMS and flaw in (own := own_flaws()):
+        return own[flaw]
+    claim = CLAIMS.get(flaw, flaw.capitalize())
+    absent = ABSENT.get(flaw, f"{claim}? No")
+    return OwnFlaw(flaw, claim, absent, consequences=CONSEQUENCES.get(flaw, ()))

@@ -1,8 +1,8 @@
-"""Everything that can be said about one run: each measure that applies to it, or why it says nothing.
+"""Profile of a run: the result of each measure that applies to it, or the reason why it is missing.
 
-found = profile(store)
-found["pride"]            # a Pride, or a Missing that says why; KeyError where it does not apply
-found.get(PRIDE)          # the same with its type; None where there is none
+results = profile(store)
+results["pride"]            # a Pride, or a Missing with the reason; KeyError if it does not apply
+results.get(PRIDE)          # the same with its type; None if missing
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from assay.measures.failure.nearness import OURS, NearFarRule
+from assay.measures.failure.near_far import OURS, NearFarRule
 from assay.measures.measure import MEASURES, Measure
 from assay.measures.result import Missing
 from assay.measures.run_data import RunData
@@ -21,17 +21,17 @@ T = TypeVar("T")
 
 
 class Profile(Mapping[str, Any]):
-    """A run in numbers: results by the names of measures."""
+    """Results of measures by name."""
 
     def __init__(self, planned: int, done: int, errors: dict[str, int], results: Mapping[str, Any]) -> None:
         self.planned = planned
         self.done = done
         self.errors = errors
-        """What broke, and how often."""
+        """Reasons of errors and their counts."""
         self._results = dict(results)
 
     def __getitem__(self, name: str) -> Any:
-        """The result of a measure, or a Missing. Raises KeyError where it does not apply."""
+        """Result of a measure, or a Missing. Raises KeyError if it does not apply."""
         return self._results[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -45,34 +45,34 @@ class Profile(Mapping[str, Any]):
     @overload
     def get(self, key: str, default: Any = None) -> Any: ...
     def get(self, key: Measure[Any] | str, default: Any = None) -> Any:
-        """The result of a measure; None where it does not apply, or says nothing."""
-        found = self._results.get(key.name if isinstance(key, Measure) else key, default)
-        return default if isinstance(found, Missing) else found
+        """Result of a measure; None if it does not apply or is missing."""
+        result = self._results.get(key.name if isinstance(key, Measure) else key, default)
+        return default if isinstance(result, Missing) else result
 
     def why(self, name: str) -> str:
-        """Why a measure says nothing; empty where it does not apply, or says something."""
-        found = self._results.get(name)
-        return found.missing if isinstance(found, Missing) else ""
+        """Reason why a result is missing; empty if it is not, or if the measure does not apply."""
+        result = self._results.get(name)
+        return result.missing if isinstance(result, Missing) else ""
 
-    def replaced(self, **results: Any) -> Profile:
-        """The same with other results."""
+    def with_results(self, **results: Any) -> Profile:
+        """Copy with other results."""
         return Profile(self.planned, self.done, self.errors, self._results | results)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as plain JSON types."""
+        """All results as plain JSON types."""
         counts = {"planned": self.planned, "done": self.done, "errors": self.errors}
-        return counts | {name: plain(found) for name, found in self._results.items()}
+        return counts | {name: plain(result) for name, result in self._results.items()}
 
 
 def profile(
     store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS, errors_fail: bool = False
 ) -> Profile:
-    """Measure a run with everything that applies to it; ``near_far``: which failures are near.
+    """Measure a run with everything that applies to it.
 
-    With ``errors_fail`` episodes that broke count as failures, in every measure.
+    ``near_far`` separates near from far failures; with ``errors_fail`` errors count as failures in every measure.
     """
     run = RunData(store, with_paths=with_paths, near_far=near_far, errors_fail=errors_fail)
     applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(run)]
     replaced = {name for measure in applying for name in measure.instead_of}
-    results = {each.name: run.attempt(each) for each in applying if each.name not in replaced}
+    results = {measure.name: run.attempt(measure) for measure in applying if measure.name not in replaced}
     return Profile(store.planned, store.done, store.reasons(), results)

@@ -1,4 +1,4 @@
-"""A run as measures read it: its rows, its trajectories, and what other measures say about it."""
+"""A run as measures read it: rows, trajectories, and the results of other measures."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from assay.measures.changes import changed
-from assay.measures.frames import errors_as_failures, perturbed_rows, plausible
+from assay.measures.frames import label_changes, perturbed_rows, plausible
 from assay.measures.memory.paths import Paths
 from assay.measures.result import MeasureError, Missing, attempt
 from assay.runs.store import Store
 
 if TYPE_CHECKING:
-    from assay.measures.failure.nearness import NearFarRule
+    from assay.measures.failure.near_far import NearFarRule
     from assay.measures.measure import Measure
 
 T = TypeVar("T")
 
 
 class RunData:
-    """A run as measures read it; what several of them need is made once."""
+    """A run as measures read it; shared intermediate results are computed once."""
 
     def __init__(
         self,
@@ -33,20 +32,25 @@ class RunData:
     ) -> None:
         self._store, self._with_paths = store, with_paths
         self.errors_fail = errors_fail
-        """Whether episodes that broke count as failures; otherwise they count for nothing."""
+        """Whether errors count as failures; otherwise they are excluded."""
         self.near_far = near_far
-        """Which failures are near; None for Assay's own rule."""
+        """Rule for near failures; None for the default."""
         self._results: dict[str, Any] = {}
         self.world = store.world
-        """What must be known of the world it was played in."""
-        self.whole = errors_as_failures(store.frame()) if errors_fail else store.frame()
-        """Every recorded episode, one row each, as `Store.frame` has them: labels are columns."""
+        """Traits of the world of the run."""
+        self.whole = store.frame()
+        """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
+        if errors_fail:
+            is_error = pl.col("outcome") == "error"
+            self.whole = self.whole.with_columns(
+                outcome=pl.when(is_error).then(pl.lit("failure")).otherwise("outcome")
+            )
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
-        """The same without what a start (task and seed) decides: it does not tell variants of a task apart."""
+        """The same without columns that a start (task and seed) determines: they do not distinguish variants."""
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """Where the run comes from, and how it was planned."""
+        """Provenance and plan of the run."""
         return self._store.meta
 
     @cached_property
@@ -56,33 +60,33 @@ class RunData:
 
     @cached_property
     def stopped(self) -> dict[str, dict[str, Any]]:
-        """Conditions that were decided before their end: the rule and what it saw."""
+        """Conditions that were stopped early: the rule and its statistics."""
         return self._store.stopped
 
     @cached_property
     def plausible(self) -> pl.DataFrame:
-        """The rows in which success is expected."""
+        """Rows in which success is expected."""
         return plausible(self.frame)
 
     @cached_property
     def perturbed(self) -> pl.DataFrame:
-        """Those of them in which something was changed."""
+        """Perturbed rows in which success is expected."""
         return perturbed_rows(self.plausible)
 
     @cached_property
     def changed(self) -> pl.DataFrame:
-        """All rows, with what is changed, and which nouns of the instruction are."""
-        return changed(self.frame)
+        """All rows with the columns of `label_changes`."""
+        return label_changes(self.frame)
 
     @cached_property
     def paths(self) -> Paths:
-        """Where the end effector went. Raises MeasureError where that is not read."""
+        """Trajectories of the end effector. Raises MeasureError if they were not read."""
         if not self._with_paths:
             raise MeasureError("trajectories were not read")
         return Paths.read(self._store)
 
     def has(self, column: str) -> bool:
-        """Whether some episode has a value in a column; ``name:`` stands for all that begin so."""
+        """Whether some episode has a value in a column; ``name:`` matches all columns with that prefix."""
         if column.endswith(":"):
             return any(name.startswith(column) for name in self.whole.columns)
         return column in self.whole.columns and bool(
@@ -90,15 +94,15 @@ class RunData:
         )
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
-        """What a measure says about the run, or why it says nothing; measured once."""
+        """Result of a measure, or the reason why it is missing; measured once."""
         if measure.name not in self._results:
             self._results[measure.name] = attempt(measure.measure, self)
-        found: T | Missing = self._results[measure.name]
-        return found
+        result: T | Missing = self._results[measure.name]
+        return result
 
     def result(self, measure: Measure[T]) -> T:
-        """What another measure says about the run. Raises MeasureError where it says nothing."""
-        found = self.attempt(measure)
-        if isinstance(found, Missing):
-            raise MeasureError(found.missing)
-        return found
+        """Result of another measure. Raises MeasureError if it is missing."""
+        result = self.attempt(measure)
+        if isinstance(result, Missing):
+            raise MeasureError(result.missing)
+        return result

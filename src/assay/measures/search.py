@@ -1,7 +1,7 @@
-"""What nobody named beforehand: one task, one condition, one way to say it in one task.
+"""Search for losses without a named flaw: single tasks, conditions, joint changes and ways to phrase the action.
 
-Every candidate has an exact one-sided test; all of them are one family (Holm), with a fifth of the 5 % for all
-of it together, and those that so few episodes could not make sure are left out of the count.
+Every candidate has an exact one-sided test. All candidates are one family (Holm) with a fifth of the 5 %; candidates
+whose episodes cannot reach significance are not counted.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
-from assay.measures.enough import least_one_sided, loss_p, telling
-from assay.measures.evidence import Among, one_sided_p
-from assay.measures.family import SEARCHED, adjusted
+from assay.measures.findings import Profiles, one_sided_p
 from assay.measures.flaws import shown_by
+from assay.measures.multiple_testing import SEARCHED_SHARE, adjust, drops_by_axis
 from assay.measures.profile import Profile
-from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop, pooled
-from assay.measures.success.other_tasks import OTHER_TASKS, fair
+from assay.measures.sample_size import least_one_sided, loss_p, telling
+from assay.measures.success.drops import CHANGES, DROPS
+from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
 from assay.measures.success.task_changes import TASK_CHANGES, by_cell
 from assay.measures.words.actions import ACTIONS
 from assay.support.stats.significance import SURE, within
@@ -33,13 +33,13 @@ FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "another verb": ("contextual", "habitual"),
     }
 )
-"""Ways to say what to do that belong together -> the columns of the grid."""
-_FEWEST = 2
-"""Wordings of either side without which a way to say it is not looked at."""
+"""Groups of ways to phrase the action -> the columns of the paraphrase grid."""
+_MIN_WORDINGS = 2
+"""Wordings on either side that a candidate needs."""
 
 
-class Kind(StrEnum):
-    """What a pattern is about."""
+class PatternKind(StrEnum):
+    """Subject of a pattern."""
 
     AXIS = "axis"
     TOGETHER = "changes made together"
@@ -49,102 +49,88 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
-    """Where success may be lost."""
+class LossPattern:
+    """A candidate for a loss of success."""
 
-    kind: Kind
+    kind: PatternKind
     run: int
-    """Which of the runs, from 0."""
+    """Index of the run, from 0."""
     task: str
     """Empty for all tasks."""
     what: str
-    """An axis, a change, a condition, or a way to say what to do."""
+    """An axis, a change, a condition, or a way to phrase the action."""
     change: str
-    """What is changed there; empty where that is not one thing."""
+    """The change made; empty if it is not a single one."""
     hits: int
     count: int
     reference_hits: int
-    """Of the controls, or of the wordings that say it otherwise."""
+    """Counts of the controls, or of the other phrasings."""
     reference_count: int
     p: float
     """One-sided."""
-    p_adjusted: float
-    """For everything that was looked for."""
     least_p: float
+    p_adjusted: float = 1.0
+    """Adjusted for the whole search."""
 
     @property
-    def sure(self) -> bool:
-        """Whether success is lost there, beyond doubt."""
+    def is_significant(self) -> bool:
+        """Whether success is significantly lower there."""
         return self.p_adjusted < SURE
 
 
-def search(among: Among) -> tuple[Pattern, ...]:
-    """Everything that is looked for besides the flaws, the surest first."""
-    found = [drop for run, profile in among for drop in _drops(run, profile)]
-    for measure, look in ((TASK_CHANGES, _tasks), (ACTIONS, sayings)):
-        parts = [(run, value.rows) for run, profile in among if (value := profile.get(measure)) is not None]
+def search(profiles: Profiles) -> tuple[LossPattern, ...]:
+    """All candidates, the most significant first."""
+    patterns = [pattern for run, profile in profiles for pattern in _search_drops(run, profile)]
+    for measure, look in ((TASK_CHANGES, _search_tasks), (ACTIONS, search_phrasings)):
+        parts = [
+            (run, value.rows) for run, profile in profiles if (value := profile.get(measure)) is not None
+        ]
         if parts:
-            found += look(parts[0][0], pl.concat(rows for _, rows in parts))
-    raised = adjusted([each.p for each in found], [each.least_p for each in found], SEARCHED)
-    found = [replace(each, p_adjusted=p) for each, p in zip(found, raised, strict=True)]
-    return tuple(sorted(found, key=lambda each: (each.p_adjusted, each.p)))
+            patterns += look(parts[0][0], pl.concat(rows for _, rows in parts))
+    raised = adjust(
+        [pattern.p for pattern in patterns], [pattern.least_p for pattern in patterns], SEARCHED_SHARE
+    )
+    patterns = [replace(pattern, p_adjusted=p) for pattern, p in zip(patterns, raised, strict=True)]
+    return tuple(sorted(patterns, key=lambda pattern: (pattern.p_adjusted, pattern.p)))
 
 
-def _drops(run: int, profile: Profile) -> Iterator[Pattern]:
-    """Axes, changes made together, and conditions, each against the controls."""
-    if profile.get(CHANGES) is None:  # what stands in for it tests each condition itself
+def _search_drops(run: int, profile: Profile) -> Iterator[LossPattern]:
+    """Axes, joint changes, and conditions, each against the controls."""
+    changes = profile.get(CHANGES)
+    if changes is None:  # the measure that replaces it tests each condition itself
         return
-    conditions = fair(profile.get(DROPS) or (), profile.get(OTHER_TASKS))
-    together = (drop for drop in profile.get(CHANGES) or () if len(shown_by(str(drop.group["change"]))) > 1)
-    parts = ((Kind.AXIS, by_axis(profile)), (Kind.TOGETHER, together), (Kind.CONDITION, conditions))
-    for kind, drops in parts:
-        for drop in drops:
-            if drop.plausible:
-                yield _pattern(kind, run, str(next(iter(drop.group.values()))), drop)
-
-
-def by_axis(profile: Profile) -> tuple[Drop, ...]:
-    """What axes cost; without requests for other tasks, which have controls of their own."""
-    other, found = profile.get(OTHER_TASKS), profile.get(AXES) or ()
-    if other is None or not len(other.rows):
-        return found
-    parts = [drop for drop in profile.get(DROPS) or () if drop.group["condition"] not in other.conditions]
-    same = {
-        axis: [drop for drop in parts if drop.plausible and drop.family == axis]
-        for axis in (each.group["axis"] for each in found)
-    }
-    return tuple(
-        replace(pooled(same[axis]), group=each.group, family=each.family)
-        for each in found
-        if same[axis := each.group["axis"]]
+    conditions = replace_other_tasks(profile.get(DROPS) or (), profile.get(OTHER_TASKS))
+    together = [drop for drop in changes if len(shown_by(str(drop.group["change"]))) > 1]
+    kinds = (
+        (PatternKind.AXIS, drops_by_axis(profile)),
+        (PatternKind.TOGETHER, together),
+        (PatternKind.CONDITION, conditions),
     )
+    for kind, drop in ((kind, drop) for kind, drops in kinds for drop in drops if drop.plausible):
+        what = str(next(iter(drop.group.values())))
+        yield LossPattern(
+            kind=kind,
+            run=run,
+            task="",
+            what=what,
+            change=what if kind is PatternKind.TOGETHER else "",
+            hits=drop.both + drop.only_perturbed,
+            count=drop.pairs,
+            reference_hits=drop.both + drop.only_control,
+            reference_count=drop.pairs,
+            p=one_sided_p(drop.change, drop.p),
+            least_p=least_one_sided(telling(drop.table)),
+        )
 
 
-def _pattern(kind: Kind, run: int, what: str, drop: Drop) -> Pattern:
-    return Pattern(
-        kind=kind,
-        run=run,
-        task="",
-        what=what,
-        change=what if kind is Kind.TOGETHER else "",
-        hits=drop.both + drop.only_perturbed,
-        count=drop.pairs,
-        reference_hits=drop.both + drop.only_control,
-        reference_count=drop.pairs,
-        p=one_sided_p(drop.change, drop.p),
-        p_adjusted=1.0,
-        least_p=least_one_sided(telling(drop.table)),
-    )
-
-
-def _tasks(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
-    """What changes cost in single tasks."""
+def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
+    """Cost of changes in single tasks."""
     if rows["task"].n_unique() < 2:
         return
     for (task, change), table in by_cell(rows).items():
         control, hits, count = map(int, table.sum(axis=0))
-        yield Pattern(
-            kind=Kind.TASK,
+        yield LossPattern(
+            kind=PatternKind.TASK,
             run=run,
             task=task,
             what=change,
@@ -154,43 +140,38 @@ def _tasks(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
             reference_hits=control,
             reference_count=count,
             p=loss_p(table),
-            p_adjusted=1.0,
             least_p=least_one_sided(int((table[:, 0] > 0).sum())),
         )
 
 
-def sayings(run: int, rows: pl.DataFrame) -> Iterator[Pattern]:
-    """Ways to say it, alone and those that belong together, in each task and in all."""
+def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
+    """Ways to phrase the action, single ones and groups, in each task and in all."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
-    ways |= {name: each for name, each in FORMS.items() if len(set(each) & set(ways)) > 1}
+    ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))
-    for task in tasks:
-        mine = rows.filter(pl.col("task") == task)
+    scopes = [(task, rows.filter(pl.col("task") == task)) for task in tasks]
+    for task, part in [*scopes, *([("", rows)] if len(tasks) > 1 else [])]:
         for name, actions in ways.items():
-            if (found := _saying(run, task, name, actions, mine)) is not None:
-                yield found
-    if len(tasks) > 1:
-        for name, actions in ways.items():
-            if len(actions) > 1 and (found := _saying(run, "", name, actions, rows)) is not None:
-                yield found
+            if (task or len(actions) > 1) and (pattern := _compare_phrasing(run, task, name, actions, part)):
+                yield pattern
 
 
-def _saying(run: int, task: str, name: str, actions: Sequence[str], rows: pl.DataFrame) -> Pattern | None:
+def _compare_phrasing(
+    run: int, task: str, name: str, actions: Sequence[str], rows: pl.DataFrame
+) -> LossPattern | None:
     rows = rows.with_columns(_mine=pl.col("action").is_in(actions))
     usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
-    wordings = rows.group_by("task", "object", "action", "instruction", "_mine", maintain_order=True).agg(
-        usual
-    )
-    if min(wordings["_mine"].sum(), (~wordings["_mine"]).sum()) < _FEWEST:
+    by_wording = ("task", "object", "action", "instruction", "_mine")
+    wordings = rows.group_by(by_wording, maintain_order=True).agg(usual)
+    if min(wordings["_mine"].sum(), (~wordings["_mine"]).sum()) < _MIN_WORDINGS:
         return None
-    sides = _sides(wordings, ("task",))
-    hits, count, others, others_count = _sides(rows, ("task",)).sum(axis=1)
-    if not count or not others_count or hits * others_count >= others * count:
-        p = 1.0
-    else:  # seeds of one wording are no witnesses of their own, nor is another start another way to say it
-        p = max(within(*_turned(sides)), within(*_turned(_sides(rows, ("task", "seed"))))) / 2
-    return Pattern(
-        kind=Kind.SAYING,
+    others, others_count, hits, count = _sides(rows, ("task",)).sum(axis=1)
+    sides, p = _sides(wordings, ("task",)), 1.0
+    if count and others_count and hits * others_count < others * count:
+        # Seeds of one wording are not independent, and another start is not another phrasing.
+        p = max(within(*sides), within(*_sides(rows, ("task", "seed")))) / 2
+    return LossPattern(
+        kind=PatternKind.SAYING,
         run=run,
         task=task,
         what=name,
@@ -200,27 +181,22 @@ def _saying(run: int, task: str, name: str, actions: Sequence[str], rows: pl.Dat
         reference_hits=int(others),
         reference_count=int(others_count),
         p=p,
-        p_adjusted=1.0,
-        least_p=_least(sides),
+        least_p=_least_within(sides),
     )
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Successes and episodes said so, and otherwise, in each stratum: (4, strata)."""
+    """Successes and episodes of the other phrasings, and of this one, in each stratum: (4, strata)."""
     mine, success = pl.col("_mine"), pl.col("success")
-    sides = {"hits": success * mine, "count": mine, "others": success * ~mine, "others_count": ~mine}
-    table = rows.group_by(by, maintain_order=True).agg(**{name: each.sum() for name, each in sides.items()})
+    sides = {"others": success * ~mine, "others_count": ~mine, "hits": success * mine, "count": mine}
+    sums = {name: value.sum() for name, value in sides.items()}
+    table = rows.group_by(by, maintain_order=True).agg(**sums)
     return np.asarray(table.select(*sides).to_numpy().astype(float).T)
 
 
-def _turned(sides: np.ndarray) -> tuple[np.ndarray, ...]:
-    hits, count, others, others_count = sides
-    return others, others_count, hits, count
-
-
-def _least(sides: np.ndarray) -> float:
-    """The least one-sided p that the margins allow: all failures fall to one side."""
-    hits, count, others, others_count = sides
+def _least_within(sides: np.ndarray) -> float:
+    """Smallest one-sided p that the margins allow: all failures on one side."""
+    others, others_count, hits, count = sides
     lost = (count - hits) + (others_count - others)
     most = np.minimum(lost, count)
     spilled = lost - most

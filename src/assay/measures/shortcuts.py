@@ -1,4 +1,4 @@
-"""How much of an experiment can be solved without an input: success of policies that lack one, by condition."""
+"""Shortcuts of an experiment: success, by condition, of policies that lack an input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.measures.success.rates import Rate, rates
 from assay.support.stats.intervals import wilson_interval
 
 LEAST = 0.5
-"""The share of episodes above which a condition counts as solved."""
+"""Success rate above which a condition counts as solved."""
 
 
 WORDS, SIGHT, MEMORY = "without words", "without sight", "memory alone"
@@ -28,7 +28,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         MEMORY: "anything was understood",
     }
 )
-"""What a policy lacks, and of what its success is then no evidence."""
+"""Missing input of a policy -> the conclusion that its success rules out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,73 +49,73 @@ class Probe:
 
 
 class Solved(StrEnum):
-    """Whether a policy solves a condition, as far as the interval of its success tells."""
+    """Whether a policy solves a condition, judged by the interval of its success."""
 
     YES = "solved"
-    """In more than the share that counts, beyond doubt."""
+    """Success is significantly above the threshold."""
     NO = "not solved"
-    """In less, beyond doubt."""
+    """Success is significantly below the threshold."""
     OPEN = "undecided"
-    """The share is within the interval: more seeds would tell."""
+    """The threshold is within the interval: more seeds are needed."""
     UNKNOWN = "no episode"
-    """None ended without an error."""
+    """No episode ended without an error."""
 
     @classmethod
     def of(cls, rate: Rate | None, least: float) -> Solved:
-        """What a rate says."""
+        """Verdict for a success rate."""
         if rate is None or rate.interval is None:
             return cls.UNKNOWN
         return cls.YES if rate.interval.low > least else cls.NO if rate.interval.high < least else cls.OPEN
 
 
 @dataclass(frozen=True, slots=True)
-class Cell(Result):
+class ProbeCell(Result):
     """One policy in one condition."""
 
     rate: Rate | None
-    """None where it has no episode there."""
+    """None without episodes."""
     solved: Solved
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Result):
+class ConditionRow(Result):
     """One condition."""
 
     condition: str
     expected: bool
-    """Whether success is expected there; where it is not, success itself shows that something was ignored."""
-    cells: Mapping[str, Cell]
-    """By the name of the policy."""
+    """Whether success is expected; otherwise success shows that an input was ignored."""
+    cells: Mapping[str, ProbeCell]
+    """By name of the policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortcuts(Result):
-    """What policies that lack something solve of an experiment."""
+    """Conditions of an experiment that policies without an input solve."""
 
     probes: tuple[Probe, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ConditionRow, ...]
     """The control first."""
     least: float
 
     def blind_spots(self, probe: Probe) -> tuple[str, ...]:
-        """The conditions in which success is expected and the policy succeeds without what it lacks."""
+        """Conditions in which success is expected and the policy succeeds without its missing input."""
         return self._which(probe, Solved.YES)
 
     def telling(self, probe: Probe) -> tuple[str, ...]:
-        """The conditions in which success is expected and the policy fails for what it lacks."""
+        """Conditions in which success is expected and the policy fails without its missing input."""
         return self._which(probe, Solved.NO)
 
     def open(self, probe: Probe) -> tuple[str, ...]:
-        """The conditions in which it is undecided."""
+        """Undecided conditions."""
         return self._which(probe, Solved.OPEN)
 
     def broken(self, probe: Probe) -> tuple[str, ...]:
-        """The conditions of which no episode ended without an error."""
+        """Conditions in which all episodes ended in an error."""
         return self._which(probe, Solved.UNKNOWN)
 
     @property
     def fewest(self) -> int:
-        """With fewer episodes of a condition nothing is decided, whatever comes of them."""
+        """Smallest number of episodes of a condition that can decide it."""
         count = 1
         while (
             wilson_interval(1.0, count).low <= self.least and wilson_interval(0.0, count).high >= self.least
@@ -125,7 +125,7 @@ class Shortcuts(Result):
 
     @property
     def too_few(self) -> dict[str, int]:
-        """Conditions in which success is expected and no policy has enough episodes -> the most that one has."""
+        """Conditions in which success is expected and no policy has enough episodes -> their largest number."""
         most = {
             row.condition: max(0 if cell.rate is None else cell.rate.count for cell in row.cells.values())
             for row in self.rows
@@ -135,7 +135,7 @@ class Shortcuts(Result):
 
     @property
     def lacking(self) -> tuple[Probe, ...]:
-        """All but the one that lacks nothing."""
+        """Policies that lack an input."""
         return tuple(probe for probe in self.probes if probe.lacks is not None)
 
     def _which(self, probe: Probe, solved: Solved) -> tuple[str, ...]:
@@ -162,43 +162,36 @@ class Shortcuts(Result):
                 {
                     "condition": row.condition,
                     "success_expected": row.expected,
-                    "success": {name: _as_json(cell) for name, cell in row.cells.items()},
+                    "success": {name: _cell_as_json(cell) for name, cell in row.cells.items()},
                 }
                 for row in self.rows
             ],
         }
 
 
-def _as_json(cell: Cell) -> dict[str, object]:
-    rate = cell.rate
-    interval = None if rate is None else rate.interval
-    return {
-        "successes": None if rate is None else rate.successes,
-        "n": None if rate is None else rate.count,
-        "errors": None if rate is None else rate.errors,
-        "rate": None if rate is None else rate.rate,
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
-        "solved": str(cell.solved),
-    }
+def _cell_as_json(cell: ProbeCell) -> dict[str, object]:
+    interval = cell.rate.interval if cell.rate else None
+    counts = _counts(cell.rate) if cell.rate else dict.fromkeys(("successes", "n", "errors", "rate"))
+    ends = {"low": interval.low if interval else None, "high": interval.high if interval else None}
+    return {**counts, **ends, "solved": str(cell.solved)}
 
 
 def check_least(least: float) -> None:
-    """Raise MeasureError for a share from which on a condition cannot count as solved."""
+    """Raise MeasureError for an invalid threshold."""
     if not 0 < least < 1:
         raise MeasureError(f"audit: least {least:g}: valid: between 0 and 1, such as 0.5")
 
 
 def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
-    """Success of each policy in each condition. Raises MeasureError where nothing was played."""
+    """Success of each policy in each condition. Raises MeasureError without episodes."""
     check_least(least)
     if not any(len(frame) for frame in frames.values()):
         raise MeasureError("audit: there is no episode")
-    found = {
+    by_probe = {
         probe.name: {str(rate.group["condition"]): rate for rate in rates(frame)} if len(frame) else {}
         for probe, frame in frames.items()
     }
-    conditions = dict.fromkeys([CONTROL, *(name for several in found.values() for name in several)])
+    conditions = dict.fromkeys([CONTROL, *(name for own in by_probe.values() for name in own)])
     sensible = {
         name
         for frame in frames.values()
@@ -206,15 +199,19 @@ def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Sho
         for name in plausible(frame)["condition"].unique().to_list()
     }
     rows = tuple(
-        Row(
+        ConditionRow(
             condition,
             condition in sensible,
             {
-                name: Cell(own.get(condition), Solved.of(own.get(condition), least))
-                for name, own in found.items()
+                name: ProbeCell(own.get(condition), Solved.of(own.get(condition), least))
+                for name, own in by_probe.items()
             },
         )
         for condition in conditions
-        if any(condition in own for own in found.values())
+        if any(condition in own for own in by_probe.values())
     )
     return Shortcuts(tuple(frames), rows, least)
+
+
+def _counts(rate: Rate) -> dict[str, object]:
+    return {"successes": rate.successes, "n": rate.count, "errors": rate.errors, "rate": rate.rate}

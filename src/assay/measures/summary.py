@@ -1,4 +1,4 @@
-"""A run in few numbers: success for each condition, and what the changes cost together."""
+"""Summary of a run: success of each condition, and the cost of all changes together."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NOT_EXPECTED = "success is not expected"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """How often the episodes of a condition succeeded."""
+class ConditionRate:
+    """Success rate of a condition."""
 
     condition: str
     successes: int
     episodes: int
-    """Successes and failures; errors are left out."""
+    """Successes and failures, without errors."""
     errors: int
     rate: float
     """From 0 to 1."""
@@ -33,7 +33,7 @@ class Share:
     """Lower end of the 95 % interval."""
     high: float
     is_expected: bool = True
-    """Whether a policy that understands its task succeeds; it cannot where it is told nonsense, say."""
+    """Whether a policy that understands its task succeeds; not with a nonsense instruction, for example."""
 
     def __str__(self) -> str:
         apart = "" if self.is_expected else f"; {NOT_EXPECTED}"
@@ -45,86 +45,77 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Changed episodes against their controls, all conditions together."""
+    """Difference of perturbed episodes to their controls, over all conditions."""
 
     change: float
-    """Success when changed less that of the controls: negative where it fell."""
+    """Success perturbed minus that of the controls: negative for a loss."""
     low: float
     """Lower end of the 95 % interval."""
     high: float
     pairs: int
 
     def __str__(self) -> str:
-        points = (100 * each for each in (self.change, self.low, self.high))
+        points = (100 * value for value in (self.change, self.low, self.high))
         return "drop: {:+.1f} points ({:+.1f} to {:+.1f}; {} pairs)".format(*points, self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a dashboard, a training loop or a model card shows of a run."""
+    """Numbers of a run for a dashboard, a training loop or a model card."""
 
-    rates: Mapping[str, Share]
-    """By condition, in the plan's order; those without an episode that counts are left out."""
+    rates: Mapping[str, ConditionRate]
+    """By condition, in the order of the plan; conditions with errors only are left out."""
     drop: Cost | None
-    """Over changes after which success is expected; None where nothing was changed, or no control fits."""
+    """Over changes after which success is expected; None without perturbed episodes or controls."""
     episodes: int
-    """Recorded, errors included."""
+    """Recorded episodes, including errors."""
     errors: int
 
     @property
-    def control(self) -> Share | None:
-        """Success with nothing changed."""
+    def control(self) -> ConditionRate | None:
+        """Success of the controls."""
         return self.rates.get(CONTROL)
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
         """Flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         for name, share in self.rates.items():
-            found |= {
+            numbers |= {
                 f"{prefix}rate/{name}": share.rate,
                 f"{prefix}low/{name}": share.low,
                 f"{prefix}high/{name}": share.high,
                 f"{prefix}episodes/{name}": share.episodes,
             }
         if self.drop is not None:
-            found |= {
+            numbers |= {
                 f"{prefix}drop": self.drop.change,
                 f"{prefix}drop_low": self.drop.low,
                 f"{prefix}drop_high": self.drop.high,
             }
-        return found | {f"{prefix}errors": float(self.errors)}
+        return numbers | {f"{prefix}errors": float(self.errors)}
 
     def __str__(self) -> str:
         lines = [str(rate) for rate in self.rates.values()]
         if self.errors:
-            lines.append(
-                f"ended in an error, and count in no rate: {self.errors} of {self.episodes} episodes"
-            )
+            lines.append(f"ended in an error and are excluded: {self.errors} of {self.episodes} episodes")
         return "\n".join([*lines, *([] if self.drop is None else [str(self.drop)])])
 
 
 def summarise(store: Store) -> Summary:
-    """A run in few numbers."""
+    """Summarise a run."""
     return summary_of(store.frame(), store.stopped)
 
 
 def summary_of(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Summary:
-    """The recorded episodes of a run, as ``Store.frame`` has them, in few numbers."""
+    """Summarise the recorded episodes of a run, as returned by ``Store.frame``."""
     shares = {}
     sensible = set(plausible(frame)["condition"]) if len(frame) else set()
-    for each in rates(frame, stopped=stopped) if len(frame) else ():
-        if each.rate is not None and each.interval is not None:
-            name = str(each.group["condition"])
-            shares[name] = Share(
-                name,
-                each.successes,
-                each.count,
-                each.errors,
-                each.rate,
-                each.interval.low,
-                each.interval.high,
-                name in sensible,
-            )
+    for rate in rates(frame, stopped=stopped) if len(frame) else ():
+        if rate.rate is not None and rate.interval is not None:
+            name = str(rate.group["condition"])
+            counts = rate.successes, rate.count, rate.errors, rate.rate
+            is_expected = name in sensible
+            shares[name] = ConditionRate(name, *counts, rate.interval.low, rate.interval.high, is_expected)
     errors = int((frame["outcome"] == "error").sum()) if len(frame) else 0
     return Summary(shares, _cost(frame, stopped or {}), len(frame), errors)
 

@@ -1,4 +1,4 @@
-"""The control of an episode: the same task and seed with nothing changed. What a policy was trained on."""
+"""The control of an episode: the unperturbed task from the same seed, as in training."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from assay.sim.world import SceneEnv, initial_state
 
 
 def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
-    """The control of an episode; ``states``: the folder of stored initial states.
+    """The environment of an episode's control; ``states``: the folder of stored initial states.
 
-    Its simulation is shared by all controls of the task: whoever uses it resets it.
+    All controls of a task share one simulation: reset it before use.
     """
     simulation = _simulation(spec.task, spec.pack)
     return SceneEnv(simulation, tasks.load(spec.task), initial_state(simulation, spec.control(), states))

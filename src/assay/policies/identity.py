@@ -1,6 +1,6 @@
-"""Which policy it is: digests of its source and of the files it is given, and what it says of itself.
+"""The identity of a policy: digests of its source and of the files in its fields, and its own fingerprint.
 
-A run keeps them, so that one file never holds the episodes of two policies.
+A run stores them, so that one file never mixes the episodes of two policies.
 """
 
 from __future__ import annotations
@@ -15,76 +15,86 @@ from typing import Any
 
 from assay.episodes import LIBERO, Policy
 from assay.errors import PolicyError, one_line
-from assay.policies.registry import maker
+from assay.policies.registry import find_factory
 from assay.support.addresses import arguments
 from assay.support.files import digest_of_file
 from assay.support.plugins import PYTHON, SCRIPT
 
 FINGERPRINT = "fingerprint"
-"""The class method, of objects the method, with which a policy says what else it hangs on."""
+"""Class method (for objects: method) that returns anything else on which a policy depends."""
 _INSTALLED = ("site-packages", "dist-packages")
 _OWN = "assay"
 
 
 def identity(address: str, world: str = LIBERO) -> dict[str, str]:
-    """What the policy of an address hangs on: name -> digest. Servers, which tell of themselves, have none.
+    """What the policy of an address depends on: name -> digest. Empty for servers, which report about themselves.
 
-    The source of somebody's class (its module, and the modules beside it that it imports), files that
-    the fields name, and what its class method ``fingerprint``, called with the fields, returns. Raises PolicyError.
+    The source of a user's class (its module, and the modules next to it that it imports), the files in its fields, and
+    the result of its class method ``fingerprint``, called with the fields. Raises PolicyError.
     """
     if "://" in address:
         return {}
-    made, query = maker(address, world)
-    fields = arguments(made, query, address, PolicyError)
-    found = _files(made, fields)
+    factory, query = find_factory(address, world)
+    fields = arguments(factory, query, address, PolicyError)
+    digests = _digest_files(factory, fields)
     if address.startswith(PYTHON):
-        found |= source(made.__module__)
-        found |= _fingerprint(made, fields, address)
-    return found
+        digests |= source_digests(factory.__module__)
+        static = inspect.getattr_static(factory, FINGERPRINT, None)
+        if static is not None and not isinstance(static, classmethod | staticmethod):
+            raise PolicyError(
+                f"'{address}': {FINGERPRINT} must be a class method: it is called before a policy is made"
+            )
+        if static is not None:
+            digests[FINGERPRINT] = _call_fingerprint(getattr(factory, FINGERPRINT), fields, f"'{address}'")
+    return digests
 
 
 def identity_of(policy: Policy) -> dict[str, str]:
-    """The same of an object that acts in this process; a script that may go on changing is left out.
+    """The identity of an object in this process, without the source of a script, which may still change.
 
-    Only a method of the object itself says what it is made of; a class method, which is given fields, is not asked.
+    Only a method of the object counts as its fingerprint: a class method does not know the object's fields, so two
+    objects with different fields would have the same identity.
     """
     kind = type(policy)
-    found = {} if kind.__module__ == SCRIPT else source(kind.__module__)
-    if isinstance(inspect.getattr_static(policy, FINGERPRINT, None), classmethod | staticmethod):
-        return found  # knows nothing of this object: two with other fields would be taken for one
-    says = getattr(policy, FINGERPRINT, None)
-    return found | ({FINGERPRINT: _said(says, {}, kind.__name__)} if callable(says) else {})
+    digests = {} if kind.__module__ == SCRIPT else source_digests(kind.__module__)
+    fingerprint = getattr(policy, FINGERPRINT, None)
+    static = inspect.getattr_static(policy, FINGERPRINT, None)
+    if callable(fingerprint) and not isinstance(static, classmethod | staticmethod):
+        digests[FINGERPRINT] = _call_fingerprint(fingerprint, {}, kind.__name__)
+    return digests
 
 
-def source(module: str) -> dict[str, str]:
-    """Digests of a module and of all modules beside it that it imports, those that they import too, by file.
+def source_digests(module: str) -> dict[str, str]:
+    """Digests of a module and, recursively, of the modules next to it that it imports, by file.
 
-    Beside it is what lies below the folder that its top-level package or module lies in; of an installed package,
-    its own modules alone. Assay's own are left out: a run has its version.
+    Those are the modules below the folder of its top-level package or module; for an installed package, its own modules
+    only. Assay's modules are left out: a run has its version.
     """
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
-    if module.partition(".")[0] == _OWN or file.suffix != ".py" or not file.is_file():
+    top = module.partition(".")[0]
+    if top == _OWN or file.suffix != ".py" or not file.is_file():
         return {}
     file = file.resolve()
     root = file.parents[module.count(".") + (file.name == "__init__.py")]
-    only = module.partition(".")[0] if any(part in _INSTALLED for part in root.parts) else None
+    is_installed = any(part in _INSTALLED for part in root.parts)
     waiting, seen = [(file, module)], {file}
-    found = {}
+    digests = {}
     while waiting:
         file, name = waiting.pop()
-        found[file.relative_to(root).as_posix()] = digest_of_file(file)[:12]
-        for wanted in _imported(file, name):
-            if wanted.partition(".")[0] == _OWN or only not in (None, wanted.partition(".")[0]):
+        digests[file.relative_to(root).as_posix()] = digest_of_file(file)[:12]
+        for import_name in _imports(file, name):
+            other = import_name.partition(".")[0]
+            if other == _OWN or (is_installed and other != top):
                 continue
-            for beside, its_name in _located(root, wanted):
-                if beside not in seen:
-                    seen.add(beside)
-                    waiting.append((beside, its_name))
-    return dict(sorted(found.items()))
+            for path, path_name in _find_files(root, import_name):
+                if path not in seen:
+                    seen.add(path)
+                    waiting.append((path, path_name))
+    return dict(sorted(digests.items()))
 
 
-def _imported(file: Path, module: str) -> Iterator[str]:
-    """The full names of whatever a module's source imports, wherever it does; names of things in modules too."""
+def _imports(file: Path, module: str) -> Iterator[str]:
+    """Full names that a module's source imports, including names inside modules."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
@@ -102,8 +112,8 @@ def _imported(file: Path, module: str) -> Iterator[str]:
             yield from (f"{base}.{name.name}".lstrip(".") for name in node.names)
 
 
-def _located(root: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """The files below a folder of a module of that name and of the packages that it is in, with their names."""
+def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
+    """Files below a folder of a module and of its parent packages, with their names."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:end])
@@ -112,41 +122,30 @@ def _located(root: Path, name: str) -> Iterator[tuple[Path, str]]:
                 yield file, ".".join(parts[:end])
 
 
-def _files(made: Callable[..., Any], fields: Mapping[str, object]) -> dict[str, str]:
-    """Digests of the files that fields name, those that are not set included: checkpoints, say.
+def _digest_files(factory: Callable[..., Any], fields: Mapping[str, object]) -> dict[str, str]:
+    """Digests of the files that fields or their defaults name, such as checkpoints.
 
-    A folder may be one that the policy writes to, which would make it another policy each time: it is left out.
+    Folders are left out: a policy may write to them, which would change its identity.
     """
-    usual = {}
+    defaults = {}
     with suppress(TypeError, ValueError):  # a class written in C
-        usual = {name: each.default for name, each in inspect.signature(made).parameters.items()}
-    found = {}
-    for name, value in {**usual, **fields}.items():
+        parameters = inspect.signature(factory).parameters
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+    digests = {}
+    for name, value in {**defaults, **fields}.items():
         if not isinstance(value, str | Path) or not str(value):
             continue
-        place = Path(value)
+        path = Path(value)
         try:
-            if place.is_file():
-                found[f"{name} {place.name}"] = digest_of_file(place)[:12]
+            if path.is_file():
+                digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
         except OSError as error:
             raise PolicyError(f"{name}={value}: cannot be read: {error.strerror or error}") from None
-    return found
+    return digests
 
 
-def _fingerprint(made: Callable[..., Any], fields: Mapping[str, object], address: str) -> dict[str, str]:
-    """What a class says of itself, if it does."""
-    static = inspect.getattr_static(made, FINGERPRINT, None)
-    if static is None:
-        return {}
-    if not isinstance(static, classmethod | staticmethod):
-        raise PolicyError(
-            f"'{address}': {FINGERPRINT} must be a class method: it is called before a policy is made"
-        )
-    return {FINGERPRINT: _said(getattr(made, FINGERPRINT), fields, f"'{address}'")}
-
-
-def _said(says: Callable[..., object], fields: Mapping[str, object], name: str) -> str:
+def _call_fingerprint(method: Callable[..., object], fields: Mapping[str, object], name: str) -> str:
     try:
-        return str(says(**fields))[:200]
-    except Exception as error:  # whatever somebody's method raises
+        return str(method(**fields))[:200]
+    except Exception as error:  # anything that a user's method raises
         raise PolicyError(f"{name}: {FINGERPRINT}() failed: {one_line(error)}") from error

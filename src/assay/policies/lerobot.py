@@ -1,8 +1,8 @@
-"""LeRobot's policies in this process: ``lerobot:PATH``, a folder that its ``save_pretrained`` wrote.
+"""LeRobot policies in this process: ``lerobot:PATH``, a folder written by ``save_pretrained``.
 
-It sees what ``assay collect`` records and ``lerobot-eval --env.type=assay`` shows: the images ``image`` and ``image2``,
-``rotated``, in the size that the policy was trained on, and the state of 8 numbers. Needs LeRobot, which is no extra:
-it has versions of its own of much that Assay needs, too.
+Observations are those of ``assay collect`` and ``lerobot-eval --env.type=assay``: the images ``image`` and ``image2``,
+``rotated``, in the size of the training data, and the state of 8 numbers. LeRobot is not an extra of Assay, because it
+pins other versions of shared dependencies.
 """
 
 from __future__ import annotations
@@ -28,29 +28,31 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 class LerobotPolicy:
-    """A policy of LeRobot's. Its weights are loaded when the first episode begins."""
+    """A LeRobot policy. Its weights are loaded at the first episode."""
 
     def __init__(
         self, path: str, device: str = "", orientation: str = Orientation.ROTATED, wait: int = 10
     ) -> None:
-        """``device``: cpu, cuda, ...; what LeRobot finds by default. ``wait``: steps before it is first asked."""
+        """``device``: cpu, cuda, ...; by default LeRobot's choice. ``wait``: still steps at the start of an episode."""
         self._path = Path(path)
         self._device, self._orientation, self._wait = device, parse_orientation(orientation), wait
         if not (self._path / CONFIG).is_file():
-            raise PolicyError(f"{path} is no policy of LeRobot's: it has no {CONFIG}")
+            raise PolicyError(f"{path} is not a LeRobot policy: it has no {CONFIG}")
         try:
             config = loads((self._path / CONFIG).read_text())
             inputs: dict[str, Any] = config["input_features"]
             self._images = {
-                name: (_camera(name), int(each["shape"][-1]))
-                for name, each in inputs.items()
-                if each["type"] == "VISUAL"
+                name: (_camera(name), int(feature["shape"][-1]))
+                for name, feature in inputs.items()
+                if feature["type"] == "VISUAL"
             }
-            strange = [name for name in inputs if name not in (*self._images, STATE)]
+            unknown = [name for name in inputs if name not in (*self._images, STATE)]
         except (JSONDecodeError, KeyError, TypeError, IndexError) as error:
-            raise PolicyError(f"{self._path / CONFIG} is not a policy's: {error!r:.80}") from None
-        if strange:
-            raise PolicyError(f"{path} asks for {', '.join(strange)}; there are two images and {STATE}")
+            raise PolicyError(
+                f"{self._path / CONFIG} is not the configuration of a policy: {error!r:.80}"
+            ) from None
+        if unknown:
+            raise PolicyError(f"{path} expects {', '.join(unknown)}; valid: two images and {STATE}")
         if find_spec("lerobot") is None:
             raise PolicyError("lerobot:PATH needs LeRobot. Install with: pip install 'lerobot>=0.6.1'")
         weights = self._path / WEIGHTS
@@ -58,53 +60,53 @@ class LerobotPolicy:
             "type": str(config.get("type")),
             "weights": digest_of_file(weights)[:12] if weights.is_file() else "",
         }
-        """What it is, by which a run knows it again."""
+        """Identifies the policy in a run."""
         self._policy: Any = None
 
     @property
     def waiting(self) -> int:
-        """Steps at the start of an episode in which it has no say."""
+        """Still steps at the start of an episode."""
         return self._wait
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin an episode; what it draws hangs on the episode's seed."""
+        """Begin an episode; its random numbers depend on the episode's seed."""
         import torch
 
         if self._policy is None:
             self._load()
         self._policy.reset()
-        self._told = instruction.text
+        self._prompt = instruction.text
         torch.manual_seed(int(stream("lerobot", spec.task, spec.seed).integers(2**31)))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action, or all of a chunk that it would give without another look, (k, 7)."""
+        """The next action, or all actions of a chunk that need no new observation, (k, 7)."""
         left = self._wait - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
-        return self._predicted(observation, self._executed())
+        return self._predict(observation, self._chunk_length())
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """All that it predicts, (k, 7), and how many of them it would do without another look."""
-        return self._predicted(observation, None), self._executed()
+        """All predicted actions, (k, 7), and how many of them are executed."""
+        return self._predict(observation, None), self._chunk_length()
 
-    def _executed(self) -> int:
+    def _chunk_length(self) -> int:
         return int(getattr(self._policy.config, "n_action_steps", 1))
 
-    def _predicted(self, observation: Observation, most: int | None) -> np.ndarray:
-        """Its actions for an observation, (k, 7): the first so many, or all."""
+    def _predict(self, observation: Observation, limit: int | None) -> np.ndarray:
+        """Actions for an observation, (k, 7), at most ``limit``."""
         import torch
 
-        batch = self._before(self._seen(observation))
+        batch = self._preprocess(self._encode(observation))
         with torch.inference_mode():
-            if self._looks_at_every_step():
+            if self._needs_every_observation():
                 chunk = self._policy.select_action(batch)[:, None]
             else:
-                chunk = self._policy.predict_action_chunk(batch)[:, :most]
-            actions = [self._after(chunk[:, step]) for step in range(chunk.shape[1])]
+                chunk = self._policy.predict_action_chunk(batch)[:, :limit]
+            actions = [self._postprocess(chunk[:, step]) for step in range(chunk.shape[1])]
         return np.concatenate([action.to("cpu").numpy() for action in actions])
 
-    def _looks_at_every_step(self) -> bool:
-        """Whether it has to see every observation: it remembers some, or mixes the chunks of several."""
+    def _needs_every_observation(self) -> bool:
+        """Whether it has a history of observations, or averages chunks over time."""
         config = self._policy.config
         return (
             getattr(config, "n_obs_steps", 1) > 1
@@ -112,15 +114,15 @@ class LerobotPolicy:
             or not hasattr(config, "n_action_steps")
         )
 
-    def _seen(self, observation: Observation) -> dict[str, Any]:
-        """An observation as LeRobot's environments give it: images (1, 3, h, w) from 0 to 1."""
+    def _encode(self, observation: Observation) -> dict[str, Any]:
+        """An observation as LeRobot's environments return it: images (1, 3, h, w) from 0 to 1."""
         import torch
 
-        seen: dict[str, Any] = {}
+        inputs: dict[str, Any] = {}
         for name, (camera, size) in self._images.items():
             image = orient(observation.image(camera, size), self._orientation)
-            seen[name] = torch.from_numpy(image).permute(2, 0, 1)[None].contiguous().float() / 255
-        return seen | {STATE: torch.from_numpy(robot_state(observation))[None], "task": [self._told]}
+            inputs[name] = torch.from_numpy(image).permute(2, 0, 1)[None].contiguous().float() / 255
+        return inputs | {STATE: torch.from_numpy(robot_state(observation))[None], "task": [self._prompt]}
 
     def _load(self) -> None:
         from lerobot.configs.policies import PreTrainedConfig
@@ -130,7 +132,7 @@ class LerobotPolicy:
         if self._device:
             config.device = self._device
         self._policy = get_policy_class(config.type).from_pretrained(self._path, config=config).eval()
-        self._before, self._after = make_pre_post_processors(
+        self._preprocess, self._postprocess = make_pre_post_processors(
             config,
             pretrained_path=str(self._path),
             preprocessor_overrides={"device_processor": {"device": str(config.device)}},
@@ -138,7 +140,7 @@ class LerobotPolicy:
 
 
 def _camera(name: str) -> str:
-    """The camera that an image of a policy comes from. Raises PolicyError."""
+    """The camera of an image feature. Raises PolicyError."""
     names = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
     if name not in names:
         raise PolicyError(f"it expects the image {name}; valid: {', '.join(names)}")

@@ -1,11 +1,11 @@
-"""Policies by address: a world's own by name, ``python:pkg.module:Class``, a folder of LeRobot's,
-``lerobot:PATH``, or a server: ``openpi://host:port``.
+"""Policies by address: a built-in name, ``python:pkg.module:Class``, ``lerobot:PATH``, or a server, ``openpi://host:port``.
 
 A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 """
 
 from __future__ import annotations
 
+import ast
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,110 +18,114 @@ from assay.support.addresses import arguments
 from assay.support.plugins import PYTHON, from_python, imported
 
 LEROBOT = "lerobot:"
-"""How the address of a policy of LeRobot's begins; its folder follows."""
-NEEDED = ("reset", "act")
+"""Prefix of the address of a LeRobot policy; its folder follows."""
+METHODS = ("reset", "act")
 """The methods of a policy."""
 
 
 def load_policy(address: str, world: str = LIBERO) -> Policy:
-    """A new policy that acts in a world. Raises PolicyError that says what would be valid."""
-    made, query = maker(address, world)
+    """A new policy for a world. Raises PolicyError that says what is valid."""
+    factory, query = find_factory(address, world)
     if "://" in address:
-        client: Policy = made(address)
+        client: Policy = factory(address)
         return client
     try:
-        policy = made(**arguments(made, query, address, PolicyError))
+        policy: Policy = factory(**arguments(factory, query, address, PolicyError))
     except PolicyError as error:
         text = str(error)
         raise PolicyError(text if text.startswith("'") else f"'{address}': {text}") from None
-    except Exception as error:  # whatever somebody's class raises
-        name = getattr(made, "__name__", address)
-        reason = one_line(error)
-        broken = PolicyError(f"'{address}': {name}() failed: {reason}{_place(error)}")
+    except Exception as error:  # anything that a user's class raises
+        frames = traceback.extract_tb(error.__traceback__)
+        place = ""
+        if frames and short_traceback(error):
+            place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
+        name = getattr(factory, "__name__", address)
+        broken = PolicyError(f"'{address}': {name}() failed: {one_line(error)}{place}")
         broken.traceback = short_traceback(error)
         raise broken from error
-    missing = lacking(policy)
-    if missing:
+    if missing := missing_methods(policy):
         raise PolicyError(f"'{address}': {type(policy).__name__} has no {missing}")
-    return policy  # type: ignore[no-any-return]
+    return policy
 
 
-def _place(error: BaseException) -> str:
-    """File and line of somebody's code in which an exception arose, in brackets; empty where it is not known."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return (
-        f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
-        if frames and short_traceback(error)
-        else ""
-    )
-
-
-def lacking(policy: object) -> str:
-    """The methods that something lacks to be a policy, in words; empty if it is one."""
-    return " and no ".join(name for name in NEEDED if not callable(getattr(policy, name, None)))
+def missing_methods(policy: object) -> str:
+    """The methods that an object or class lacks to be a policy, in words; empty if it has all."""
+    return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
 
 
 def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
-    """Raise PolicyError if an address cannot be right, or no server answers there.
+    """Raise PolicyError if an address is invalid, or no server answers there.
 
-    Somebody's own class is imported and not made: that may take a GPU. Returns what a server, or a policy
-    that knows how it came about, says of itself.
+    A user's class is imported but not instantiated, which may take a GPU. Returns the metadata of a server or a policy
+    that has some.
     """
     if address.startswith(PYTHON):
-        made, query = maker(address, world)
-        arguments(made, query, address, PolicyError)
-        absent = [
-            name for name in NEEDED if isinstance(made, type) and not callable(getattr(made, name, None))
-        ]
-        if absent:
-            raise PolicyError(f"'{address}': {made.__name__} has no {' and no '.join(absent)}")
+        factory, query = find_factory(address, world)
+        arguments(factory, query, address, PolicyError)
+        if isinstance(factory, type) and (missing := missing_methods(factory)):
+            raise PolicyError(f"'{address}': {factory.__name__} has no {missing}")
         return {}
-    policy = load_policy(address, world)
-    connect = getattr(policy, "connect", None)
-    if connect is not None:
-        connect()
+    policy: Any = load_policy(address, world)
+    if hasattr(policy, "connect"):
+        policy.connect()
     metadata: Mapping[str, object] = getattr(policy, "metadata", {})
-    said = {str(name): str(value)[:200] for name, value in metadata.items()}
-    close = getattr(policy, "close", None)
-    if close is not None:
-        close()
-    return said
+    shortened = {str(name): str(value)[:200] for name, value in metadata.items()}
+    if hasattr(policy, "close"):
+        policy.close()
+    return shortened
 
 
-def maker(address: str, world: str) -> tuple[Callable[..., Any], str]:
-    """What makes the policy of an address, and the fields that are set."""
+def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
+    """The class or function that makes the policy of an address, and the query with its fields."""
     if "://" in address:
         scheme = address.partition("://")[0]
         servers = world_servers(world)
         if not servers:
-            raise PolicyError(
-                f"'{scheme}://': no server can act in the world '{world}'; valid: {_valid(world)}"
-            )
+            valid = ", ".join((*world_policies(world), _other_addresses(world)))
+            raise PolicyError(f"'{scheme}://': the world '{world}' has no policy servers; valid: {valid}")
         if scheme not in servers:
-            nearest = did_you_mean(scheme, servers)
-            raise PolicyError(f"there is no kind of policy server '{scheme}': {nearest}")
+            raise PolicyError(
+                f"there is no kind of policy server '{scheme}': {did_you_mean(scheme, servers)}"
+            )
         return imported(servers[scheme]), ""
     name, _, query = address.partition("?")
     if name.startswith(LEROBOT):
         path = f"path={quote(name.removeprefix(LEROBOT), safe='/')}"
         name, query = LEROBOT.rstrip(":"), f"{path}&{query}" if query else path
     if name.startswith(PYTHON):
-        made = from_python(name, PolicyError)
-        if not callable(made):
-            raise PolicyError(f"'{address}': it is a {type(made).__name__}, not a class")
-        return made, query
+        if ".py:" in name:
+            raise PolicyError(f"'{address}': did you mean '{_suggest_python(name.removeprefix(PYTHON))}'?")
+        factory = from_python(name, PolicyError)
+        if not callable(factory):
+            raise PolicyError(f"'{address}': it is a {type(factory).__name__}, not a class")
+        return factory, query
     policies = world_policies(world)
     if name not in policies:
+        if suggestion := _suggest_python(name):
+            raise PolicyError(f"'{address}': did you mean '{suggestion}'?")
         nearest = did_you_mean(name, policies)
-        raise PolicyError(f"there is no policy '{name}': {nearest} (or {_others(world)})")
+        raise PolicyError(f"there is no policy '{name}': {nearest} (or {_other_addresses(world)})")
     return imported(policies[name]), query
 
 
-def _others(world: str) -> str:
+def _suggest_python(name: str) -> str:
+    """The address that ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine`` stands for; empty if none."""
+    module, _, attribute = name.partition(":")
+    file = Path(module)
+    if file.suffix == ".py":
+        module = ".".join(file.with_suffix("").parts)
+        if not attribute and file.is_file():
+            classes = [node for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
+            acting = [
+                node.name for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
+            ]
+            attribute = next(iter(acting), "")
+        return f"{PYTHON}{module}:{attribute or 'Class'}"
+    is_module = attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))
+    return f"{PYTHON}{module}:{attribute}" if is_module else ""
+
+
+def _other_addresses(world: str) -> str:
     servers = (f"{scheme}://host:port" for scheme in world_servers(world))
     folders = (f"{LEROBOT}PATH",) if LEROBOT.rstrip(":") in world_policies(world) else ()
     return ", ".join((f"{PYTHON}pkg.module:Class", *folders, *servers))
-
-
-def _valid(world: str) -> str:
-    return ", ".join((*world_policies(world), _others(world)))

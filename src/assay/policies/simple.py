@@ -1,4 +1,4 @@
-"""Policies that know nothing."""
+"""Baselines: a policy that waits, and one that acts at random."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from assay.support.streams import stream
 from assay.tasks import Instruction
 
 STILL = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
-"""The action that waits with an open gripper."""
+"""The action (7,) that waits with an open gripper."""
 
 
 class Idle:
-    """Does nothing at all."""
+    """Waits for the whole episode."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Nothing to do."""
+        """Does nothing."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Wait."""
+        """Wait, (1, 7)."""
         return STILL[None]
 
 
 class Random:
-    """Draws every action uniformly; the episode's seed decides which."""
+    """Draws every action uniformly; reproducible by the episode's seed."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin the episode's stream."""
+        """Seed the random stream."""
         self._stream = stream(spec.seed, "random policy", spec.task)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """One action."""
+        """One random action, (1, 7)."""
         return self._stream.uniform(-1.0, 1.0, size=(1, 7))

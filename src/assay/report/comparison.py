@@ -16,9 +16,9 @@ from assay.measures.compare import (
     MARGIN,
     Aspect,
     Comparison,
-    Contrast,
     Decision,
     Robustness,
+    RunContrast,
     compare,
 )
 from assay.measures.result import Missing, Result, attempt
@@ -29,7 +29,7 @@ from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.stats.significance import SURE
 
-Decided = Contrast | Robustness
+Decided = RunContrast | Robustness
 
 _CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
     None: {
@@ -218,7 +218,7 @@ def robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness])
     )
 
 
-def _contrast_table(name: str, title: str, contrasts: Sequence[Contrast], note: str) -> Table:
+def _contrast_table(name: str, title: str, contrasts: Sequence[RunContrast], note: str) -> Table:
     return Table.of(
         name,
         title,
@@ -253,7 +253,7 @@ def verdicts(comparison: Comparison, first: str | None = None, second: str | Non
 
 def _verdict(contrast: Decided) -> str:
     first, second = contrast.first, contrast.second
-    if isinstance(contrast, Contrast):
+    if isinstance(contrast, RunContrast):
         claims = _CLAIMS[None]
         values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
     elif contrast.aspect is Aspect.KEPT:

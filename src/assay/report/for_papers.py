@@ -11,13 +11,13 @@ from pathlib import Path
 import polars as pl
 
 from assay.episodes import CONTROL, Change
+from assay.measures.compare import robustness_figure
 from assay.measures.result import MeasureError, Missing
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import Drop, drops
 from assay.measures.views.printing import Print
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
-from assay.report.figures.comparison import robustness_figure
 from assay.report.page import Report
 from assay.runs.description import lateness
 from assay.runs.store import Store
@@ -42,7 +42,7 @@ def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how
     if len(report.parts) > 1:
         drawings = [*report.shared, *_comparisons(report)]
         wide += write_printed(place, drawings, report.comparison_tables, how)
-    write_printed(place, (), (main_table(runs, how.called),), how)
+    write_printed(place, (), (main_table(runs, how.name),), how)
     return list(dict.fromkeys(wide))
 
 
@@ -69,7 +69,7 @@ def write_printed(
     """
     folder.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
-        (folder / f"{drawing.name}.{how.format}").write_bytes(drawing.printed(how))
+        (folder / f"{drawing.name}.{how.format}").write_bytes(drawing.render_print(how))
     for table in tables:
         (folder / f"{table.name}.tex").write_text(rename_values(table, how).as_latex(), encoding="utf-8")
         if every_form:
@@ -81,7 +81,7 @@ def write_printed(
 def rename_values(table: Table, how: Print) -> Table:
     """A table with the chosen names of conditions, tasks and runs."""
     rows = tuple(
-        tuple(how.called(value) if isinstance(value, str) else value for value in row) for row in table.rows
+        tuple(how.name(value) if isinstance(value, str) else value for value in row) for row in table.rows
     )
     return replace(table, rows=rows)
 

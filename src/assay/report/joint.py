@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 
 from assay.measures.diagnosis import diagnose
+from assay.measures.sentences import Diagnosis
 from assay.measures.views.wording import listed
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
 from assay.runs.description import lateness
 from assay.runs.provenance import IDENTITY
 

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from assay import __version__
-from assay.measures.measure import MEASURES, load
-from assay.measures.result import MeasureError, Missing
-from assay.measures.success.rates import CONDITIONS, CONTROLS, SUCCESS_RATE, TASKS, has_perturbed_episodes
+from assay.measures.measure import MEASURES
+from assay.measures.result import Missing, attempt
+from assay.measures.sentences import Diagnosis
+from assay.measures.success.rates import (
+    CONDITIONS,
+    CONTROLS,
+    SUCCESS_RATE,
+    TASKS,
+    has_perturbed_episodes,
+    overview_figure,
+)
 from assay.measures.time.efficiency import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber, between, counted_in_order, percent, plural
 from assay.report.comparison import ComparedGroup, comparison_tables
-from assay.report.figures.success import overview_figure
 from assay.report.glossary import GLOSSARY
 from assay.report.joint import joint_diagnoses
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis
 from assay.report.summary import Advice, advice, banners, key_numbers, sentences
 from assay.runs.description import in_utc
 from assay.runs.provenance import ALL, all_conditions
@@ -36,8 +41,8 @@ BRAND = '<p class="brand">Assay report</p>'
 """Marks a page as written by Assay."""
 SECTIONS = MappingProxyType(
     {
-        "What it goes by": "One question at a time. If the prompt no longer asks for the task, a policy that follows "
-        "the prompt succeeds only by chance.",
+        "Reliance on the prompt": "One question at a time. If the prompt no longer asks for the task, a policy that "
+        "follows the prompt succeeds only by chance.",
         "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
         "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
         "Success, and what each change costs": "Every perturbed episode is paired with its control: the same task and "
@@ -272,18 +277,15 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
         for panel in measure.panels:
             parts = sections.setdefault(panel.section, _SectionParts(measure.about))
             result = report.profile.get(name)
-            try:
-                if result is None:
-                    raise MeasureError(report.profile.why(name))
-                if panel.runs is not None:
-                    parts.drawings.append(load(panel.runs)({"": result}))
-                for figure in panel.figures:
-                    parts.drawings += [drawing] if (drawing := load(figure)(result, report)) else []
-            except MeasureError as error:
-                names = missing.setdefault(str(error), [])
-                names += [title] if (title := name.replace("_", " ")) not in names else []
+            made: list[Any] = [Missing(report.profile.why(name))]
             if result is not None:
-                parts.tables += [table for show in panel.tables if (table := load(show)(result, report))]
+                made = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
+                made += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
+            parts.drawings += [part for part in made if isinstance(part, Drawing)]
+            parts.tables += [part for part in made if isinstance(part, Table)]
+            for reason in dict.fromkeys(part.missing for part in made if isinstance(part, Missing)):
+                names = missing.setdefault(reason, [])
+                names += [title] if (title := name.replace("_", " ")) not in names else []
     return [
         ReportSection(title, parts.about, tuple(parts.drawings), tuple(parts.tables))
         for title, parts in sections.items()
@@ -297,8 +299,7 @@ def _build_shared(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Tab
     parts: list[Any] = []
 
     def add(show: Callable[..., Any], results: Any) -> None:
-        with suppress(MeasureError):
-            parts.append(show(results))
+        parts.append(attempt(show, results))
 
     add(
         overview_figure,
@@ -315,7 +316,7 @@ def _build_shared(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Tab
         if len(results) > 1:
             panels = [panel.runs for panel in measure.panels if panel.runs is not None]
             for show in (*panels, *measure.side_by_side):
-                add(load(show), results)
+                add(show, results)
     drawings = [part for part in parts if isinstance(part, Drawing)]
     return drawings, [part for part in parts if isinstance(part, Table)]
 

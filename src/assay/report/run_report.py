@@ -16,14 +16,15 @@ import polars as pl
 from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import examine
-from assay.measures.failure.nearness import FAILURES, OURS, NearFarRule
+from assay.measures.failure.failures import FAILURES
+from assay.measures.failure.near_far import OURS, NearFarRule
+from assay.measures.failure.path_figures import TaskPaths, sample_paths
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.profile import Profile, profile
+from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
-from assay.report.sampled_paths import TaskPaths, sample_paths
-from assay.report.sentences import Diagnosis, sentence
-from assay.runs.certificates.serve import META as REFUSED
+from assay.runs.certificates.certify import META as REFUSED
 from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
@@ -113,7 +114,7 @@ class RunReport:
             waiting=len(store.todo()),
             counts=counts,
             stopped=store.stopped,
-            profile=examined.shown(results),
+            profile=examined.with_adjusted_p(results),
             diagnosis=examined.findings,
             paths=paths,
             damage="; ".join([*([damage] if damage else []), *store.damage]),
@@ -151,7 +152,7 @@ class RunReport:
         claim = "Every episode ended in an error"
         return Diagnosis((f"{claim}: {reasons}{rest}.",), (), (), (), f"{claim}.")
 
-    def random(self, measure: Measure[T]) -> T | None:
+    def random(self, measure: Measure[T] | str) -> T | Any | None:
         """The result of a measure for the random policy, if a run of the report has it."""
         for report in self.beside:
             if str(report.meta.get("policy")).partition("?")[0] == RANDOM:
@@ -170,7 +171,7 @@ class RunReport:
             "damage": self.damage,
             "problems": self.problems,
             "diagnosis": [
-                {**finding.as_json(), "sentence": sentence(finding).text} for finding in self.diagnosis
+                {**finding.as_json(), "sentence": format_finding(finding).text} for finding in self.diagnosis
             ],
             **self.profile.as_json(),
         }

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.measures.ability import ability
-from assay.measures.failure.starts import STARTS
+from assay.measures.evidence_text import describe_ability
+from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
-from assay.measures.measure import MEASURES, load
+from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
+from assay.measures.result import Missing, attempt
+from assay.measures.sentences import Diagnosis, not_tested
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
-from assay.report.evidence_words import able_tasks
+from assay.report.joint import joint_diagnoses
 from assay.report.run_report import RunReport
-from assay.report.sentences import Diagnosis, not_tested
 from assay.runs.options import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
 
@@ -41,7 +42,8 @@ def sentences(profile: Profile) -> list[str]:
     for name in profile:
         show, value = MEASURES[name].sentences, profile.get(name)
         if show is not None and value is not None:
-            texts += load(show)(value, profile)
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            texts += [f"The summary of {name} {made.missing}."] if isinstance(made, Missing) else made
     return texts
 
 
@@ -51,7 +53,8 @@ def key_numbers(profile: Profile) -> list[KeyNumber]:
     for name in profile:
         show, value = MEASURES[name].numbers, profile.get(name)
         if show is not None and value is not None:
-            numbers += load(show)(value, profile)
+            made = attempt(lambda make, result: list(make(result, profile)), show, value)
+            numbers += [] if isinstance(made, Missing) else made
     return numbers
 
 
@@ -230,14 +233,14 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
     )
     if not is_perturbed or not (able.never or (is_unable and share < 0.5)):
         return
-    which = f"; {tasks}" if (tasks := able_tasks(able)) else ""
+    which = f"; {tasks}" if (tasks := describe_ability(able)) else ""
     text = (
         f"A drop can only be measured at starts whose control succeeds: {able.telling:,} of {able.starts:,} "
         f"here{which}."
     )
     if share < LOW_CONTROL_RATE:
         text += f" A success rate of {percent(share, 0)} leaves at most {100 * share:.0f} points to lose."
-    solved = able.done if able.done and len(able.done) < len(able.tasks) else ()
+    solved = able.done_tasks if able.done_tasks and len(able.done_tasks) < len(able.tasks) else ()
     if solved:
         seeds = -(-able.starts // len(solved))  # as many starts as now
         command = command_for_more(report, tasks=solved, seeds=seeds)
@@ -246,11 +249,21 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
         yield Advice(text)
 
 
-def terminal_summary(report: RunReport, *, alone: bool = True) -> Iterator[Line]:
-    """The summary of a run for a terminal.
+def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
+    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
+    for report in reports:
+        yield list(_run_lines(report, alone=len(reports) == 1))
+    for title, diagnosis in joint_diagnoses(reports).items():
+        seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
+        others = [(f"- {line}", "dim") for line in diagnosis.others]
+        yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
+    if len(reports) > 1:
+        untested = [report.told.untested for report in reports if not report.only_errors]
+        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
 
-    Of several runs (not ``alone``), untested flaws are listed once for all by `untested_summary`.
-    """
+
+def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
+    """The summary of one run; untested flaws only if it is ``alone``."""
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
     for line in banners(report):
         yield line, "yellow"
@@ -267,22 +280,6 @@ def terminal_summary(report: RunReport, *, alone: bool = True) -> Iterator[Line]
     for line in sentences(report.profile):
         yield f"- {line}", ""
     for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
-        yield f"- {line}", "dim"
-
-
-def untested_summary(reports: Sequence[RunReport]) -> Iterator[Line]:
-    """The flaws that none of several runs tests."""
-    untested = [report.told.untested for report in reports if not report.only_errors]
-    yield from ((line, "dim") for line in not_tested(untested, " by any of these runs"))
-
-
-def joint_summary(title: str, diagnosis: Diagnosis) -> Iterator[Line]:
-    """The joint diagnosis of several runs of one policy."""
-    yield title, "bold"
-    yield from _diagnosis_lines(diagnosis)
-    if diagnosis.seeds is not None:
-        yield f"{diagnosis.seeds.text}.", "cyan"
-    for line in diagnosis.others:
         yield f"- {line}", "dim"
 
 

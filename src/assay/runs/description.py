@@ -1,4 +1,4 @@
-"""What a run says of itself, for people: who, what, where, in the order in which one asks."""
+"""The provenance of a run in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from assay.support.console import number_of
 
 DIGITS = 12
-"""Of a digest that is shown: enough to tell two apart."""
+"""Digits of a digest that are shown."""
 _SETTINGS: Mapping[str, Callable[[Any], str]] = {
     "steps": lambda count: f"at most {count} steps",
     "replan": lambda count: f"{count} actions of each chunk",
@@ -19,32 +19,32 @@ _SETTINGS: Mapping[str, Callable[[Any], str]] = {
     "certificates": lambda digest: f"certified scenes ({_digest(digest)})",
     "reference_times": lambda whose: f"time limits from the {whose}",
 }
-"""Settings that are told in words."""
-_TOLD = {
+"""Settings with a phrase of their own."""
+_PHRASED = {
     *("experiment", "conditions", "policy", "label", "policy_metadata", "policy_identity", "world", "pack"),
     *("pack_digest", "settings", "states_folder", "plugins", "shard", "shards", "merged", "duel", "refused"),
     *("search", "latency"),
-    *("started", "host", "machine", "assay", "commit", "mujoco", "numpy", "python", "resumed", "mended"),
+    *("started", "host", "machine", "assay", "commit", "mujoco", "numpy", "python", "resumed"),
 }
 
 
 def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and text of whatever a run's meta table tells; nothing of what is empty."""
+    """Name and text of every value of a run's meta table that is not empty."""
     return [(name, text) for name, text in _facts(meta) if text]
 
 
 def in_utc(time: str) -> str:
-    """An ISO time for people: ``2026-05-04 09:30 UTC``; what is none stays as it is."""
+    """An ISO time in words, ``2026-05-04 09:30 UTC``; other text is returned unchanged."""
     try:
-        found = datetime.fromisoformat(time)
+        parsed = datetime.fromisoformat(time)
     except ValueError:
         return time
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return f"{aware.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def lateness(meta: Mapping[str, Any]) -> str:
-    """How late decisions come in all episodes of a run, in a few words: ``latency 4``; empty where they do not."""
+    """The latency of all episodes of a run in words, ``latency 4``; empty for none."""
     settings = meta.get("settings") or {}
     steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
     if not steps:
@@ -55,12 +55,12 @@ def lateness(meta: Mapping[str, Any]) -> str:
 def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "experiment", _text(meta.get("experiment"))
     chosen = meta.get("conditions") or ()
-    yield "conditions", "" if "*" in chosen else ", ".join(_text(each) for each in chosen)
+    yield "conditions", "" if "*" in chosen else ", ".join(map(_text, chosen))
     label, policy = meta.get("label"), _text(meta.get("policy"))
-    yield "policy", f"{policy} (called {label})" if label not in (None, "", policy) else policy
-    yield "it says", _text(meta.get("policy_metadata"))
+    yield "policy", f"{policy} ({label})" if label not in (None, "", policy) else policy
+    yield "policy metadata", _text(meta.get("policy_metadata"))
     yield (
-        "its files",
+        "policy files",
         ", ".join(
             f"{name} {_digest(digest)}" for name, digest in (meta.get("policy_identity") or {}).items()
         ),
@@ -70,36 +70,30 @@ def _facts(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "assets", f"{pack} ({_digest(digest)})" if digest else pack
     yield "settings", ", ".join(_settings(meta.get("settings") or {}))
     yield "states", _text(meta.get("states_folder"))
-    yield "plugins", ", ".join(_plugin(each) for each in meta.get("plugins") or ())
+    yield "plugins", ", ".join(map(_plugin, meta.get("plugins") or ()))
     if shard := meta.get("shard"):
         yield "shard", f"{shard['number']} of {shard['of']}"
     if shards := meta.get("shards"):
         yield "shards", f"{', '.join(map(str, shards['there']))} of {shards['of']}"
     yield "merged from", ", ".join(meta.get("merged") or ())
     if isinstance(duel := meta.get("duel"), dict):
-        judged = f", compared by {duel['measure']}" if duel.get("measure") else ""
-        yield "duel", f"{duel.get('per_start') or 'all'} of each start's episodes{judged}"
+        measure = f", compared by {duel['measure']}" if duel.get("measure") else ""
+        yield "duel", f"{duel.get('per_start') or 'all'} of each start's episodes{measure}"
     if isinstance(search := meta.get("search"), dict):
         yield from _search(search)
     if isinstance(latency := meta.get("latency"), dict):
         yield "latency", _latency(latency)
     for name, value in meta.items():
-        if name not in _TOLD:
+        if name not in _PHRASED:
             yield name.replace("_", " "), _text(value)
     yield "started", _circumstances(meta)
-    again = meta.get("resumed") or ()
-    for each in again[-1:]:
-        yield (
-            "resumed",
-            f"{number_of(len(again), 'time')} elsewhere or with other versions; last {_circumstances(each)}",
-        )
-    if mended := meta.get("mended"):
-        names = ", ".join(_text(name).replace("_", " ") for name in mended)
-        yield "mended", f"{names}: damaged once, and since as the command said that resumed the run"
+    if resumed := meta.get("resumed"):
+        times = number_of(len(resumed), "time")
+        yield "resumed", f"{times} elsewhere or with other versions; last {_circumstances(resumed[-1])}"
 
 
 def _search(search: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was searched: tasks by axis, not the magnitudes of every pair."""
+    """The axes of a search with their tasks and ranges."""
     tasks: dict[str, list[Mapping[str, Any]]] = {}
     for pair in search.get("pairs") or ():
         tasks.setdefault(_text(pair.get("axis")), []).append(pair)
@@ -109,15 +103,15 @@ def _search(search: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         high = max(pair["magnitudes"][-1] for pair in pairs)
         reach = f"{low:g} to {high:g} {pairs[0].get('unit', '')}".rstrip()
         axes.append(f"{axis} ({number_of(len(pairs), 'task')}, {reach})")
-    way = "" if search.get("guided", True) else ", magnitudes at random"
-    sure = f"below {_percent(search['level'])}, intervals of {_percent(search['confidence'])}{way}"
+    order = "" if search.get("guided", True) else ", magnitudes at random"
+    sure = f"below {_percent(search['level'])}, intervals of {_percent(search['confidence'])}{order}"
     yield "search", f"where success falls {sure}, along {', '.join(axes)}"
     yield "not searched", "; ".join(map(_text, search.get("cannot") or ()))
 
 
 def _latency(latency: Mapping[str, Any]) -> str:
-    who = "as the server says" if latency.get("by") == "server" else "by the clock"
-    measured = f"median {latency['median_ms']:g} ms {who}" if "median_ms" in latency else "measured"
+    source = "as reported by the server" if latency.get("by") == "server" else "by the clock"
+    measured = f"median {latency['median_ms']:g} ms {source}" if "median_ms" in latency else "measured"
     return f"{number_of(latency['steps'], 'control step')}: {measured}"
 
 
@@ -126,7 +120,7 @@ def _percent(share: float) -> str:
 
 
 def _circumstances(meta: Mapping[str, Any]) -> str:
-    """When, where, and with which versions."""
+    """Time, host and versions."""
     place = " on ".join(filter(None, (in_utc(_text(meta.get("started"))), _text(meta.get("host")))))
     versions = [
         f"{name} {meta[key]}"
@@ -147,8 +141,8 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _plugin(plugin: Mapping[str, Any]) -> str:
-    told = [_text(plugin.get("version")), _digest(plugin.get("digest"))]
-    return " ".join(filter(None, (_text(plugin.get("module")), *told)))
+    parts = (_text(plugin.get("module")), _text(plugin.get("version")), _digest(plugin.get("digest")))
+    return " ".join(filter(None, parts))
 
 
 def _digest(value: object) -> str:
@@ -156,11 +150,11 @@ def _digest(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    """A value without Python's or JSON's marks around it."""
+    """A value without quotes and brackets."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_text(each)}" for name, each in value.items())
+        return ", ".join(f"{name}={_text(part)}" for name, part in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value))
     return str(value)

@@ -83,7 +83,7 @@ class CertifyingDisplay(Observer):
         self._bar.start()
         self._task = self._bar.add_task("certifying", total=wanted)
 
-    def certified(self) -> None:
+    def scene_certified(self) -> None:
         """Advance the bar."""
         if self._bar is not None:
             self._bar.advance(self._task)
@@ -129,7 +129,7 @@ class RunDisplay(Observer):
         self._bar.start()
         self._task = self._bar.add_task("certifying", total=wanted)
 
-    def certified(self) -> None:
+    def scene_certified(self) -> None:
         """Advance the bar."""
         assert self._bar is not None
         self._bar.advance(self._task)

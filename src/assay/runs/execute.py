@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,11 +11,18 @@ from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.errors import DeclinedError, PolicyError, RunError
 from assay.experiments import Experiment
 from assay.experiments.reference_times import limited
-from assay.runs.certificates import Cache, Service, cache_file, certify, counted, missing, remember
+from assay.runs.certificates import (
+    CertificateCache,
+    CertifiedPlan,
+    cache_file,
+    certify,
+    count_reasons,
+    missing,
+    remember,
+)
 from assay.runs.driver import Ending, drive
+from assay.runs.estimates import LATENCY, settle_latency
 from assay.runs.executor import Executor, InProcess, Player
-from assay.runs.latency import META as LATENCY
-from assay.runs.latency import settle_latency
 from assay.runs.local import LocalProcesses
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
@@ -37,7 +43,7 @@ class Observer:
     def certifying(self, wanted: int) -> None:
         """Certification of ``wanted`` scenes starts."""
 
-    def certified(self) -> None:
+    def scene_certified(self) -> None:
         """One scene has been decided."""
 
     def began(self, store: Store, waiting: int) -> None:
@@ -65,9 +71,9 @@ class ForwardingObserver(Observer):
         """See `Observer`."""
         self._inner.certifying(wanted)
 
-    def certified(self) -> None:
+    def scene_certified(self) -> None:
         """See `Observer`."""
-        self._inner.certified()
+        self._inner.scene_certified()
 
     def began(self, store: Store, waiting: int) -> None:
         """See `Observer`."""
@@ -181,22 +187,22 @@ def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
             specs = (limited(spec, limit, times.of(spec.task)) for spec in plan.specs)
         store.plan(specs, place)
         return Ending(0, 0)
-    with Cache(cache_file(), plan.states_digest) as cache:
+    with CertificateCache(cache_file(), plan.states_digest) as cache:
         ending = make_certificates(plan.specs, cache, plan.demonstrator, plan.options, observer)
         if ending.left:
             return ending
-        service = Service(cache, plan.experiment.limit, plan.experiment.reference)
-        store.plan(service.serve(plan.specs), place)
+        service = CertifiedPlan(cache, plan.experiment.limit, plan.experiment.reference)
+        store.plan(service.admit(plan.specs), place)
     remember(store, service.refused, plan.specs)
     if not store.planned and plan.part is None:  # all of a shard may be refused, the other shards not
-        often, *_ = counted(service.refused)
+        often, *_ = count_reasons(service.refused)
         raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
     return ending
 
 
 def make_certificates(
     specs: Iterable[EpisodeSpec],
-    cache: Cache,
+    cache: CertificateCache,
     demonstrator: WorkerConfig,
     options: RunOptions,
     observer: Observer,
@@ -210,7 +216,7 @@ def make_certificates(
 
     def watch(spec: EpisodeSpec | None, episode: Episode | None) -> None:
         if spec is not None:
-            observer.certified()
+            observer.scene_certified()
 
     executor = make_executor(demonstrator, options)
     return certify(wanted, cache, executor, stopping=observer.stopping, watch=watch)
@@ -235,9 +241,4 @@ def make_executor(
         if "://" in worker.policy and "batch=" in worker.policy:
             raise RunError(f"{worker.policy}: batch= is for workers of one machine, not for --ray")
         return RayActors(worker, options.ray, options.workers, timeout=options.timeout)
-    return LocalProcesses(worker, workers_of(options), timeout=options.timeout)
-
-
-def workers_of(options: RunOptions) -> int:
-    """Number of local processes that execute episodes."""
-    return options.workers or (1 if options.workers == 0 else os.cpu_count() or 1)
+    return LocalProcesses(worker, options.worker_count, timeout=options.timeout)

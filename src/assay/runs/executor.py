@@ -17,7 +17,7 @@ class Source(Protocol):
     """Hands out episodes and accepts them back."""
 
     def take(self, latest: str | None) -> Batch:
-        """The next batch, preferably of the scene that the worker has compiled; empty if there is none now."""
+        """The next batch, preferably of the scene that the worker has compiled; empty for none now."""
         ...
 
     def give_back(self, numbers: Sequence[int]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -112,6 +113,11 @@ class RunOptions:
     def initial(self) -> Literal["sampled", "stored"]:
         """Origin of the initial states."""
         return "sampled" if self.states is None else "stored"
+
+    @property
+    def worker_count(self) -> int:
+        """Number of local processes that execute episodes."""
+        return self.workers or (1 if self.workers == 0 else os.cpu_count() or 1)
 
     @property
     def retry(self) -> Retry:
@@ -230,7 +236,7 @@ _SETTINGS = {"steps": "steps", "replan": "replan", "start": "hold_start"} | {
 
 
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
-    """An ``assay run`` command with a run's stored settings and further options; those that are None are omitted.
+    """An ``assay run`` command with a run's stored settings and further options; options without a value are omitted.
 
     Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
     """
@@ -242,7 +248,7 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
 
 
 def plan_command(experiment: str, **options: object) -> str:
-    """An ``assay plan`` command; options that are None are omitted."""
+    """An ``assay plan`` command; options without a value are omitted."""
     return shlex.join(["assay", "plan", experiment, *_arguments(options)])
 
 

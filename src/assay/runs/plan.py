@@ -12,13 +12,13 @@ from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
 from assay.policies.identity import identity, identity_of
-from assay.policies.registry import check_address, lacking
+from assay.policies.registry import check_address, missing_methods
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.provenance import provenance, states_digest
 from assay.runs.schedulers.until import parse_until
-from assay.runs.shards import Part, Shard, take_shard
+from assay.runs.shards import Shard, ShardPart, take_shard
 from assay.runs.worker import WorkerConfig
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -39,7 +39,7 @@ class RunPlan:
     plugins: tuple[Plugin, ...]
     requires_certificates: bool
     """Whether only episodes with a certificate are run."""
-    part: Part | None = None
+    part: ShardPart | None = None
     """The shard, if it is not the whole plan."""
     policy: str = ""
     """The policy's address."""
@@ -134,7 +134,7 @@ class RunPlan:
             raise PolicyError(
                 f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
             )
-        elif missing := lacking(policy):
+        elif missing := missing_methods(policy):
             raise PolicyError(f"{type(policy).__name__} is not a policy: it has no {missing}")
         else:
             kind = type(policy)

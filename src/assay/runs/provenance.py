@@ -67,7 +67,7 @@ def provenance(
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ProvenanceDifference:
     """A value that must be equal for two runs to be of one experiment, and differs."""
 
     field: str
@@ -85,20 +85,20 @@ class Difference:
         return f"plugin {self.parts[0]}" if self.field == "plugins" else self.field.replace("_", " ")
 
 
-def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> Difference | None:
+def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> ProvenanceDifference | None:
     """The first value that must be equal for two runs to be of one experiment, and differs."""
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
         if was != now:
-            return Difference(name, _parts(was, now), *_values(was, now))
+            return ProvenanceDifference(name, _parts(was, now), *_values(was, now))
     was, now = known.get(IDENTITY), fresh.get(IDENTITY)
     if was is not None and now is not None and was != now:
         part = _parts(was, now)[0]
-        return Difference(IDENTITY, (part,), was.get(part), now.get(part))
+        return ProvenanceDifference(IDENTITY, (part,), was.get(part), now.get(part))
     was, now = ({plugin["module"]: plugin for plugin in meta.get("plugins", ())} for meta in (known, fresh))
     for module in was.keys() & now.keys():  # parts of a run may need others, each its own
         if was[module] != now[module]:
-            return Difference("plugins", (module,), *_values(was[module], now[module]))
+            return ProvenanceDifference("plugins", (module,), *_values(was[module], now[module]))
     return None
 
 
@@ -128,7 +128,7 @@ def _has_outcomes(store: Store) -> bool:
     return bool((counts["success"] + counts["failure"]).sum())
 
 
-def _describe(difference: Difference, pack: str) -> str:
+def _describe(difference: ProvenanceDifference, pack: str) -> str:
     """How a file differs from what is to be recorded."""
     changed = f"has changed since ({difference.was} then, {difference.now} now)"
     if difference.field == IDENTITY:

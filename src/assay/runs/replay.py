@@ -1,27 +1,180 @@
-"""Recorded actions, played again: the same spec, assets and MuJoCo give the same rollout."""
+"""Replays of recorded actions, and videos of episodes: the same spec, assets and MuJoCo give the same rollout.
+
+A video plays in real time at any frame rate: the frame of step s is shown at s times the world's
+``frame_seconds``.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
-from assay.episodes import Env, Episode, EpisodeSpec, Instruction, rollout, world_of
+from assay.episodes import Env, Episode, EpisodeSpec, Instruction, Outcome, horizon, rollout, world_of
 from assay.errors import PolicyError
-from assay.runs.episode_video import EpisodeVideo
+from assay.tasks import short_name
+
+HOLD_S = 2
+"""Seconds for which the last frame is shown."""
+KEYFRAME_INTERVAL = 10
+"""Frames per key frame, so that a viewer can seek quickly."""
+RUN_FRAME_S = 0.5
+"""Simulated seconds per frame in videos of runs: more frames would take longer than the episodes themselves."""
+MARGIN = 12
+MIN_WIDTH = 320
+"""Minimum width of header and footer, pixels."""
+HEADER, FOOTER, BADGE = 58, 44, 76
+PAPER, INK, FAINT = (252, 252, 250), (32, 32, 36), (110, 110, 116)
+TRACK = (224, 224, 220)
+COLOURS = {Outcome.SUCCESS: (38, 130, 72), Outcome.FAILURE: (188, 52, 44), Outcome.ERROR: (190, 120, 20)}
 
 
-class Recorded:
-    """A policy that does what was done."""
+class EpisodeVideo:
+    """Watches a rollout; writes a video afterwards, when the outcome is known."""
+
+    def __init__(self, env: Env, spec: EpisodeSpec, *, seconds: float = 0.0) -> None:
+        """``seconds``: simulated time per frame; at least one control step."""
+        self._env, self._spec = env, spec
+        self._every = self._steps(seconds)
+        self._observations: list[Any] = []
+        self._last: Any = None
+        # An Env may have a frame for people that renders faster than the images for policies.
+        self._picture = getattr(env, "video_frame", env.frame)
+        self._blank: Image.Image | None = None
+
+    def __call__(self, observation: Any) -> None:
+        """Remember an observation; nothing is rendered yet."""
+        if observation.step % self._every == 0:
+            self._observations.append(observation)
+        self._last = observation
+
+    def write(
+        self,
+        path: Path,
+        episode: Episode,
+        *,
+        seconds: float = 0.0,
+        before_each: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Render the remembered observations, while their environment is open, into an mp4 file.
+
+        ``seconds``: simulated time per frame, if fewer frames are wanted. ``before_each`` is called before every
+        frame; if it raises, no file is written.
+        """
+        every = max(self._every, self._steps(seconds))
+        chosen = [seen for seen in self._observations if seen.step % every == 0 and seen is not self._last]
+        fps = Fraction(1 / world_of(self._spec.task).frame_seconds).limit_denominator(1000) / every
+        from assay.support.video import (
+            VideoWriter,  # most runs make no videos, and codecs take long to import
+        )
+
+        with VideoWriter(path, fps=fps, keyframes=KEYFRAME_INTERVAL, quick=True) as video:
+            for observation in chosen:
+                before_each()
+                video.add(self._frame(observation, None))
+            if self._last is not None:
+                final = self._frame(self._last, episode)
+                for _ in range(math.ceil(HOLD_S * fps) + 1):
+                    video.add(final)
+
+    def picture(self, step: int) -> np.ndarray:
+        """The frame at a step, or at the last remembered step before it."""
+        before = [seen for seen in self._observations if seen.step <= step] or self._observations
+        return np.asarray(self._picture(self._last if step >= self._last.step else before[-1]))
+
+    def _steps(self, seconds: float) -> int:
+        return max(1, round(seconds / world_of(self._spec.task).frame_seconds))
+
+    def _frame(self, observation: Any, ended: Episode | None) -> np.ndarray:
+        steps = max(horizon(self._spec), 1)
+        picture = Image.fromarray(self._picture(observation))
+        frame = self._paper(picture.width, picture.height).copy()
+        frame.paste(picture, (MARGIN, HEADER))
+        pen = ImageDraw.Draw(frame)
+        width = max(picture.width, MIN_WIDTH) + 2 * MARGIN
+        full = width - 2 * MARGIN
+        colour = COLOURS[ended.outcome] if ended else INK
+        top = HEADER + picture.height + 8
+        for share, shade in ((1.0, TRACK), (min(observation.step / steps, 1.0), colour)):
+            pen.rectangle((MARGIN, top, MARGIN + full * share, top + 3), shade)
+        text = f"step {observation.step} of {steps}"
+        room = full
+        if ended:
+            badge = (width - MARGIN - BADGE, top + 9, width - MARGIN, top + 28)
+            pen.rounded_rectangle(badge, 4, colour)
+            middle = ((badge[0] + badge[2]) / 2, (badge[1] + badge[3]) / 2)
+            pen.text(middle, ended.outcome, PAPER, _font(13), anchor="mm")
+            text, room = ended.error or text, full - BADGE - MARGIN
+        _text(pen, (MARGIN, top + 10), text, FAINT, 13, room)
+        return np.asarray(frame)
+
+    def _paper(self, wide: int, high: int) -> Image.Image:
+        """The background of all frames: task and instruction, above room for an image."""
+        if self._blank is None:
+            width, height = max(wide, MIN_WIDTH) + 2 * MARGIN, HEADER + high + FOOTER
+            self._blank = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
+            pen, full = ImageDraw.Draw(self._blank), width - 2 * MARGIN
+            _text(pen, (MARGIN, 10), f"{self._spec.task}   {_numbers(self._spec)}", FAINT, 13, full)
+            _text(pen, (MARGIN, 28), self._env.task.instruction.words, INK, 17, full)
+        return self._blank
+
+
+def video_file(folder: Path, spec: EpisodeSpec, outcome: str) -> Path:
+    """The file of an episode's video in the folder of its run."""
+    return folder / f"{video_name(spec)}_{outcome}.mp4"
+
+
+def video_name(spec: EpisodeSpec) -> str:
+    """Name of an episode's video without its outcome, unique per spec."""
+    plain = EpisodeSpec(spec.task, spec.seed)
+    name = f"{short_name(spec.task)}_{spec.seed:03d}"
+    return name if spec == plain else f"{name}_{spec.key[:8]}"
+
+
+def _numbers(spec: EpisodeSpec) -> str:
+    return f"seed {spec.seed}" if spec.start is None else f"start {spec.start}   policy's seed {spec.seed}"
+
+
+def _text(
+    pen: ImageDraw.ImageDraw,
+    at: tuple[int, int],
+    text: str,
+    colour: tuple[int, int, int],
+    size: int,
+    room: int,
+) -> None:
+    """Draw one line, in a smaller font or shortened if it does not fit into ``room`` pixels."""
+    font = _font(size)
+    while size > 11 and pen.textlength(text, font) > room:
+        size -= 1
+        font = _font(size)
+    whole = text
+    while text and pen.textlength(text, font) > room:
+        whole = whole[:-1]
+        text = f"{whole}..." if whole else ""
+    pen.text(at, text, colour, font)
+
+
+@lru_cache(maxsize=16)
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)
+
+
+class RecordedActions:
+    """A policy that repeats recorded actions."""
 
     def __init__(self, actions: np.ndarray, error: str, horizon: int) -> None:
-        """``actions`` (steps, action size); ``error``: what broke then, where something did."""
+        """``actions`` (steps, action size); ``error``: the recorded error, if any."""
         self._actions, self._error = actions, error
         self.waiting = max(len(actions) - horizon, 0)
-        """Steps beyond the horizon that the policy was given."""
+        """Steps beyond the horizon, which policies may wait."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Nothing to prepare."""
@@ -41,13 +194,15 @@ def replay(
     error: str = "",
     watch: Callable[[Any], None] = lambda observation: None,
 ) -> Episode:
-    """Play recorded ``actions`` (steps, action size) from the start of their episode."""
-    at_once = replace(spec, latency=0)  # what was done while the policy thought is among the actions
-    return rollout(env, Recorded(actions, error, world_of(spec.task).horizon(spec)), at_once, watch=watch)
+    """Execute recorded ``actions`` (steps, action size) from the start of their episode."""
+    at_once = replace(spec, latency=0)  # actions executed during inference are in the record
+    return rollout(
+        env, RecordedActions(actions, error, world_of(spec.task).horizon(spec)), at_once, watch=watch
+    )
 
 
 def write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:
-    """Replay and video, with a picture for every step."""
+    """Replay into a video, with a frame for every step."""
     video = EpisodeVideo(env, spec)
     episode = replay(env, spec, actions, error=error, watch=video)
     out.parent.mkdir(parents=True, exist_ok=True)

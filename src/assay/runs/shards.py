@@ -17,8 +17,8 @@ from typing import Any
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.certificates.serve import META as REFUSED
-from assay.runs.certificates.serve import recall
+from assay.runs.certificates.certify import META as REFUSED
+from assay.runs.certificates.certify import recall
 from assay.runs.provenance import all_conditions, all_plugins, first_difference
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
@@ -31,7 +31,7 @@ MERGED = "shards"
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part ``number``, from 1, ``of`` several."""
+    """ShardPart ``number``, from 1, ``of`` several."""
 
     number: int
     of: int
@@ -50,7 +50,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class ShardPart:
     """The episodes of one shard, and their positions in the whole plan."""
 
     shard: Shard
@@ -62,14 +62,14 @@ class Part:
 
     def place(self, spec: EpisodeSpec) -> int:
         """Position of an episode in the whole plan, from 0."""
-        return self.places[_untimed(spec)]
+        return self.places[_key_without_limit(spec)]
 
     def as_json(self) -> dict[str, object]:
         """The shard as a run stores it."""
         return {"number": self.shard.number, "of": self.shard.of, "plan": self.plan}
 
 
-def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
+def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
     """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
     distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
     starts = {start: place for place, start in enumerate(distinct)}
@@ -77,24 +77,24 @@ def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> Part:
         raise RunError(
             f"--shard {shard}: more shards than the plan has starts (task and seed): {len(starts)}"
         )
-    keys = [_untimed(spec) for spec in specs]
+    keys = [_key_without_limit(spec) for spec in specs]
     mine = [
         (place, spec)
         for place, spec in enumerate(specs)
         if starts[spec.task, spec.seed] % shard.of == shard.number - 1
     ]
     whole = hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
-    return Part(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
+    return ShardPart(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
 
 
-def check_shard(store: Store, part: Part | None) -> None:
+def check_shard(store: Store, part: ShardPart | None) -> None:
     """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
-    path, known = store.path, store.meta.get(META)
-    if not store.planned or known == (None if part is None else part.as_json()):
+    path, stored = store.path, store.meta.get(META)
+    if not store.planned or stored == (None if part is None else part.as_json()):
         return
-    if known is None:
+    if stored is None:
         raise RunError(f"{path}: holds a whole run, not a shard: choose another --out")
-    shard = f"{known['number']}/{known['of']}"
+    shard = f"{stored['number']}/{stored['of']}"
     if part is None:
         raise RunError(
             f"{path}: holds shard {shard}: resume it with --shard {shard}, or join shards with assay runs merge"
@@ -156,22 +156,22 @@ def _merge_meta(merged: Store, part: Store) -> None:
         raise RunError(
             f"{path} stopped {', '.join(part.stopped)} early (--until); only complete runs can be merged"
         )
-    known, fresh = merged.meta, part.meta
-    if not known:
-        kept = {name: value for name, value in fresh.items() if name != META}
-        merged.describe(**kept, merged=[path.name])
+    meta, fresh = merged.meta, part.meta
+    if not meta:
+        own = {name: value for name, value in fresh.items() if name != META}
+        merged.describe(**own, merged=[path.name])
         return
-    if difference := first_difference(fresh, known):
+    if difference := first_difference(fresh, meta):
         name, was, now = difference.name, difference.was, difference.now
         raise RunError(f"{path} is another experiment: its {name} is {was}, not {now}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
         **{REFUSED: list(refused)},
-        plugins=all_plugins(known, fresh),
-        conditions=all_conditions(known, fresh),
-        merged=[*known["merged"], path.name],
+        plugins=all_plugins(meta, fresh),
+        conditions=all_conditions(meta, fresh),
+        merged=[*meta["merged"], path.name],
     )
 
 
-def _untimed(spec: EpisodeSpec) -> str:
+def _key_without_limit(spec: EpisodeSpec) -> str:
     return replace(spec, steps=None).key

@@ -420,7 +420,7 @@ class Store:
 
     def add_all(self, other: Store) -> None:
         """Add another run's plan and episodes; an episode that is recorded here without an error stays."""
-        with attached(self._db, other.path), self._transaction():
+        with attach(self._db, other.path), self._transaction():
             self._db.execute(
                 f"INSERT OR IGNORE INTO main.specs ({SPEC}) SELECT {SPEC} FROM other.specs ORDER BY id"
             )
@@ -509,7 +509,7 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
 
 
 @contextmanager
-def attached(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
+def attach(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
     """Let a connection read another run as the database ``other``."""
     connection.execute("ATTACH ? AS other", (f"{path.absolute().as_uri()}?mode=ro",))
     try:

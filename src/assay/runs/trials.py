@@ -43,7 +43,7 @@ class Trial:
         return len(self.steps)
 
     @property
-    def failed(self) -> tuple[int, ...]:
+    def failed_seeds(self) -> tuple[int, ...]:
         """Seeds of failures."""
         return tuple(attempt.spec.seed for attempt in self._ending_in(Outcome.FAILURE))
 
@@ -53,7 +53,7 @@ class Trial:
         return len(self.reasons)
 
     @property
-    def counted(self) -> int:
+    def count(self) -> int:
         """Number of episodes without an error."""
         return self.episodes - self.errors
 
@@ -83,7 +83,7 @@ class Trial:
             "successes": self.successes,
             "errors": self.errors,
             "steps": list(self.steps),
-            "failed_seeds": list(self.failed),
+            "failed_seeds": list(self.failed_seeds),
             "reasons": list(self.reasons),
             "attempts": [
                 {

@@ -1,4 +1,4 @@
-"""Where episodes are executed: one process's worth of a policy and its world."""
+"""Execution of episodes in one process: a policy and its world."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.policies.registry import load_policy
 from assay.support.plugins import import_module
 
 if TYPE_CHECKING:
-    from assay.runs.episode_video import EpisodeVideo
+    from assay.runs.replay import EpisodeVideo
 
 
 _KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
@@ -23,34 +23,34 @@ _KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """What every worker of a run is told."""
+    """Execution settings of the workers of a run; it is sent to their processes."""
 
     policy: str
     """The policy's address."""
     world: str = LIBERO
     """The name of the world it acts in."""
     retries: int = 0
-    """How often an episode that broke is tried again, with the same seed."""
+    """Further attempts at an episode that ended in an error, with the same seed."""
     videos: Path | None = None
     """The folder for videos; None for no videos."""
     video_successes: bool = False
-    """Whether successes become videos too."""
+    """Whether to write videos of successes as well."""
     states: Path | None = None
-    """The folder of stored initial states, where the usual one is not meant."""
+    """The folder of stored initial states, if not the default one."""
     plugins: tuple[str, ...] = ()
-    """Modules to import first: they register what the run uses."""
+    """Plugin modules to import first."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Environment variables that the policy's address names: where the key of its server is."""
+        """Environment variables named by the policy's address, with the key of its server."""
         return tuple(_KEY.findall(self.policy)) if "://" in self.policy else ()
 
 
 class EpisodeRunner:
-    """Executes episodes, one after the other."""
+    """Executes episodes sequentially."""
 
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
-        """``policy``: an object of this process, in place of the one at the config's address."""
+        """``policy``: an object used instead of the policy at the config's address."""
         for module in config.plugins:
             import_module(module)
         self._config = config
@@ -58,7 +58,7 @@ class EpisodeRunner:
         self._env = load_world(config.world).open(config.states)
 
     def run(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
-        """Execute one episode; what breaks is told in it, not raised. ``alive`` is called at every step."""
+        """Execute one episode; errors are recorded in it, not raised. ``alive`` is called at every step."""
         start = time.perf_counter()
         episode, attempts = self._attempt(spec, alive), 1
         while episode.outcome is Outcome.ERROR and attempts <= self._config.retries:
@@ -66,7 +66,7 @@ class EpisodeRunner:
         return replace(episode, attempts=attempts, seconds=time.perf_counter() - start)
 
     def close(self, *, policy: bool = True) -> None:
-        """Give back what the world and, unless it is somebody else's, the policy hold."""
+        """Close the environment and, unless the caller owns it, the policy."""
         try:
             self._env.close()
         finally:
@@ -84,7 +84,7 @@ class EpisodeRunner:
 
         try:
             episode = rollout(self._env, self._policy, spec, watch=watch)
-        except Exception as error:  # the scene or the simulator; whatever the policy does is in the episode
+        except Exception as error:  # of scene or simulator; errors of the policy are in the episode
             reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
             return Episode(
                 Outcome.ERROR,
@@ -98,20 +98,20 @@ class EpisodeRunner:
     def _video(self, spec: EpisodeSpec) -> EpisodeVideo | None:
         if self._config.videos is None:
             return None
-        from assay.runs.episode_video import RUN_SECONDS, EpisodeVideo  # the encoder takes long to import
+        from assay.runs.replay import RUN_FRAME_S, EpisodeVideo  # the encoder takes long to import
 
-        return EpisodeVideo(self._env, spec, seconds=RUN_SECONDS)
+        return EpisodeVideo(self._env, spec, seconds=RUN_FRAME_S)
 
     def _with_video(self, video: EpisodeVideo | None, spec: EpisodeSpec, episode: Episode) -> Episode:
-        """An episode whose video is written, if it is wanted; or which says why that did not work."""
+        """Write the video of an episode if it is wanted; a failure to do so is noted in the episode."""
         if video is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
         assert self._config.videos is not None
-        from assay.runs.episode_video import video_file
+        from assay.runs.replay import video_file
 
         try:
             video.write(video_file(self._config.videos, spec, episode.outcome), episode)
-        except Exception as error:  # a video is no reason to lose an episode
+        except Exception as error:  # a failed video must not cost the episode
             reason = f"no video: {one_line(str(error))}"
-            return replace(episode, error="; ".join(each for each in (episode.error, reason) if each))
+            return replace(episode, error="; ".join(filter(None, (episode.error, reason))))
         return episode

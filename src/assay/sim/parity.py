@@ -139,7 +139,7 @@ class Records:
 
 
 def find_records(folder: Path) -> Records:
-    """Find the recordings below a folder. Raises StateError if there are none."""
+    """Find the recordings below a folder. Raises StateError if it has no recordings."""
     if not folder.is_dir():
         raise StateError(f"{folder} is not a folder")
     patterns = ("trajectories/*.npz", "predicates/*.npz", "images/*.npz", "composed/*.xml.gz")

@@ -256,7 +256,7 @@ class PlacementScene:
         )
 
     def _height_below(self, point: tuple[float, float, float]) -> float:
-        """Height of the first colliding surface below a point; minus infinity if there is none."""
+        """Height of the first colliding surface below a point; minus infinity without one."""
         hit = np.zeros(1, dtype=np.int32)
         down = np.array([0.0, 0.0, -1.0])
         # LIBERO's floor collides, but is in the group of drawn geoms.
@@ -322,7 +322,7 @@ def sample(
     Raises PlacementError if no attempt yields a valid layout.
     """
     used = copy.copy(compiled.model) if model is None else model
-    with _restored(used):
+    with _restore_afterwards(used):
         return _search_layout(compiled, seed, used)
 
 
@@ -350,7 +350,7 @@ def _search_layout(
 
 
 @contextmanager
-def _restored(model: mujoco.MjModel) -> Iterator[None]:
+def _restore_afterwards(model: mujoco.MjModel) -> Iterator[None]:
     """Undo the changes that a `PlacementScene` makes to a model."""
     changed = (model.body_pos, model.body_quat, model.geom_group)
     usual = [values.copy() for values in changed]

@@ -89,7 +89,7 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class CameraView:
+class Viewpoint:
     """A camera."""
 
     position: np.ndarray
@@ -115,7 +115,7 @@ class Visibility:
 
 
 def measure_visibility(
-    objects: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[CameraView]
+    objects: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Viewpoint]
 ) -> dict[str, list[Visibility]]:
     """Visibility of each object to each camera; ``others`` only occlude."""
     every = (*objects.values(), *others)
@@ -139,7 +139,7 @@ def measure_visibility(
     return views
 
 
-def _windows(eye: CameraView, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
+def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
     """First and last column and row of the rays that may hit each box, (n, 4); none for boxes behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
     right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
@@ -220,11 +220,11 @@ def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
     )
 
 
-def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> CameraView:
+def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
     """A camera of a model at present."""
     index = model.camera(camera).id
     widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
-    return CameraView(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
+    return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
 
 
 def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:
@@ -412,7 +412,7 @@ def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 @lru_cache(maxsize=256)
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
-) -> tuple[list[CameraView], Boxes]:
+) -> tuple[list[Viewpoint], Boxes]:
     """The cameras of a room, and the robot in its initial pose there."""
     empty = _empty_room(arena, cameras, pack)
     model, data = empty.model, mujoco.MjData(empty.model)
@@ -425,7 +425,7 @@ def _room(
     eyes = [eye_of(model, data, camera) for camera in CAMERAS]
     carried = {camera for camera in CAMERAS if camera not in LAYOUTS[arena].cameras}
     moved = [
-        CameraView(eye.position + shift, eye.axes, eye.widest) if camera in carried else eye
+        Viewpoint(eye.position + shift, eye.axes, eye.widest) if camera in carried else eye
         for camera, eye in zip(CAMERAS, eyes, strict=True)
     ]
     return moved, robot_boxes(model, data).transform(shift, np.eye(3))

@@ -83,7 +83,7 @@ def _context() -> ForkServerContext | SpawnContext:
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload(["assay.runs.preloading"])
+    forking.set_forkserver_preload(["assay.support.preloading"])
     # multiprocessing's folder for sockets, as one that the next process takes away if this one is killed
     if (folder := _sockets()) is not None:
         multiprocessing.current_process()._config.setdefault("tempdir", folder.name)  # type: ignore[attr-defined]

@@ -21,9 +21,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from assay.errors import AssayError, one_line
-from assay.runs.queries import NotFoundError
 from assay.web import episodes, pages
 from assay.web.library import Library
+from assay.web.queries import NotFoundError
 from assay.web.replays import Replays
 from assay.web.site import Site, render_page
 

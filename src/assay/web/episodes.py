@@ -17,10 +17,10 @@ from assay.episodes import Trajectory, no_trajectory, task_of, world_of
 from assay.errors import AssayError
 from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED
 from assay.measures.views.wording import thing
-from assay.runs import queries
-from assay.runs.queries import OUTCOMES, Conduct, NotFoundError, Row, Run, reading
 from assay.tasks.language.lexicon import thing_of
+from assay.web import queries
 from assay.web.pages import RUN
+from assay.web.queries import OUTCOMES, EpisodeConduct, EpisodeRow, NotFoundError, OpenRun, reading
 from assay.web.replays import EpisodeRecording, RenderStatus, find_own_video
 from assay.web.site import Site, Text, TheSite, render_page
 from assay.web.trajectories import build_panels, build_strips, build_views, divergences
@@ -112,15 +112,15 @@ class _EpisodeSide:
     """``mine`` or ``other``."""
     title: str
     run: str
-    row: Row
+    row: EpisodeRow
     path: Trajectory
     touches: dict[str, list[tuple[int, int]]]
     """When the robot touched each object, steps [first, last)."""
-    conduct: Conduct
+    conduct: EpisodeConduct
     side_effects: tuple[str, ...]
 
     @staticmethod
-    def read(kind: str, title: str, name: str, run: Run, row: Row) -> _EpisodeSide:
+    def read(kind: str, title: str, name: str, run: OpenRun, row: EpisodeRow) -> _EpisodeSide:
         """Read one side from its run."""
         paths = [path for _, path in run.store.trajectories([row.id])]
         conduct = queries.conduct_of(run, row)
@@ -179,13 +179,13 @@ def episode(
     )
 
 
-def _provide_divergences(site: Site, run: Run, path: Path, filters: SortedFilters) -> None:
+def _provide_divergences(site: Site, run: OpenRun, path: Path, filters: SortedFilters) -> None:
     """Define the SQL function ``diverges`` if the episodes are sorted by it."""
     if filters.sort.removeprefix(queries.DESCENDING) == "diverges":
         run.tell("diverges", site.divergence_steps(path).get)
 
 
-def _original_instruction(row: Row) -> str:
+def _original_instruction(row: EpisodeRow) -> str:
     """The instruction of the unperturbed task; empty if the task is not installed."""
     try:
         return str(task_of(queries.spec_of(row).control()).instruction.words)

@@ -19,10 +19,10 @@ from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt
 from assay.measures.frames import perturbed_rows, plausible
 from assay.measures.success.rates import Rate, success_rate
-from assay.runs.queries import NotFoundError, Run, reading
 from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.store import SUFFIX, lock_file, signature
 from assay.support.files import is_locked
+from assay.web.queries import NotFoundError, OpenRun, reading
 
 T = TypeVar("T")
 
@@ -177,7 +177,7 @@ def _summarise(path: Path) -> RunSummary:
     )
 
 
-def read_rate_frame(run: Run) -> pl.DataFrame:
+def read_rate_frame(run: OpenRun) -> pl.DataFrame:
     """A run's episodes with only the columns that success rates need; the report's frame takes much longer to read."""
     rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
     frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")

@@ -11,9 +11,9 @@ from assay.errors import AssayError
 from assay.measures import MeasureError
 from assay.report.comparison import describe_decision, verdicts
 from assay.runs.description import describe_meta
-from assay.runs.queries import NotFoundError, differing, reading
 from assay.runs.store import SUFFIX
 from assay.web.library import is_running
+from assay.web.queries import NotFoundError, differing, reading
 from assay.web.site import Text, TheSite, render, render_page, theme
 
 router = APIRouter()

@@ -14,9 +14,9 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.measures import Missing, attempt, grid
 from assay.measures.success.rates import Rate, rates
-from assay.measures.words.paraphrase import ACTIONS, OBJECTS
-from assay.runs.queries import reading
+from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.web.library import is_running, read_rate_frame
+from assay.web.queries import reading
 
 PACE_WINDOW_S = 120.0
 """Seconds over which a run's speed is measured."""

@@ -29,8 +29,7 @@ from PIL import Image
 from assay import __version__
 from assay.episodes import WORLDS, Env, EpisodeSpec, world_of
 from assay.errors import AssayError, RenderingError
-from assay.runs.episode_video import EpisodeVideo, video_file
-from assay.runs.replay import replay
+from assay.runs.replay import EpisodeVideo, replay, video_file
 from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
 from assay.support import processes

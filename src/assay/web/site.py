@@ -23,9 +23,9 @@ from assay.report.glossary import GLOSSARY
 from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
-from assay.runs.queries import reading
 from assay.web.library import Library, RunCache, run_address
 from assay.web.progress import Pace, RunProgress, read_progress
+from assay.web.queries import reading
 from assay.web.replays import Replays
 from assay.web.trajectories import divergences
 

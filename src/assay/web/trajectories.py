@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.episodes import Trajectory
 from assay.episodes.spec import CONTROL
-from assay.runs.queries import Run
+from assay.web.queries import OpenRun
 
 DIVERGENCE_M = 0.05
 """An episode diverges once it is farther than this, in metres, from every point of its control's path at any time."""
@@ -53,7 +53,7 @@ def compare_paths(path: np.ndarray, control: np.ndarray) -> Divergence | None:
     return Divergence(int(far[0]) if len(far) else None, still)
 
 
-def divergences(run: Run, ids: Iterable[int] | None = None) -> dict[int, Divergence | None]:
+def divergences(run: OpenRun, ids: Iterable[int] | None = None) -> dict[int, Divergence | None]:
     """The divergences of finished episodes (by default all) by id; episodes without a control are left out."""
     done = {number for (number,) in run.rows("SELECT id FROM episodes")}
     wanted = done if ids is None else done.intersection(ids)
@@ -80,7 +80,7 @@ def divergences(run: Run, ids: Iterable[int] | None = None) -> dict[int, Diverge
     return result
 
 
-def _path(run: Run, number: int) -> np.ndarray:
+def _path(run: OpenRun, number: int) -> np.ndarray:
     """The end effector's path (n, 3) of an episode, metres; empty if it was not recorded."""
     paths = [trajectory.end_effector for _, trajectory in run.store.trajectories([number])]
     return paths[0] if paths else np.zeros((0, 3))

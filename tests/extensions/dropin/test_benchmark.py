@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.dropin import benchmark, task_files
-from assay.extensions.dropin.bddl_utils import get_problem_info, robosuite_parse_problem
-from assay.extensions.dropin.paths import get_libero_path
+from assay.extensions.dropin import benchmark, session
+from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
+from assay.extensions.dropin.session import get_libero_path
 from assay.tasks.formats.init_files import read_states
 
 
-def test_the_suites_are_liberos():
+def test_suites_are_those_of_libero():
     suites = benchmark.get_benchmark_dict()
     assert list(suites) == ["libero_spatial", "libero_object", "libero_goal", "libero_90", "libero_10"]
     assert [suites[name]().n_tasks for name in suites] == [10, 10, 10, 90, 10]
@@ -21,8 +21,8 @@ def test_the_suites_are_liberos():
         benchmark.get_benchmark("libero_gaol")
 
 
-def test_a_task_is_a_named_tuple_whose_files_are_there(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(task_files, "STATES", 2)
+def test_the_files_of_a_task_exist(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session, "STATES", 2)
     suite = benchmark.get_benchmark("libero_goal")()
     task = suite.get_task(7)
     assert task.language == "turn on the stove" and task.problem_folder == "libero_goal"
@@ -33,18 +33,18 @@ def test_a_task_is_a_named_tuple_whose_files_are_there(monkeypatch: pytest.Monke
     assert benchmark.grab_language_from_filename("KITCHEN_SCENE10_close_it.bddl") == "close it"
 
 
-def test_a_suite_may_be_in_another_order():
+def test_suites_have_liberos_task_orders():
     first, second = (benchmark.get_benchmark("libero_goal")(order) for order in (0, 1))
     assert first.get_task(4) == second.get_task(0)
 
 
-def test_states_are_written_as_libero_has_them(tmp_path: Path):
+def test_states_are_written_in_liberos_format(tmp_path: Path):
     states = np.random.default_rng(0).normal(size=(3, 5))
-    task_files.write_states(tmp_path / "states.pruned_init", states)
+    session.write_states(tmp_path / "states.pruned_init", states)
     assert np.array_equal(read_states(tmp_path / "states.pruned_init"), states)
 
 
-def test_a_task_file_is_parsed_as_libero_parses_it():
+def test_task_files_are_parsed_as_in_libero():
     suite = benchmark.get_benchmark("libero_goal")()
     info = get_problem_info(suite.get_task_bddl_file_path(7))
     assert info == {
@@ -57,6 +57,6 @@ def test_a_task_file_is_parsed_as_libero_parses_it():
     assert parsed["objects"]["plate"] == ["plate_1"] and parsed["fixtures"]["table"] == ["main_table"]
 
 
-def test_a_wrong_path_is_named():
+def test_an_unknown_path_is_refused():
     with pytest.raises(AssertionError, match="bddl_files"):
         get_libero_path("bdl_files")

@@ -1,4 +1,4 @@
-"""What `assay libero` says when a script is through."""
+"""Output of `assay libero`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ except Exception:
 """
 
 
-def test_what_broke_and_what_was_never_played_is_said(assay: Callable, tmp_path: Path):
+def test_errors_and_unplayed_tasks_are_reported(assay: Callable, tmp_path: Path):
     file, out = tmp_path / "main.py", tmp_path / "mine.assay"
     file.write_text(SCRIPT)
     asked = ("--tasks", "libero_goal/7", "--conditions", "words=empty", "--seeds", "1", "--uncertified")
     said = assay("libero", "--experiment", "pro", *asked, "--out", out, "--", "python", file)
     assert said.status == 1
     assert "1 x error: step 1: the action holds values that are not finite" in said.out
-    assert "--retry-errors offers" in said.out
+    assert "--retry-errors plays" in said.out
     assert f"1 episode recorded in {out}, 1 planned episode left\n" in said.out
     assert (
         "without playing task 0 of libero_goal. With --experiment these are not LIBERO's numbers" in said.out
@@ -43,6 +43,6 @@ def test_what_broke_and_what_was_never_played_is_said(assay: Callable, tmp_path:
 @pytest.mark.parametrize(
     "option", [("--steps", "5"), ("--label", "mine"), ("--each-a-task",), ("--uncertified",)]
 )
-def test_what_needs_an_experiment_is_refused_without_one(option: tuple[str, ...], assay: Callable):
+def test_run_options_need_an_experiment(option: tuple[str, ...], assay: Callable):
     said = assay("libero", *option, "--", "python", "main.py")
     assert said.status == 2 and "is for --experiment NAME" in said.err

@@ -33,7 +33,7 @@ def env(file: str) -> Iterator[OffScreenRenderEnv]:
     made.close()
 
 
-def test_observations_have_liberos_keys_and_can_be_written_to(env: OffScreenRenderEnv):
+def test_observations_have_liberos_keys_and_are_writable(env: OffScreenRenderEnv):
     seen, reward, done, info = env.step(STILL)
     assert (reward, done, info) == (0.0, False, {})
     assert list(seen)[:5] == [
@@ -51,8 +51,8 @@ def test_observations_have_liberos_keys_and_can_be_written_to(env: OffScreenRend
 
 
 @pytest.mark.usefixtures("drawing")
-def test_an_image_is_rendered_when_it_is_touched(env: OffScreenRenderEnv):
-    renderer = env.env._game.simulation.renderer
+def test_images_are_rendered_on_access(env: OffScreenRenderEnv):
+    renderer = env.env._play.simulation.renderer
     seen = env.step(STILL)[0]
     assert renderer.count == 0 and "agentview_image" in seen
     image = seen["agentview_image"]
@@ -64,8 +64,8 @@ def test_an_image_is_rendered_when_it_is_touched(env: OffScreenRenderEnv):
     assert isinstance(dict(seen.items())["robot0_eye_in_hand_image"], np.ndarray)
 
 
-def test_a_state_set_at_the_start_may_have_the_fixtures_or_not(env: OffScreenRenderEnv):
-    simulation = env.env._game.simulation
+def test_initial_states_may_include_fixtures(env: OffScreenRenderEnv):
+    simulation = env.env._play.simulation
     state = simulation.sample(5)
     env.set_init_state(state.flat())
     assert np.array_equal(simulation.state().fixtures, state.fixtures)
@@ -73,14 +73,14 @@ def test_a_state_set_at_the_start_may_have_the_fixtures_or_not(env: OffScreenRen
     assert env.get_sim_state() == pytest.approx(state.vector, abs=1e-6)
 
 
-def test_a_state_set_midway_leaves_the_controller_alone(env: OffScreenRenderEnv):
+def test_a_state_set_midway_keeps_the_controller(env: OffScreenRenderEnv):
     for _ in range(3):
         env.step([0.0] * 6 + [1.0])
-    state, command = env.sim.get_state().flatten(), env.env._game.simulation.controller.drive().grip
+    state, command = env.sim.get_state().flatten(), env.env._play.simulation.controller.drive().grip
     env.step([0.5] * 7)
     env.set_init_state(state)
     assert np.array_equal(env.get_sim_state(), state)
-    assert env.env._game.simulation.controller.drive().grip <= command < 0
+    assert env.env._play.simulation.controller.drive().grip <= command < 0
 
 
 def test_actions_are_absolute_until_the_next_reset(env: OffScreenRenderEnv):
@@ -93,7 +93,7 @@ def test_actions_are_absolute_until_the_next_reset(env: OffScreenRenderEnv):
     assert env.robots[0].controller.use_delta
 
 
-def test_the_horizon_ends_an_episode_unless_it_is_ignored(file: str):
+def test_the_horizon_ends_an_episode_unless_ignored(file: str):
     for ignore in (False, True):
         env = OffScreenRenderEnv(bddl_file_name=file, horizon=1, ignore_done=ignore)
         env.reset()
@@ -115,19 +115,19 @@ def test_the_horizon_ends_an_episode_unless_it_is_ignored(file: str):
         (lambda env: env.sim.model.body_poss, "sim.model.body_poss .*body_pos"),
     ],
 )
-def test_what_is_lacking_is_named_when_it_is_used(use, said: str, env: OffScreenRenderEnv):
+def test_missing_attributes_are_named_on_use(use, said: str, env: OffScreenRenderEnv):
     with pytest.raises(MissingError, match=said):
         use(env)
 
 
-def test_options_that_are_not_known_are_named(file: str):
+def test_unknown_options_are_refused(file: str):
     with pytest.raises(TypeError, match=r"'camera_height': did you mean 'camera_heights'"):
         OffScreenRenderEnv(bddl_file_name=file, camera_height=3)
     with pytest.raises(SpecError, match=r"control_freq=10\): valid here: 20"):
         OffScreenRenderEnv(bddl_file_name=file, control_freq=10)
 
 
-def test_mujocos_names_and_states_are_there(env: OffScreenRenderEnv):
+def test_mujocos_names_and_states_are_available(env: OffScreenRenderEnv):
     sim = env.sim
     body = sim.model.body_name2id("plate_1_main")
     assert sim.model.body_id2name(body) == "plate_1_main" and "agentview" in sim.model.camera_names
@@ -141,7 +141,7 @@ def test_mujocos_names_and_states_are_there(env: OffScreenRenderEnv):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_a_fixture_that_is_moved_is_seen_elsewhere(env: OffScreenRenderEnv):
+def test_a_moved_fixture_is_rendered_elsewhere(env: OffScreenRenderEnv):
     before = env.step(STILL)[0]["agentview_image"]
     body = env.sim.model.body_name2id("wooden_cabinet_1_main")
     env.sim.model.body_pos[body] += [0.2, 0.0, 0.0]
@@ -152,7 +152,7 @@ def test_a_fixture_that_is_moved_is_seen_elsewhere(env: OffScreenRenderEnv):
 
 
 @pytest.mark.usefixtures("drawing")
-def test_a_segmentation_says_which_thing_is_where(file: str):
+def test_segmentations_identify_objects(file: str):
     env = SegmentationRenderEnv(bddl_file_name=file, camera_heights=64, camera_widths=64)
     seen = env.reset()["agentview_segmentation_instance"]
     assert seen.shape == (64, 64, 1) and seen.dtype == np.int32
@@ -161,13 +161,13 @@ def test_a_segmentation_says_which_thing_is_where(file: str):
     assert (wanted == 1).sum() == (seen == env.instance_to_id["flat_stove_1"]).sum() > 0
 
 
-def test_environments_that_are_forgotten_give_back_what_they_hold(file: str):
+def test_environments_are_freed_without_garbage_collection(file: str):
     gc.collect()
     gc.disable()
     try:
         env = OffScreenRenderEnv(bddl_file_name=file)
         env.reset()
-        simulation = weakref.ref(env.env._game.simulation)
+        simulation = weakref.ref(env.env._play.simulation)
         seen = env.step(STILL)[0]
         del env
         assert simulation() is None, "without a search for cycles"
@@ -176,7 +176,7 @@ def test_environments_that_are_forgotten_give_back_what_they_hold(file: str):
         gc.enable()
 
 
-def test_several_are_stepped_together(file: str):
+def test_a_vector_environment_steps_all(file: str):
     envs = DummyVectorEnv([lambda: OffScreenRenderEnv(bddl_file_name=file)] * 2)
     envs.seed([3, 4])
     assert envs.reset().shape == (2,)

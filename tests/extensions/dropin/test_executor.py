@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from assay import api
-from assay.episodes import Outcome
+from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
-from assay.extensions.dropin.executor import Script, Stop, _taken, command_of, run_free
-from assay.extensions.dropin.planned import MARK, Planned, group
+from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, resolve_command, run_free
+from assay.extensions.dropin.planned import MARK, SuiteTask, group_specs
 from assay.runs.driver import Ending
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
@@ -71,7 +71,7 @@ def script(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_script_plays_an_experiment_as_assay_run_does(
+def test_a_script_reproduces_the_episodes_of_assay_run(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = tmp_path / "script.assay"
@@ -101,7 +101,7 @@ def _episodes(store: Store) -> dict[str, tuple[object, ...]]:
     }
 
 
-def test_without_an_experiment_it_has_liberos_tasks(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_without_an_experiment_a_script_has_liberos_tasks(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     file = tmp_path / "main.py"
     file.write_text(
         "from libero.libero import benchmark\n"
@@ -114,13 +114,13 @@ def test_without_an_experiment_it_has_liberos_tasks(tmp_path: Path, capfd: pytes
     assert "LIBERO's module libero.lifelong is not offered" in printed.err
 
 
-def test_python_is_the_one_that_assay_is_in():
-    assert command_of(["python", "main.py"]) == [sys.executable, "main.py"]
+def test_python_means_the_current_interpreter():
+    assert resolve_command(["python", "main.py"]) == [sys.executable, "main.py"]
     with pytest.raises(RunError, match="nothing to run"):
-        command_of([])
+        resolve_command([])
 
 
-def test_outside_of_the_command_nothing_is_shadowed():
+def test_libero_is_not_shadowed_outside_of_the_command():
     code = "import importlib.util; print(importlib.util.find_spec('libero'))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "None"
@@ -128,11 +128,11 @@ def test_outside_of_the_command_nothing_is_shadowed():
 
 def _grouped(
     experiment: str, conditions: str, *, waiting_from: int = 0, apart: bool = False
-) -> list[Planned]:
+) -> list[SuiteTask]:
     design = load_experiment(experiment).only(conditions)
     specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
     waiting = {spec: number for number, spec in enumerate(specs) if number >= waiting_from}
-    return group(specs, waiting, apart=apart)
+    return group_specs(specs, waiting, apart=apart)
 
 
 def test_conditions_are_tasks_and_seeds_are_initial_states():
@@ -143,22 +143,23 @@ def test_conditions_are_tasks_and_seeds_are_initial_states():
     ]
     assert all(each.states.shape[0] == 2 for each in planned)
     assert (
-        planned[0].index_of(planned[0].states[1].astype(np.float32)) == 1 and planned[0].states[0, 0] == MARK
+        planned[0].find_episode(planned[0].states[1].astype(np.float32)) == 1
+        and planned[0].states[0, 0] == MARK
     )
     with pytest.raises(StateError, match="get_task_init_states"):
-        planned[0].index_of(np.zeros(79))
+        planned[0].find_episode(np.zeros(79))
     apart = _grouped("pro", "position=nudge", apart=True)
     assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
 
 
-def test_a_script_does_as_many_trials_when_some_episodes_are_recorded():
+def test_the_number_of_trials_is_constant_when_some_are_recorded():
     first, second = _grouped("pro", "position=nudge", waiting_from=1)
     assert first.numbers == (1, 1) and second.numbers == (2, 3)
     [last] = _grouped("pro", "position=nudge", waiting_from=3)
     assert last.numbers == (3, 3), "tasks of which all is recorded are left out"
 
 
-def test_variants_of_a_task_are_tasks_unless_each_seed_has_its_own():
+def test_variants_are_tasks_unless_each_seed_has_its_own():
     crossed = _grouped("para?per_cell=2", "obj=none,act=addition")
     assert [len(each.specs) for each in crossed] == [2, 2, 2], (
         "the control and two wordings, two seeds of each"
@@ -191,12 +192,12 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     return Left(script, execute("pro", script, path, RunOptions(**more)), path)
 
 
-def test_it_is_known_which_tasks_a_script_never_played(left: Left):
+def test_unplayed_tasks_are_reported(left: Left):
     assert (left.ending.done, left.ending.left) == (1, 3)
     assert left.script.unplayed == {"libero_goal": [0, 2, 3]}
 
 
-def test_a_run_without_an_episode_is_in_nobodys_way(left: Left):
+def test_a_run_without_episodes_is_replaced(left: Left):
     with Store.reading(left.path) as store:
         assert store.meta["policy"] == "script:main.py" and store.planned == 4
 
@@ -221,7 +222,7 @@ def _outcomes(path: Path) -> list[str]:
         return list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"])
 
 
-def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
+def test_an_unfinished_episode_counts_only_if_the_script_exits_normally(
     left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     assert _outcomes(left.path) == ["failure"]
@@ -244,13 +245,13 @@ def test_what_a_script_leaves_in_the_middle_counts_if_it_ends_well(
         ("/usr/bin/lerobot-eval --key SECRET", "lerobot-eval"),
     ],
 )
-def test_a_run_is_named_after_the_script_and_not_after_its_options(command: str, name: str):
+def test_a_run_is_named_after_the_script_without_options(command: str, name: str):
     assert Script(tuple(command.split()), "primitives").address == f"script:{name}"
 
 
-def test_a_record_that_cannot_be_read_is_an_error(tmp_path: Path):
+def test_an_unreadable_record_is_an_error(tmp_path: Path):
     (tmp_path / "3.episode").write_bytes(b"half of it")
-    [(number, found)] = _taken(tmp_path, {3})
+    [(number, found)] = _collect(tmp_path, {3: EpisodeSpec("libero_goal/7", 0)})
     assert number == 3 and found.outcome is Outcome.ERROR and "cannot be read" in found.error
 
 
@@ -264,9 +265,9 @@ while True:
 """
 
 
-def test_a_script_is_asked_to_stop_once_and_then_made_to():
+def test_a_script_is_stopped_with_increasing_signals():
     with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        Stop(process, patience=0.6).now()
+        ScriptStopper(process, timeout=0.6).wait()
         said = process.stdout.read().split()
     assert said == [b"2", b"15"] and process.returncode == -9

@@ -9,9 +9,9 @@ import pytest
 from assay.episodes import Episode, Outcome
 from assay.errors import ActionError
 from assay.experiments import load_experiment
-from assay.extensions.dropin.planned import group
-from assay.extensions.dropin.recorder import READ, Recorder
-from assay.extensions.dropin.session import Session
+from assay.extensions.dropin.planned import group_specs
+from assay.extensions.dropin.recorder import LANGUAGE_READ, Recorder
+from assay.extensions.dropin.session import DropinSession
 
 STILL = np.array([0, 0, 0, 0, 0, 0, -1.0])
 MOVES = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
@@ -19,11 +19,13 @@ MOVES = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
 
 @pytest.fixture
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    monkeypatch.setattr("assay.extensions.dropin.recorder.session", lambda: Session(episodes=str(tmp_path)))
+    monkeypatch.setattr(
+        "assay.extensions.dropin.recorder.session", lambda: DropinSession(episodes=str(tmp_path))
+    )
     design = load_experiment("pro").only("words=empty")
     specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
-    monkeypatch.setattr("assay.extensions.dropin.recorder._UNSURE", {})
-    return Recorder(group(specs, {spec: number for number, spec in enumerate(specs)})[1])
+    monkeypatch.setattr("assay.extensions.dropin.recorder._PROVISIONAL", {})
+    return Recorder(group_specs(specs, {spec: number for number, spec in enumerate(specs)})[1])
 
 
 def episode(folder: Path, number: int) -> Episode:
@@ -35,7 +37,7 @@ def step(recorder: Recorder, action: np.ndarray = MOVES) -> None:
     recorder.step(action, absolute=False, observe_at=0)
 
 
-def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tmp_path: Path):
+def test_an_episode_ends_at_the_next_reset_or_close(recorder: Recorder, tmp_path: Path):
     recorder.reset(0)
     recorder.reset(0)
     assert not list(tmp_path.glob("*.episode")), "nothing was done in it"
@@ -50,8 +52,8 @@ def test_an_episode_ends_with_the_next_reset_state_or_end(recorder: Recorder, tm
     assert episode(tmp_path, 3).steps == 2
 
 
-def test_what_is_recorded_is_not_recorded_again(recorder: Recorder, tmp_path: Path):
-    states = recorder._planned.states
+def test_episodes_are_recorded_once(recorder: Recorder, tmp_path: Path):
+    states = recorder._suite_task.states
     for count in (1, 3):
         recorder.start_from(states[1])
         for _ in range(count):
@@ -62,20 +64,18 @@ def test_what_is_recorded_is_not_recorded_again(recorder: Recorder, tmp_path: Pa
 
 
 @pytest.mark.parametrize("read", [False, True])
-def test_a_script_that_reads_no_instruction_is_warned_once(
+def test_a_script_that_reads_no_instruction_gets_one_warning(
     read: bool, recorder: Recorder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     if read:
-        (tmp_path / READ).touch()
+        (tmp_path / LANGUAGE_READ).touch()
     for _ in range(2):
         recorder.reset(0)
         step(recorder)
     assert capsys.readouterr().err.count("has not read task.language") == (not read)
 
 
-def test_an_action_that_is_refused_makes_an_error_whatever_the_script_catches(
-    recorder: Recorder, tmp_path: Path
-):
+def test_an_invalid_action_is_an_error_even_if_caught(recorder: Recorder, tmp_path: Path):
     recorder.reset(0)
     step(recorder)
     with pytest.raises(ActionError):
@@ -86,9 +86,7 @@ def test_an_action_that_is_refused_makes_an_error_whatever_the_script_catches(
     assert "finite" in found.error or "nan" in found.error
 
 
-def test_an_episode_that_is_left_before_anything_was_done_is_to_be_played_again(
-    recorder: Recorder, tmp_path: Path
-):
+def test_an_episode_left_before_acting_is_a_transient_error(recorder: Recorder, tmp_path: Path):
     recorder.reset(0)
     for _ in range(2):
         step(recorder, STILL)
@@ -98,17 +96,15 @@ def test_an_episode_that_is_left_before_anything_was_done_is_to_be_played_again(
     assert "before it acted" in found.error
 
 
-def test_a_forgotten_episode_counts_once_the_script_goes_on(recorder: Recorder, tmp_path: Path):
+def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: Recorder, tmp_path: Path):
     step(recorder)
     recorder.end()
     assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
-    Recorder(recorder._planned)
+    Recorder(recorder._suite_task)
     assert episode(tmp_path, 2).outcome is Outcome.FAILURE
 
 
-def test_an_episode_that_is_closed_while_something_breaks_waits_for_how_the_script_ends(
-    recorder: Recorder, tmp_path: Path
-):
+def test_an_episode_closed_by_an_exception_is_provisional(recorder: Recorder, tmp_path: Path):
     step(recorder)
     with pytest.raises(SystemExit):
         try:
@@ -119,7 +115,7 @@ def test_an_episode_that_is_closed_while_something_breaks_waits_for_how_the_scri
 
 
 @pytest.mark.parametrize("waits", [0, 2])
-def test_the_time_is_over_when_it_is_for_assay_run(
+def test_the_time_limit_is_that_of_assay_run(
     waits: int, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 3)
@@ -131,16 +127,16 @@ def test_the_time_is_over_when_it_is_for_assay_run(
     assert (found.outcome, found.steps, found.error) == (Outcome.FAILURE, waits + 3, "")
 
 
-def test_waiting_is_not_endless(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_waiting_is_limited(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 2)
-    monkeypatch.setattr("assay.extensions.dropin.recorder.SETTLING", 3)
+    monkeypatch.setattr("assay.extensions.dropin.recorder.MAX_SETTLING_STEPS", 3)
     for _ in range(6):
         step(recorder, STILL)
     assert (episode(tmp_path, 2).outcome, episode(tmp_path, 2).steps) == (Outcome.FAILURE, 5)
 
 
 def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):
-    other = Recorder(recorder._planned)
+    other = Recorder(recorder._suite_task)
     for each in (recorder, other):
         each.reset(0)
         step(each)
@@ -149,15 +145,15 @@ def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_
     assert {file.name for file in tmp_path.glob("*.episode")} == {"2.episode", "3.episode"}
 
 
-def test_an_episode_that_an_environment_gives_up_is_chosen_by_another(recorder: Recorder, tmp_path: Path):
-    recorder.start_from(recorder._planned.states[1])
-    other = Recorder(recorder._planned)
+def test_a_released_episode_is_chosen_by_another_environment(recorder: Recorder, tmp_path: Path):
+    recorder.start_from(recorder._suite_task.states[1])
+    other = Recorder(recorder._suite_task)
     step(other)
     other.end(closed=True)
     assert [file.name for file in tmp_path.glob("*.episode")] == ["2.episode"]
 
 
-def test_what_a_process_of_the_script_forgets_at_its_end_is_nobodys_failure(
+def test_a_child_process_records_no_provisional_episode(
     recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("multiprocessing.parent_process", lambda: "the script's")

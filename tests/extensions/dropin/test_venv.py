@@ -47,7 +47,7 @@ def _play(file: str, results: Any) -> None:
 
 
 @pytest.mark.usefixtures("drawing")
-def test_a_process_may_put_observations_into_a_queue():
+def test_a_process_can_put_observations_into_a_queue():
     spawn = multiprocessing.get_context("spawn")
     results = spawn.Queue()
     file = benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(7)
@@ -57,7 +57,7 @@ def test_a_process_may_put_observations_into_a_queue():
     process.join()
 
 
-def test_after_an_error_no_answer_is_an_old_one():
+def test_no_stale_result_remains_after_an_error():
     envs = BaseVectorEnv([lambda: _step] * 3, Piped)
     with pytest.raises(ValueError, match="refused"):
         envs.step([1.0, -1.0, 1.0])

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from assay.extensions.generate.distribution import SHARES, Label, choose, labels_of, nearest, offer, pairs
-from assay.extensions.generate.layout import Cast
+from assay.extensions.generate.layout import SceneDraft
 from assay.extensions.generate.proposals import propose
+from assay.extensions.generate.scenes import SHARES, Label, choose, labels_of, nearest, offer, target_labels
 from assay.support.streams import stream
 from assay.tasks.labels import FAMILIES
 
@@ -45,11 +45,13 @@ def test_what_came_before_decides_what_is_kept():
     assert choose(offered[:2], 3, Counter(), 0) == [0, 1], "all, where there are not enough"
 
 
-def test_shares_come_near_to_what_is_wanted(casts: list[Cast]):
+def test_shares_come_near_to_what_is_wanted(casts: list[SceneDraft]):
     tasks, kept = 0, Counter[Label]()
     plain = Counter[Label]()
-    for number, cast in enumerate(casts):
-        labels = [pairs(labels_of(task)) for task in propose(cast, "new", stream(0, "words", number))[:12]]
+    for number, draft in enumerate(casts):
+        labels = [
+            target_labels(labels_of(task)) for task in propose(draft, "new", stream(0, "words", number))[:12]
+        ]
         for index in choose(labels, 4, kept.copy(), tasks):
             kept.update(labels[index])
         for each in labels[:4]:

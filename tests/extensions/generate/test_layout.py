@@ -4,48 +4,52 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 
-from assay.extensions.generate.kit import EVEN, STOVE, SUPERLATIVES
-from assay.extensions.generate.layout import MOST, Cast, draw
+from assay.extensions.generate.kit import FURNITURE, SUPERLATIVES, load_composition
+from assay.extensions.generate.layout import MAX_OBJECTS, SceneDraft, draw
 from assay.sim import Simulation, compile_scene
 from assay.sim.packs.pack import AssetPack
 from assay.support.streams import stream
 from assay.tasks import Arena
 
+EVEN = load_composition("even")
+
 
 def test_a_scene_hangs_on_its_stream_and_nothing_else():
     categories = AssetPack().categories
-    one, other = (draw(stream(3, "a"), Arena.KITCHEN, (STOVE,), categories, EVEN) for _ in range(2))
-    assert one.scene == other.scene and one.things == other.things
-    assert draw(stream(4, "a"), Arena.KITCHEN, (STOVE,), categories, EVEN).scene != one.scene
+    one, other = (
+        draw(stream(3, "a"), Arena.KITCHEN, (FURNITURE["stove"],), categories, EVEN) for _ in range(2)
+    )
+    assert one.scene == other.scene and one.objects == other.objects
+    assert draw(stream(4, "a"), Arena.KITCHEN, (FURNITURE["stove"],), categories, EVEN).scene != one.scene
 
 
-def test_things_stand_apart_and_there_are_a_few_of_them(casts: list[Cast]):
-    for cast in casts:
-        assert 3 <= len(cast.scene.objects) <= MOST
-        movable = [thing for thing in cast.things if thing.furniture is None]
+def test_things_stand_apart_and_there_are_a_few_of_them(casts: list[SceneDraft]):
+    for draft in casts:
+        assert 3 <= len(draft.scene.objects) <= MAX_OBJECTS
+        movable = [obj for obj in draft.objects if obj.furniture is None]
         for one, other in combinations(movable, 2):
-            assert not cast.spot(one).overlaps(cast.spot(other), 0.0), (one.name, other.name)
+            assert not draft.spot(one).overlaps(draft.spot(other), 0.0), (one.name, other.name)
 
 
-def test_a_noun_is_of_a_kind_of_things_or_of_one_thing_alone(casts: list[Cast]):
-    for cast in casts:
-        nouns = Counter(thing.noun for thing in cast.things)
-        assert all(nouns[thing.noun] == 1 for thing in cast.things if thing.furniture or thing.receptacle)
+def test_a_noun_is_of_a_kind_of_things_or_of_one_thing_alone(casts: list[SceneDraft]):
+    for draft in casts:
+        nouns = Counter(obj.noun for obj in draft.objects)
+        assert all(nouns[obj.noun] == 1 for obj in draft.objects if obj.furniture or obj.receptacle)
         for noun in nouns:
-            looks = {thing.adjectives for thing in cast.things if thing.noun == noun}
+            looks = {obj.adjectives for obj in draft.objects if obj.noun == noun}
             assert len(looks) == 1 or () not in looks, "what differs is said of each"
 
 
-def test_adjectives_are_true(casts: list[Cast]):
+def test_adjectives_are_true(casts: list[SceneDraft]):
     seen = set()
-    for cast in casts:
-        for thing in cast.things:
-            words, entity = set(thing.adjectives), thing.entity
+    for draft in casts:
+        for obj in draft.objects:
+            words, entity = set(obj.adjectives), obj.entity
             seen |= words
             assert ("striped" in words) == (entity.finish.pattern == "stripes")
             assert ("checkered" in words) == (entity.finish.pattern == "checker")
             assert ("speckled" in words) == (entity.finish.pattern == "speckles")
-            sizes = sorted(other.entity.size for other in cast.things if other.noun == thing.noun)
+            sizes = sorted(other.entity.size for other in draft.objects if other.noun == obj.noun)
             if words & set(SUPERLATIVES):
                 assert len(sizes) == 3 and sizes.index(entity.size) == [*SUPERLATIVES].index(*words)
             else:
@@ -54,18 +58,18 @@ def test_adjectives_are_true(casts: list[Cast]):
     assert {*SUPERLATIVES, "small", "large", "plain", "striped", "checkered", "speckled", "red"} <= seen
 
 
-def test_all_rooms_and_furniture_are_used(casts: list[Cast]):
-    assert {cast.scene.arena for cast in casts} == set(EVEN.rooms)
-    furniture = {thing.noun for cast in casts for thing in cast.things if thing.furniture}
+def test_all_rooms_and_furniture_are_used(casts: list[SceneDraft]):
+    assert {draft.scene.arena for draft in casts} == set(EVEN.rooms)
+    furniture = {obj.noun for draft in casts for obj in draft.objects if obj.furniture}
     assert furniture == {"cabinet", "stove", "microwave", "rack", "shelf", "caddy"}
 
 
-def test_a_caddys_left_is_what_the_camera_sees_as_left(some: Callable[[str], Cast]):
-    cast = some("caddy")
-    compiled = compile_scene(cast.scene, AssetPack())
+def test_a_caddys_left_is_what_the_camera_sees_as_left(some: Callable[[str], SceneDraft]):
+    draft = some("caddy")
+    compiled = compile_scene(draft.scene, AssetPack())
     world = Simulation(compiled)
     world.reset(world.sample(0))
-    caddy = next(thing for thing in cast.things if thing.noun == "caddy")
+    caddy = next(obj for obj in draft.objects if obj.noun == "caddy")
     at = {
         part: world.data.site_xpos[compiled.regions[f"{caddy.name}_{part}_contain_region"].site]
         for part in ("left", "right", "front", "back")

@@ -5,27 +5,26 @@ from collections.abc import Callable
 import pytest
 
 from assay.experiments.labels import label_sets
-from assay.extensions.generate.layout import Cast
-from assay.extensions.generate.proposals import Proposal, in_turn, propose
-from assay.extensions.generate.steps import Family
+from assay.extensions.generate.layout import SceneDraft
+from assay.extensions.generate.proposals import Family, Proposal, in_turn, propose
 from assay.support.streams import stream
 from assay.tasks import Atom, Goal, Predicate, Task, check
 from assay.tasks.labels import FAMILIES
 from assay.tasks.language.steps import read_steps
 
 
-def proposed(cast: Cast) -> list[Task]:
-    return propose(cast, "new", stream(0, "words"))
+def proposed(draft: SceneDraft) -> list[Task]:
+    return propose(draft, "new", stream(0, "words"))
 
 
 @pytest.fixture(scope="module")
-def all_tasks(casts: list[Cast]) -> list[Task]:
-    return [task for cast in casts for task in proposed(cast)]
+def all_tasks(casts: list[SceneDraft]) -> list[Task]:
+    return [task for draft in casts for task in proposed(draft)]
 
 
-def test_every_proposal_is_a_task_that_makes_sense(casts: list[Cast]):
-    for cast in casts[:20]:
-        tasks = proposed(cast)
+def test_every_proposal_is_a_task_that_makes_sense(casts: list[SceneDraft]):
+    for draft in casts[:20]:
+        tasks = proposed(draft)
         goals = {frozenset(task.goal.atoms) for task in tasks}
         assert len(tasks) > 4 and len(goals) == len(tasks)
         assert len({task.scene for task in tasks}) == 1
@@ -67,18 +66,18 @@ def test_nothing_is_asked_for_behind_high_furniture(all_tasks: list[Task]):
 
 def test_what_is_like_an_earlier_one_comes_last():
     made = [
-        Proposal(family, f"{thing} {place}", Goal((Atom(Predicate.ON, (thing, place)),)))
+        Proposal(family, f"{obj} {place}", Goal((Atom(Predicate.ON, (obj, place)),)))
         for family, place in (
             (Family.SURFACE, "plate_1"),
             (Family.SURFACE, "shelf_1"),
             (Family.ATTRIBUTE, "plate_1"),
         )
-        for thing in (f"{family}_a", f"{family}_b", f"{family}_c")
+        for obj in (f"{family}_a", f"{family}_b", f"{family}_c")
     ]
     ordered = in_turn([*made, *made], stream(0, "words"))
     assert set(ordered) == set(made) and len(ordered) == len(made), "no goal comes twice"
     for round in range(3):
-        assert len({each.like for each in ordered[3 * round : 3 * round + 3]}) == 3
+        assert len({each.group for each in ordered[3 * round : 3 * round + 3]}) == 3
 
 
 def test_all_labels_and_predicates_of_libero_x_occur(all_tasks: list[Task]):
@@ -115,6 +114,8 @@ def test_words_go_with_what_is_asked_for(all_tasks: list[Task], said: str, predi
         ("microwave", {Predicate.OPEN, Predicate.CLOSE}, "the microwave"),
     ],
 )
-def test_furniture_is_operated(some: Callable[[str], Cast], noun: str, predicates: set[Predicate], verb: str):
-    states = [task for task in proposed(some(noun)) if task.goal.atoms[0].predicate in predicates]
-    assert states and any(verb in task.instruction.text for task in states)
+def test_furniture_is_operated(
+    some: Callable[[str], SceneDraft], noun: str, predicates: set[Predicate], verb: str
+):
+    state_steps = [task for task in proposed(some(noun)) if task.goal.atoms[0].predicate in predicates]
+    assert state_steps and any(verb in task.instruction.text for task in state_steps)

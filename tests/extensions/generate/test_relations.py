@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.extensions.generate.relations import Side, gap_between, is_at, may_be_at
+from assay.extensions.generate.words import Side, gap_between, is_at, may_be_at
 from assay.perturb.world.ground import Spot
 
 PLATE = Spot(0.0, 0.0, 0.06, 0.06)
@@ -13,9 +13,9 @@ PLATE = Spot(0.0, 0.0, 0.06, 0.06)
     [(0.0, -0.13, Side.LEFT), (0.0, 0.13, Side.RIGHT), (0.13, 0.0, Side.FRONT), (-0.13, 0.02, Side.BEHIND)],
 )
 def test_a_side_is_as_the_camera_sees_it(x: float, y: float, side: Side):
-    thing = Spot(x, y, 0.03, 0.03)
-    assert [each for each in Side if is_at(thing, each, PLATE)] == [side]
-    assert may_be_at(thing, side, PLATE)
+    obj = Spot(x, y, 0.03, 0.03)
+    assert [each for each in Side if is_at(obj, each, PLATE)] == [side]
+    assert may_be_at(obj, side, PLATE)
 
 
 def test_what_is_askew_or_far_is_not_said_to_be_at_a_side_but_might_be():

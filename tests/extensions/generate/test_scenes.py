@@ -15,12 +15,19 @@ from PIL import Image
 from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import PlacementError, TaskError
-from assay.extensions.generate import folder, scenes
-from assay.extensions.generate.distribution import Label, Labels, labels_of
-from assay.extensions.generate.folder import write
-from assay.extensions.generate.layout import Cast
+from assay.extensions.generate import scenes
+from assay.extensions.generate.layout import SceneDraft
 from assay.extensions.generate.proposals import propose
-from assay.extensions.generate.scenes import Made, Order, make
+from assay.extensions.generate.scenes import (
+    GeneratedScene,
+    Label,
+    LabelTargets,
+    SceneRequest,
+    count_labels,
+    labels_of,
+    make,
+    write_scenes,
+)
 from assay.policies.oracle.policy import Oracle
 from assay.report.scene_images import SHEET_SIZE
 from assay.sim import Simulation, compile_scene, load_pack
@@ -28,15 +35,15 @@ from assay.sim.world import SceneEnv
 from assay.tasks import Task
 from assay.tasks.labels import FAMILIES
 
-ORDER = Order(seed=18, tasks=1, tries=1)  # which gives short tasks
+ORDER = SceneRequest(seed=18, tasks=1, tries=1)  # which gives short tasks
 
 
 @pytest.fixture(scope="module")
-def made() -> Made:
+def made() -> GeneratedScene:
     return make(ORDER, 0)
 
 
-def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
+def test_every_task_is_one_the_oracle_does(made: GeneratedScene, tmp_path: Path):
     for task, steps in zip(made.tasks, made.steps, strict=True):
         saved = tasks.save(task, tmp_path / f"{steps}.json")
         world = Simulation(compile_scene(saved.scene, load_pack("primitives")))
@@ -49,7 +56,7 @@ def test_every_task_is_one_the_oracle_does(made: Made, tmp_path: Path):
 
 
 def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
-    order = Order(seed=18, tasks=2, tries=2)
+    order = SceneRequest(seed=18, tasks=2, tries=2)
     made = make(order, 0)
     assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 2
     assert len({task.scene for task in made.tasks}) == 1
@@ -66,8 +73,8 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
 
 def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(scenes, "goal_horizon", lambda goal: 5)
-    monkeypatch.setattr(scenes, "DRAWS", 2)
-    monkeypatch.setattr(scenes, "MOST_FAILED", 2)
+    monkeypatch.setattr(scenes, "MAX_DRAWS", 2)
+    monkeypatch.setattr(scenes, "MAX_ORACLE_FAILURES", 2)
     made = make(ORDER, 0)
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
 
@@ -75,18 +82,18 @@ def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPa
 def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
 ):
-    def scarce(cast: Cast, name: str, rng: np.random.Generator) -> Sequence[Task]:
+    def scarce(draft: SceneDraft, name: str, rng: np.random.Generator) -> Sequence[Task]:
         if name != "scene_002":
             raise PlacementError("no room for akita_black_bowl")
-        return propose(cast, name, rng)
+        return propose(draft, name, rng)
 
-    monkeypatch.setattr(scenes, "DRAWS", 8)
+    monkeypatch.setattr(scenes, "MAX_DRAWS", 8)
     monkeypatch.setattr(scenes, "propose", scarce)
     out = tmp_path / "scenes"
     command = ("scenes", "generate", "--out", out, "--seed", "13", "--per-scene", "1", "--tries", "1")
     said = assay(*command, "--count", "3", "--workers", "1")
     assert said.status == 0 and "scenes 1, tasks 1" in said.out
-    assert "none of 8 drawn was worth keeping: scene_000, scene_001" in said.out
+    assert "no scene after 8 draws: scene_000, scene_001" in said.out
     index = json.loads((out / "index.json").read_text())
     assert list(index["scenes"]) == ["scene_002"] and list(index["failed"]) == ["scene_000", "scene_001"]
     assert index["failed"]["scene_000"]["refused"]["scene: no room for akita_black_bowl"] >= 1
@@ -97,7 +104,7 @@ def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
 
 
 def test_demonstrations_are_collected_in_a_new_scene(
-    made: Made, tmp_path: Path, assay: Callable[..., Any], no_assets: Path, drawing: str
+    made: GeneratedScene, tmp_path: Path, assay: Callable[..., Any], no_assets: Path, drawing: str
 ):
     folder, out = tmp_path / "scene_000", tmp_path / "demos"
     saved = tasks.save(made.tasks[0], folder / "0.json")
@@ -107,9 +114,9 @@ def test_demonstrations_are_collected_in_a_new_scene(
     assert rows["length"].item() > 10 and saved.instruction.text in str(rows["tasks"].item().to_list())
 
 
-def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):
+def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: GeneratedScene):
     out = tmp_path / "scenes"
-    index = write(out, ORDER, 1)
+    index = write_scenes(out, ORDER, 1)
     scene = index["scenes"]["scene_000"]
     (entry,) = scene["tasks"]
     (task,) = tasks.resolve(str(out))
@@ -121,21 +128,21 @@ def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Made):
     assert set(entry["labels"]) == {*FAMILIES, "predicate"} and entry["labels"] == labels_of(task)
     before = (out / entry["file"]).stat().st_mtime_ns
     seen: list[int] = []
-    assert len(write(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
+    assert len(write_scenes(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
     assert (out / entry["file"]).stat().st_mtime_ns == before and seen == [0, 1]
-    with pytest.raises(TaskError, match="holds scenes of another order"):
-        write(out, Order(seed=3, tasks=1), 1)
+    with pytest.raises(TaskError, match="holds scenes of another request"):
+        write_scenes(out, SceneRequest(seed=3, tasks=1), 1)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(TaskError, match=r"mine\.txt is a file; valid: a folder"):
-        write(tmp_path / "mine.txt", ORDER, 1)
+        write_scenes(tmp_path / "mine.txt", ORDER, 1)
     with pytest.raises(TaskError, match="holds files that assay scenes did not write"):
-        write(tmp_path, ORDER, 1)
+        write_scenes(tmp_path, ORDER, 1)
     (tmp_path / "index.json").write_text("[]")
     with pytest.raises(TaskError, match="is not an index of scenes"):
-        write(tmp_path, ORDER, 1)
+        write_scenes(tmp_path, ORDER, 1)
 
 
 def test_the_command_makes_tasks_that_other_commands_take(
@@ -161,36 +168,34 @@ def test_the_command_makes_tasks_that_other_commands_take(
 def test_labels_are_wanted_and_the_command_says_how_near_it_came(
     no_assets: Path, assay: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(scenes, "SPARE", 1)
+    monkeypatch.setattr(scenes, "EXTRA_TASKS", 1)
     out = tmp_path / "scenes"
     command = ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--out", out)
     said = assay(*command, "--workers", "1", "--labels", "libero-x")
-    assert said.status == 0 and "labels: off by" in said.out and "wanted" in said.out
+    assert said.status == 0 and "labels: mean deviation" in said.out and "wanted" in said.out
     index = json.loads((out / "index.json").read_text())
     assert index["order"]["labels"] == "libero-x" and len(index["scenes"]["scene_000"]["tasks"]) == 1
     said = assay(*command, "--labels", "even")
-    assert said.status == 2 and "holds scenes of another order" in said.err
+    assert said.status == 2 and "holds scenes of another request" in said.err
     said = assay(*command, "--labels", "libero_x")
     assert said.status == 2 and "did you mean 'libero-x'" in said.err
 
 
 def test_scenes_are_kept_by_the_labels_of_those_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    order = Order(tasks=1, tries=1, labels=Labels.LIBERO_X)
+    order = SceneRequest(tasks=1, tries=1, labels=LabelTargets.LIBERO_X)
     pair = tuple(map(tasks.load, ("libero_goal/8", "libero_object/0")))  # onto the plate, into the basket
     monkeypatch.setattr(
-        folder,
-        "make_all",
-        lambda order, numbers, workers: (Made(number, pair, (1, 1), Counter()) for number in numbers),
+        scenes, "make", lambda request, number: GeneratedScene(number, pair, (1, 1), Counter())
     )
-    at_once = write(tmp_path / "one", order, 4)
-    write(tmp_path / "two", order, 2)
-    assert write(tmp_path / "two", order, 4) == at_once, "whenever they are made"
-    counts = folder.label_counts(at_once)
+    at_once = write_scenes(tmp_path / "one", order, 4)
+    write_scenes(tmp_path / "two", order, 2)
+    assert write_scenes(tmp_path / "two", order, 4) == at_once, "whenever they are made"
+    counts = count_labels(at_once)
     assert counts[Label("relation", "container")] == counts[Label("relation", "surface")] == 2
 
 
 def test_a_sheet_shows_every_scene_and_what_is_asked_for(
-    made: Made, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
+    made: GeneratedScene, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
 ):
     tasks.save(made.tasks[0], tmp_path / "scenes" / "scene_000" / "0.json")
     out = tmp_path / "sheet.png"

@@ -8,7 +8,7 @@ from bench.diagnosis import AsRead
 from tests.measures.conftest import Made
 
 from assay.extensions.tabletop.experiments import PROMPT_CHANGES
-from assay.extensions.tabletop.measures.instruction_use import NothingMore
+from assay.extensions.tabletop.measures.prompt_reliance import NothingMore, PromptFlaw
 from assay.extensions.tabletop.measures.scores import mean_of
 from assay.extensions.tabletop.measures.tabletop import measure_tabletop
 from assay.extensions.tabletop.prompts.perturbations import Harder
@@ -68,11 +68,11 @@ def sensible(condition: str) -> bool:
     return condition == "control" or CHANGES[condition].plausible
 
 
-def told(findings) -> dict[Flaw, Finding]:
+def told(findings) -> dict[str, Finding]:
     return {each.flaw: each for each in findings}
 
 
-def found(findings) -> set[Flaw]:
+def found(findings) -> set[str]:
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND}
 
 
@@ -159,7 +159,7 @@ def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
     store = run(table(made, lambda condition, *_: BEST if sensible(condition) else 0))
     findings = diagnose(profile(store))
     assert found(findings) == {Flaw.NOTHING}
-    untold = told(findings)[Flaw.UNTOLD]
+    untold = told(findings)[PromptFlaw.UNTOLD]
     assert untold.claim is Claim.ABSENT and untold.evidence[0].part == "mask=instruction"
     assert (untold.evidence[0].hits, untold.evidence[0].count) == (0, 50)
     assert untold.evidence[0].interval.high == pytest.approx(0.071, abs=5e-4)
@@ -167,12 +167,12 @@ def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
 
 def test_one_who_does_not_go_by_the_prompt_is_found_out_and_the_rest_follows(run, made):
     findings = diagnose(AsRead(run(table(made, lambda *_: BEST))))
-    assert found(findings) == {Flaw.UNTOLD}
+    assert found(findings) == {PromptFlaw.UNTOLD}
     assert {each.flaw for each in findings if each.verdict is Verdict.EXPLAINED} == {
-        Flaw.WORDLESS,
-        Flaw.PICTURELESS,
+        PromptFlaw.WORDLESS,
+        PromptFlaw.PICTURELESS,
     }
-    untold = told(findings)[Flaw.UNTOLD]
+    untold = told(findings)[PromptFlaw.UNTOLD]
     assert untold.degree is Degree.MOSTLY
     assert {each.part: each.hits for each in untold.evidence}["instruction=other"] == 50
 
@@ -182,7 +182,7 @@ def test_one_who_goes_by_the_pictures_alone_is_told_from_one_who_needs_nothing(r
     store = run(
         table(made, lambda condition, *_: BEST if sensible(condition) or condition in wordless else 0)
     )
-    assert found(diagnose(profile(store))) == {Flaw.WORDLESS}
+    assert found(diagnose(profile(store))) == {PromptFlaw.WORDLESS}
 
 
 def test_one_who_goes_by_the_order_of_objects_is_found_out(run, made):
@@ -190,8 +190,8 @@ def test_one_who_goes_by_the_order_of_objects_is_found_out(run, made):
         return BEST if sensible(condition) and (condition != "order=permuted" or seed < 2) else 0
 
     findings = diagnose(AsRead(run(table(made, does))))
-    assert found(findings) == {Flaw.ORDER}
-    (order,) = told(findings)[Flaw.ORDER].evidence
+    assert found(findings) == {PromptFlaw.ORDER}
+    (order,) = told(findings)[PromptFlaw.ORDER].evidence
     assert (order.hits, order.reference_hits, order.count) == (10, 50, 50)
     assert order.value == pytest.approx(-0.8)
 
@@ -214,8 +214,10 @@ def test_of_one_who_fails_nearly_always_in_a_short_run_nothing_more_is_told_eith
 def test_too_few_successes_tell_nothing(run, made):
     store = run(table(made, lambda *_: BEST, tasks=("T1/L1",), seeds=range(9)))
     findings = {each.flaw: each for each in diagnose(profile(store))}
-    assert findings[Flaw.UNTOLD].verdict is Verdict.CANNOT_TELL
-    assert findings[Flaw.UNTOLD].untested.too_few and not findings[Flaw.DIFFICULTY].untested.too_few
+    assert findings[PromptFlaw.UNTOLD].verdict is Verdict.CANNOT_TELL
+    assert (
+        findings[PromptFlaw.UNTOLD].untested.too_few and not findings[PromptFlaw.DIFFICULTY].untested.too_few
+    )
     assert found(findings.values()) == {Flaw.NOTHING}
     unseen = findings[Flaw.NOTHING].detail
     assert isinstance(unseen, Unnoticed) and unseen.looked_for == 1
@@ -225,7 +227,7 @@ def test_successes_that_took_more_than_one_attempt_are_counted_and_sweeps_are_no
     tasks = (*TASKS, "T12/L1")
     store = run(table(made, lambda c, task, seed: BEST + (seed > 2 or task == "T12/L1"), tasks=tasks))
     findings = diagnose(profile(store))
-    (again,) = told(findings)[Flaw.RETRIES].evidence
+    (again,) = told(findings)[PromptFlaw.RETRIES].evidence
     assert (again.hits, again.count, again.reference_hits, again.reference_count) == (35, 50, 50, 50)
 
 
@@ -233,7 +235,7 @@ def test_where_no_mistakes_were_allowed_nobody_knows_whether_they_would_have_hel
     store = run(table(made, lambda c, task, seed: BEST * (seed > 2), ("control",), most=BEST))
     measured = profile(store)
     assert isinstance(measured["tabletop"].again, Missing)
-    assert told(diagnose(measured))[Flaw.RETRIES].untested.notes == (
+    assert told(diagnose(measured))[PromptFlaw.RETRIES].untested.notes == (
         "no more than the fewest actions were allowed",
     )
 
@@ -243,8 +245,8 @@ def test_difficulty_that_breaks_it_is_found_and_a_trifle_is_not(run, made):
         return BEST if condition != "difficulty=extreme" or seed < 20 else 0
 
     findings = diagnose(AsRead(run(table(made, broken, HARDER, seeds=range(40)))))
-    assert found(findings) == {Flaw.DIFFICULTY}
-    difficulty = told(findings)[Flaw.DIFFICULTY]
+    assert found(findings) == {PromptFlaw.DIFFICULTY}
+    difficulty = told(findings)[PromptFlaw.DIFFICULTY]
     assert difficulty.degree is Degree.PARTLY and difficulty.evidence[0].hits == 100
 
     def trifle(condition, task, seed):
@@ -268,7 +270,7 @@ def test_novelty_is_told_against_the_same_tasks_where_there_are_such(run, made):
     second, fourth = measured["tabletop"].novelty
     assert second.same_tasks and not fourth.same_tasks
     assert second.change == pytest.approx(-0.5) and second.p < 1e-6
-    levels = {each.part: each for each in told(diagnose(measured))[Flaw.NOVELTY].evidence}
+    levels = {each.part: each for each in told(diagnose(measured))[PromptFlaw.NOVELTY].evidence}
     assert levels["L2"].share == 0.5 and levels["L2"].same_tasks and not levels["L4"].same_tasks
 
 
@@ -277,7 +279,7 @@ def test_runs_on_both_suites_are_read_together(run, made):
         run(table(made, lambda condition, *_: BEST if sensible(condition) else 0)),
         run(table(made, lambda condition, *_: BEST * (condition == "control"), HARDER)),
     )
-    assert found(diagnose(*map(profile, stores))) == {Flaw.DIFFICULTY}
+    assert found(diagnose(*map(profile, stores))) == {PromptFlaw.DIFFICULTY}
 
 
 def test_what_is_said_about_liberos_worlds_is_not_said_about_tables(run, made):

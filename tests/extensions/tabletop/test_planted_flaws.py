@@ -8,6 +8,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.experiments import load_experiment
+from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
 from assay.measures import Flaw, Profile, Verdict, diagnose, profile
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -36,7 +37,7 @@ def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
 
 @pytest.mark.parametrize(
     "policy, flaw",
-    [("oracle", Flaw.NOTHING), ("promptblind", Flaw.UNTOLD), ("order-follower", Flaw.ORDER)],
+    [("oracle", Flaw.NOTHING), ("promptblind", PromptFlaw.UNTOLD), ("order-follower", PromptFlaw.ORDER)],
 )
 def test_a_planted_flaw_is_found_and_nothing_else(tmp_path: Path, policy: str, flaw: Flaw, plan):
     found = measured(tmp_path / "run.assay", policy, plan)

@@ -11,7 +11,7 @@ import pytest
 from assay import tasks
 from assay.policies.oracle.grasps import MAX_AXIS_SINE, GraspablePiece, grasps_of_piece
 from assay.policies.oracle.motion import DOWN, Motion, shortest_rotation
-from assay.policies.oracle.placement_spots import MIN_SPACING, _spread_out, placement_spots
+from assay.policies.oracle.placement_spots import MIN_SPACING, _spread_out, region_spots
 from assay.policies.oracle.placing import RIM_HEIGHT_M, PlacementSpot
 from assay.policies.oracle.scene_state import SceneState
 from assay.policies.oracle.skills import REPEAT_COST, FailedGrasps, pick_and_place
@@ -48,7 +48,7 @@ def played(scene: SceneState, motion: Motion, steps: int) -> Iterator[None]:
 @pytest.mark.parametrize("aside", [-0.022, 0.022], ids=["on one rim", "on the other"])
 def test_a_thing_that_comes_down_on_a_rim_is_shifted_off_it_before_it_is_let_go(aside: float):
     scene, book, compartment = begun()
-    best = placement_spots(scene, book, compartment, inside=True)[0]
+    best = region_spots(scene, book, compartment, inside=True)[0]
     assert best.tight
     narrow = scene.data.site_xmat[compartment.site].reshape(3, 3)[:, int(np.argmin(compartment.half))]
     beside = replace(best, position=best.position + aside * narrow)

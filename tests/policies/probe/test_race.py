@@ -4,7 +4,8 @@ from collections import Counter
 
 import numpy as np
 
-from assay.policies.probe.race import RefusedError, race
+from assay.policies.probe.examination import race
+from assay.policies.probe.server import RequestRefusedError
 from assay.support.streams import stream
 
 
@@ -29,7 +30,7 @@ def test_the_usual_one_stays_where_there_is_no_difference():
 def test_who_refuses_is_out_and_says_why():
     def score(what: str, number: int) -> float:
         if what == "usual":
-            raise RefusedError("no such state")
+            raise RequestRefusedError("no such state")
         return 0.7
 
     best, other = race(["usual", "other"], range(3), score)

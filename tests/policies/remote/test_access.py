@@ -127,14 +127,6 @@ def test_copies_of_a_server_share_episodes_out_whoever_executes_them(stub: Stub)
     )
 
 
-def test_the_copies_of_a_server_that_is_gone_step_in(stub: Stub):
-    place = stub(answer)
-    policy = OpenPI(f"openpi://127.0.0.1:9,{place}?connect=3")
-    for seed in range(6):
-        policy.reset(TASK.instruction, replace(SPEC, seed=seed))
-    policy.close()
-
-
 def test_a_copy_that_refuses_leaves_the_episodes_to_the_others(stub: Stub):
     def closed(connection: ServerConnection, request: object) -> object:
         return connection.respond(404, "nobody here")
@@ -162,11 +154,3 @@ def test_the_time_that_a_server_says_it_took_is_recorded(
     episode = rollout(SceneEnv(world, TASK, world.sample(3)), policy, spec)
     policy.close()
     assert episode.decisions == 2 and episode.inference == (12.5, 12.5)
-
-
-def test_our_own_server_says_how_long_it_took(served: Callable[..., str], observation: Observation):
-    policy = OpenPI(served("random", "openpi"))
-    policy.reset(TASK.instruction, SPEC)
-    policy.act(observation)
-    policy.close()
-    assert len(policy.inference_ms) == 1 and policy.inference_ms[0] > 0

@@ -13,17 +13,17 @@ from assay.policies.remote.vla_eval import VlaEval
 
 def test_an_address_is_a_host_a_port_and_options():
     address = parse_address("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
-    assert (address.text, address.urls("ws")) == ("openpi://gpu-1:9000", ("ws://gpu-1:9000",))
+    assert (address.text, address.places) == ("openpi://gpu-1:9000", ("gpu-1:9000",))
     assert (address.timeouts.timeout, address.timeouts.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
 
 
 @pytest.mark.parametrize(
-    ("text", "url"),
-    [("openpi://gpu", "ws://gpu:8000"), ("openpi://[::1]:9/", "ws://[::1]:9"), ("openpi://h:0", "ws://h:0")],
+    ("text", "place"),
+    [("openpi://gpu", "gpu:8000"), ("openpi://[::1]:9/", "[::1]:9"), ("openpi://h:0", "h:0")],
 )
-def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, url: str):
-    assert parse_address(text, "openpi").urls("ws") == (url,)
+def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, place: str):
+    assert parse_address(text, "openpi").places == (place,)
 
 
 def test_options_change_the_convention_and_nothing_else():
@@ -37,7 +37,7 @@ def test_options_change_the_convention_and_nothing_else():
 def test_an_address_may_have_a_path_copies_and_tls():
     address = parse_address("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
     assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
-    assert address.urls("ws") == ("wss://a:1/v1/robot", "wss://b:8000/v1/robot", "wss://[::1]:3/v1/robot")
+    assert address.places == ("a:1/v1/robot", "b:8000/v1/robot", "[::1]:3/v1/robot") and address.access.tls
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -199,24 +197,3 @@ def test_any_actions_in_a_proper_reply_are_actions_or_a_typed_error(
 
     fuzz()
     assert outcomes == {True, False}
-
-
-class Marker:
-    """Leaves a file behind if it is unpickled."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.file,)
-
-
-def test_a_pickle_is_not_executed(
-    policy: RemotePolicy, script: Script, observation: Observation, tmp_path: Path
-):
-    pickled = pickle.dumps(Marker(tmp_path / "executed"))
-    disguised = {"__ndarray__": True, "dtype": "|O", "shape": [1, 7], "data": pickled}
-    for reply in (pickled, codec.encode_vla_eval({"actions": disguised})):
-        script.reply = reply
-        assert not survives(policy, observation)
-    assert not (tmp_path / "executed").exists()

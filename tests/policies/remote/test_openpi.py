@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgpack
 import numpy as np
 import pytest
 from websockets.sync.server import ServerConnection
@@ -16,7 +15,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION, OpenPI
-from assay.policies.remote.transport import RemoteError, ReplyError, ServerError, StalledError
+from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
@@ -137,31 +136,12 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "serve.py", line 3\nKeyE
         (TRACEBACK, ServerError, 'the server failed: KeyError: "observation/wrist"'),
         ("", ServerError, "no reason given"),
         ({"action": np.zeros((5, 7))}, ReplyError, "without 'actions'; it has ['action']"),
-        ({}, ReplyError, "without 'actions'"),
         ([1, 2], ReplyError, "should be a map, not a list"),
         ({"actions": np.zeros((5, 32))}, ReplyError, "shape (5, 32)"),
-        ({"actions": np.zeros((5, 6))}, ReplyError, "shape (5, 6)"),
         ({"actions": np.zeros((2000, 7))}, ReplyError, "k from 1 to 1000"),
         ({"actions": np.full((5, 7), np.nan)}, ReplyError, "not finite"),
         ({"actions": "left"}, ReplyError, "not an array of numbers"),
-        ({"actions": None}, ReplyError, "not an array of numbers"),
         (b"\xc1garbage", ReplyError, "not msgpack"),
-        (b"\x91" * 900 + b"\x90", ReplyError, "nested more than 16 deep"),
-        (msgpack.packb({b"__ndarray__": True}), ReplyError, "without its data"),
-        (
-            msgpack.packb(
-                {
-                    "actions": {
-                        b"__ndarray__": True,
-                        b"dtype": "|O",
-                        b"shape": [5, 7],
-                        b"data": bytes(280),
-                    }
-                }
-            ),
-            ReplyError,
-            "only numbers are read",
-        ),
         ({"actions": np.zeros((100_000, 7))}, ReplyError, "more than 4,194,304 bytes"),
     ],
 )
@@ -185,12 +165,6 @@ def test_a_bad_greeting_is_an_error_at_reset(stub: Stub, greeting: bytes | str):
     with pytest.raises(RemoteError) as caught:
         policy.reset(TASK.instruction, SPEC)
     assert "\n" not in str(caught.value)
-
-
-def test_a_server_that_never_greets_is_given_up(stub: Stub):
-    policy = client(stub(lambda connection: [None for _ in connection]), timeout=0.3)
-    with pytest.raises(StalledError):
-        policy.reset(TASK.instruction, SPEC)
 
 
 def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_not(
@@ -224,17 +198,6 @@ def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_no
     assert [each.steps for each in results] == [18, 15, 10, 18]
     assert "the connection ended" in results[1].error and "no answer within 0.5 s" in results[2].error
     assert all("openpi://127.0.0.1:" in each.error and each.transient for each in results[1:3])
-
-
-def test_a_dead_server_makes_an_error_episode(
-    compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
-):
-    world = world_of(compiled(TASK.id))
-    result = rollout(
-        SceneEnv(world, TASK, world.sample(3)), client("127.0.0.1:1", connect=0.2), replace(SPEC, steps=8)
-    )
-    assert result.outcome is Outcome.ERROR and result.steps == 0
-    assert "openpi://127.0.0.1:1: Connection refused; tried for 0.2 s" in result.error and result.transient
 
 
 def saved(observation: Observation, folder: Path) -> Path:

@@ -14,8 +14,8 @@ from assay.policies.remote.convention import (
     Rotation,
     controller_state,
     encode_rotation,
-    vector_to_quaternion,
 )
+from assay.policies.remote.serve import vector_to_quaternion
 from assay.sim import CompiledScene, Simulation
 from assay.support.streams import stream
 

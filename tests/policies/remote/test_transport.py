@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 import socket
-import struct
 import threading
 import time
 from collections.abc import Callable
@@ -136,13 +135,6 @@ def test_whoever_is_no_websocket_server_is_told_apart(tcp: Tcp, handler, words: 
     assert time.monotonic() - began < 2
 
 
-@pytest.mark.parametrize("place", ["127.0.0.1:1", "no-such-host.invalid:80", "a..b:80"])
-def test_nobody_at_the_address_is_an_error_with_the_address(place: str):
-    with pytest.raises(UnreachableError) as caught:
-        wire_to(place).open()
-    assert str(caught.value).startswith(f"openpi://{place}: ") and "\n" not in str(caught.value)
-
-
 def test_a_server_that_stalls_is_given_up_in_time(stub: Stub):
     wire = wire_to(stub(listen))
     wire.open()
@@ -185,15 +177,6 @@ def deaf(client: socket.socket) -> None:
     threading.Event().wait(5)
 
 
-def deaf_and_talkative(client: socket.socket) -> None:
-    """Never reads, and says more than anybody wants to hear."""
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    shake_hands(client)
-    time.sleep(0.1)
-    for _ in range(2000):
-        client.sendall(b"\x82\x7e" + struct.pack(">H", 1000) + bytes(1000))
-
-
 @pytest.mark.parametrize("handler", [dribble, fragments, pings, deaf])
 def test_no_way_of_stalling_takes_longer(tcp: Tcp, handler):
     def quiet(client: socket.socket) -> None:
@@ -206,21 +189,6 @@ def test_no_way_of_stalling_takes_longer(tcp: Tcp, handler):
     wire.open()
     began = time.monotonic()
     with pytest.raises(StalledError):
-        wire.ask(bytes(30_000_000))
-    assert time.monotonic() - began < 2.5
-
-
-def test_a_server_that_only_talks_is_given_up_too(tcp: Tcp):
-    def quiet(client: socket.socket) -> None:
-        try:
-            deaf_and_talkative(client)
-        except OSError:
-            client.close()
-
-    wire = wire_to(tcp(quiet))
-    wire.open()
-    began = time.monotonic()
-    with pytest.raises(RemoteError):
         wire.ask(bytes(30_000_000))
     assert time.monotonic() - began < 2.5
 

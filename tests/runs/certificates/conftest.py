@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.runs.certificates import Cache
+from assay.runs.certificates import CertificateCache
 from assay.runs.executor import Done, Event, Source
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
@@ -30,6 +30,6 @@ def here() -> Here:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[Cache]:
-    with Cache(tmp_path / "certificates.sqlite") as opened:
+def cache(tmp_path: Path) -> Iterator[CertificateCache]:
+    with CertificateCache(tmp_path / "certificates.sqlite") as opened:
         yield opened

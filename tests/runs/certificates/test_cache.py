@@ -8,18 +8,18 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.certificates import Cache, Certificate, Verdict, cache_file, claim
+from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, cache_file, claim
 
 CLAIM = claim(EpisodeSpec("libero_goal/1", 0))
-CERTIFICATE = Certificate(Verdict.FAILED, 0, "not reached: On a b")
+CERTIFICATE = Certificate(ClaimVerdict.FAILED, 0, "not reached: On a b")
 
 
 def test_a_certificate_outlives_the_process_that_made_it(tmp_path: Path):
     file = tmp_path / "new" / "certificates.sqlite"
-    with Cache(file) as cache:
+    with CertificateCache(file) as cache:
         assert cache.get(CLAIM) is None
-        cache.put(CLAIM, CERTIFICATE)
-    with Cache(file) as cache:
+        cache.add(CLAIM, CERTIFICATE)
+    with CertificateCache(file) as cache:
         assert cache.get(CLAIM) == CERTIFICATE
         assert (
             cache.get(replace(CLAIM, seed=1)) is None
@@ -29,9 +29,9 @@ def test_a_certificate_outlives_the_process_that_made_it(tmp_path: Path):
 
 def test_two_may_write_at_once(tmp_path: Path):
     file = tmp_path / "certificates.sqlite"
-    with Cache(file) as one, Cache(file) as two:
-        one.put(CLAIM, CERTIFICATE)
-        two.put(replace(CLAIM, seed=1), CERTIFICATE)
+    with CertificateCache(file) as one, CertificateCache(file) as two:
+        one.add(CLAIM, CERTIFICATE)
+        two.add(replace(CLAIM, seed=1), CERTIFICATE)
         assert two.get(CLAIM) == one.get(replace(CLAIM, seed=1)) == CERTIFICATE
 
 
@@ -39,7 +39,7 @@ def test_what_is_no_cache_is_one_line(tmp_path: Path):
     file = tmp_path / "certificates.sqlite"
     file.write_text("something else, and long enough that it is clear at once")
     with pytest.raises(RunError, match="not a file of certificates") as caught:
-        Cache(file)
+        CertificateCache(file)
     assert "\n" not in str(caught.value) and "ASSAY_CACHE" in str(caught.value)
 
 
@@ -55,8 +55,8 @@ def test_a_task_file_that_changes_has_no_certificate_any_more(tmp_path: Path):
     file = tmp_path / "task.json"
     for number, task in enumerate(("libero_goal/7", "libero_goal/8")):
         tasks.save(tasks.load(task), file)
-        with Cache(tmp_path / "certificates.sqlite") as cache:
+        with CertificateCache(tmp_path / "certificates.sqlite") as cache:
             spec = EpisodeSpec(str(file), 0)
             assert cache.get(spec) is None, f"content number {number}"
-            cache.put(spec, CERTIFICATE)
+            cache.add(spec, CERTIFICATE)
             assert cache.get(spec) is not None

@@ -9,7 +9,15 @@ from assay import tasks
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
 from assay.perturb.world import Displace, Remove, Resize
-from assay.runs.certificates import Cache, Service, Verdict, certify, claim, missing, summarise
+from assay.runs.certificates import (
+    CertificateCache,
+    CertifiedPlan,
+    ClaimVerdict,
+    certify,
+    claim,
+    missing,
+    summarise,
+)
 from assay.runs.executor import Died, Event, Source
 
 SUITE = Experiment(
@@ -25,24 +33,24 @@ SUITE = Experiment(
 PLAN = list(SUITE.plan([tasks.load("libero_goal/7")], (0,)))
 
 
-def test_certificates_are_made_once_and_decide_what_is_served(cache: Cache, here: Any):
+def test_certificates_are_made_once_and_decide_what_is_served(cache: CertificateCache, here: Any):
     wanted = missing(PLAN, cache)
     assert len(wanted) == 4, "the reworded episode has its control's"
     assert certify(wanted, cache, here).left == 0 and missing(PLAN, cache) == []
     control, said, moved, larger, gone = (cache.get(claim(spec)) for spec in PLAN)
-    assert control == said and control is not None and control.verdict is Verdict.SOLVED
+    assert control == said and control is not None and control.verdict is ClaimVerdict.SOLVED
     assert moved is not None and 0 < moved.steps < 300
-    assert larger is not None and larger.verdict is Verdict.UNPLACED and "is a fixture" in larger.why
-    assert gone is not None and gone.verdict is Verdict.NOTHING
-    service = Service(cache)
-    assert [spec.condition for spec in service.serve(PLAN)] == ["control", "said", "moved", "gone"]
+    assert larger is not None and larger.verdict is ClaimVerdict.UNPLACED and "is a fixture" in larger.why
+    assert gone is not None and gone.verdict is ClaimVerdict.NOTHING
+    service = CertifiedPlan(cache)
+    assert [spec.condition for spec in service.admit(PLAN)] == ["control", "said", "moved", "gone"]
     assert [each.condition for each in service.refused] == ["larger"]
     *_, whole = summarise(PLAN, cache)
     assert (whole.scenes, whole.certified, whole.nothing, sum(whole.refused.values())) == (4, 2, 1, 1)
     assert whole.steps == [control.steps, moved.steps]
 
 
-def test_a_worker_that_dies_says_nothing_about_the_scene(cache: Cache):
+def test_a_worker_that_dies_says_nothing_about_the_scene(cache: CertificateCache):
     class Deadly:
         workers = 1
 
@@ -53,5 +61,5 @@ def test_a_worker_that_dies_says_nothing_about_the_scene(cache: Cache):
     wanted = missing(PLAN[:1], cache)
     assert certify(wanted, cache, Deadly()).left == 0
     assert missing(PLAN[:1], cache) == wanted, "it is tried again the next time"
-    service = Service(cache)
-    assert not list(service.serve(PLAN[:1])) and "worker died" in service.refused[0].reason
+    service = CertifiedPlan(cache)
+    assert not list(service.admit(PLAN[:1])) and "worker died" in service.refused[0].reason

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import assay
-from assay.runs.certificates.engine import SOURCES, engine_digest, sources_digest
+from assay.runs.certificates.cache import SOURCES, engine_digest, sources_digest
 
 
 def test_another_demonstrator_or_scene_has_another_digest_and_another_report_has_not(tmp_path: Path):

@@ -8,13 +8,13 @@ import pytest
 from assay.episodes import EpisodeSpec
 from assay.perturb.world import Displace
 from assay.runs.certificates import (
-    Cache,
     Certificate,
+    CertificateCache,
+    CertifiedPlan,
+    ClaimVerdict,
     Refusal,
-    Service,
-    Verdict,
     claim,
-    counted,
+    count_reasons,
     recall,
     remember,
     summarise,
@@ -24,51 +24,51 @@ from assay.runs.store import Store
 
 CONTROL = EpisodeSpec("libero_goal/1", 0, experiment="x")
 MOVED = replace(CONTROL, condition="moved", perturbations=(Displace(0.1),), labels={"level": 1})
-SOLVED, SLOWER = Certificate(Verdict.SOLVED, 100), Certificate(Verdict.SOLVED, 145)
-FAILED = Certificate(Verdict.FAILED, why="not reached: On a b")
+SOLVED, SLOWER = Certificate(ClaimVerdict.SOLVED, 100), Certificate(ClaimVerdict.SOLVED, 145)
+FAILED = Certificate(ClaimVerdict.FAILED, why="not reached: On a b")
 
 
-def certified(cache: Cache, control: Certificate, moved: Certificate) -> None:
-    cache.put(claim(CONTROL), control)
-    cache.put(claim(MOVED), moved)
+def certified(cache: CertificateCache, control: Certificate, moved: Certificate) -> None:
+    cache.add(claim(CONTROL), control)
+    cache.add(claim(MOVED), moved)
 
 
-def test_what_is_not_solved_is_refused_and_its_control_is_served(cache: Cache):
+def test_what_is_not_solved_is_refused_and_its_control_is_served(cache: CertificateCache):
     certified(cache, SOLVED, FAILED)
-    service = Service(cache)
-    assert list(service.serve([CONTROL, MOVED])) == [CONTROL]
-    assert counted(service.refused) == {"demonstrator failed: not reached: On a b": 1}
+    service = CertifiedPlan(cache)
+    assert list(service.admit([CONTROL, MOVED])) == [CONTROL]
+    assert count_reasons(service.refused) == {"demonstrator failed: not reached: On a b": 1}
 
 
-def test_an_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: Cache):
+def test_an_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: CertificateCache):
     certified(cache, FAILED, SOLVED)
-    service = Service(cache)
-    assert list(service.serve([CONTROL, MOVED])) == []
-    assert list(counted(service.refused)) == [FAILED.reason, f"its control: {FAILED.reason}"]
+    service = CertifiedPlan(cache)
+    assert list(service.admit([CONTROL, MOVED])) == []
+    assert list(count_reasons(service.refused)) == [FAILED.reason, f"its control: {FAILED.reason}"]
 
 
-def test_a_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: Cache):
+def test_a_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: CertificateCache):
     certified(cache, SOLVED, SLOWER)
-    served = list(Service(cache, limit=1.1).serve([CONTROL, MOVED]))
+    served = list(CertifiedPlan(cache, limit=1.1).admit([CONTROL, MOVED]))
     assert [spec.steps for spec in served] == [110, 160]
     assert served[1].labels == {"level": 1, "reference_steps": 145, "limit_factor": 1.1}
     assert MOVED.labels == {"level": 1}
 
 
-def test_without_a_limit_the_demonstrators_time_is_known_all_the_same(cache: Cache):
+def test_without_a_limit_the_demonstrators_time_is_known_all_the_same(cache: CertificateCache):
     certified(cache, SOLVED, SLOWER)
-    (_, moved) = Service(cache, limit=0.0).serve([CONTROL, MOVED])
+    (_, moved) = CertifiedPlan(cache, limit=0.0).admit([CONTROL, MOVED])
     assert moved.steps is None and moved.labels["reference_steps"] == 145
     assert moved.labels["limit_factor"] is None
-    assert list(Service(cache).serve([MOVED])) == [MOVED]
+    assert list(CertifiedPlan(cache).admit([MOVED])) == [MOVED]
 
 
-def test_what_takes_the_demonstrator_longer_than_the_limit_is_refused(cache: Cache):
+def test_what_takes_the_demonstrator_longer_than_the_limit_is_refused(cache: CertificateCache):
     certified(cache, SOLVED, SLOWER)
-    service = Service(cache)
+    service = CertifiedPlan(cache)
     hurried = [replace(spec, steps=120) for spec in (CONTROL, MOVED)]
-    assert list(service.serve(hurried)) == hurried[:1]
-    assert list(counted(service.refused)) == ["too slow: the oracle needs more than 120 steps"]
+    assert list(service.admit(hurried)) == hurried[:1]
+    assert list(count_reasons(service.refused)) == ["too slow: the oracle needs more than 120 steps"]
     *_, whole = summarise(hurried, cache)
     assert (whole.certified, whole.scenes) == (1, 2), "what is said to be certified is what is served"
 
@@ -102,8 +102,8 @@ def test_a_run_remembers_its_refusals_also_when_it_grows_or_is_merged(tmp_path: 
 
 
 @pytest.mark.parametrize("limit", [None, 1.1])
-def test_estimates_asks_only_for_what_is_needed(cache: Cache, limit: float | None):
+def test_estimates_asks_only_for_what_is_needed(cache: CertificateCache, limit: float | None):
     """Episodes that were not asked about are not let through by accident."""
-    cache.put(claim(CONTROL), SOLVED)
-    service = Service(cache, limit)
-    assert [spec.condition for spec in service.serve([CONTROL, MOVED])] == ["control"]
+    cache.add(claim(CONTROL), SOLVED)
+    service = CertifiedPlan(cache, limit)
+    assert [spec.condition for spec in service.admit([CONTROL, MOVED])] == ["control"]

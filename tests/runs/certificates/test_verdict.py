@@ -8,7 +8,7 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb.world import Remove
-from assay.runs.certificates.verdict import Certificate, Verdict, judge
+from assay.runs.certificates.claim import Certificate, ClaimVerdict, judge
 
 Made = Callable[..., Episode]
 SPEC = EpisodeSpec("libero_goal/1", 0)
@@ -17,7 +17,7 @@ GONE = replace(SPEC, perturbations=(Remove(),), steps=1)
 
 def test_a_solved_claim_says_in_how_many_steps(episode: Made):
     done = episode(Outcome.SUCCESS, 7, truth={"a": ((7, 8),), "b": ((0, 8),)})
-    assert judge(SPEC, done) == Certificate(Verdict.SOLVED, 7)
+    assert judge(SPEC, done) == Certificate(ClaimVerdict.SOLVED, 7)
 
 
 def test_what_was_never_seen_cannot_be_placed():
@@ -30,7 +30,7 @@ def test_what_was_never_seen_cannot_be_placed():
 def test_what_stood_and_was_not_solved_is_the_demonstrators_failure(episode: Made, error: str):
     outcome = Outcome.ERROR if "step" in error else Outcome.FAILURE
     found = judge(SPEC, episode(outcome, 5, error=error))
-    assert not found.good and found.verdict is Verdict.FAILED
+    assert not found.good and found.verdict is ClaimVerdict.FAILED
     assert found.why == (error or "not reached in 300 steps")
 
 
@@ -40,5 +40,5 @@ def test_a_goal_that_holds_at_the_start_is_refused(episode: Made):
 
 
 def test_where_nothing_is_to_be_solved_a_scene_that_stands_is_enough(episode: Made):
-    assert judge(GONE, episode(Outcome.FAILURE, 1)) == Certificate(Verdict.NOTHING)
+    assert judge(GONE, episode(Outcome.FAILURE, 1)) == Certificate(ClaimVerdict.NOTHING)
     assert not judge(GONE, episode(Outcome.ERROR, 1, error="unstable")).good

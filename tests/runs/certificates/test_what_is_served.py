@@ -14,7 +14,15 @@ from assay.perturb import Perturbation, Say
 from assay.perturb.senses import Sense
 from assay.perturb.words.rewordings import OtherTask, Synonyms
 from assay.perturb.world import Confound, Displace, MoveCamera, Orbit, Recolour, Relight, Relocate, Room
-from assay.runs.certificates import Cache, Certificate, Service, Verdict, claim, counted, summarise
+from assay.runs.certificates import (
+    Certificate,
+    CertificateCache,
+    CertifiedPlan,
+    ClaimVerdict,
+    claim,
+    count_reasons,
+    summarise,
+)
 from assay.tasks import Arena, Scene
 from assay.tasks.scene import USUAL_FINISH, Lighting
 
@@ -100,14 +108,14 @@ def test_a_claim_about_another_goal_has_the_places_that_its_words_allow():
     ],
 )
 def test_words_and_looks_that_cannot_be_had_are_refused_though_no_claim_holds_them(
-    cache: Cache, spec: EpisodeSpec, words: str
+    cache: CertificateCache, spec: EpisodeSpec, words: str
 ):
-    solved = Certificate(Verdict.SOLVED, 100)
-    cache.put(claim(spec), solved)
-    cache.put(claim(spec.control()), solved)
-    service = Service(cache)
-    assert not list(service.serve([spec])) and words in str(realised(spec))
-    (reason,) = counted(service.refused)
+    solved = Certificate(ClaimVerdict.SOLVED, 100)
+    cache.add(claim(spec), solved)
+    cache.add(claim(spec.control()), solved)
+    service = CertifiedPlan(cache)
+    assert not list(service.admit([spec])) and words in str(realised(spec))
+    (reason,) = count_reasons(service.refused)
     assert reason.startswith("cannot be placed: ") and words in reason
     *_, whole = summarise([spec], cache)
     assert (whole.certified, whole.scenes) == (0, 1)

@@ -1,4 +1,4 @@
-"""LIBERO's suites and tasks; with an experiment, its controls and perturbed tasks in their place."""
+"""LIBERO's suites and tasks; with an experiment, its controls and perturbed tasks instead."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from assay import tasks
 from assay.errors import StateError, TaskError, did_you_mean
 from assay.extensions.dropin.missing import Partial
-from assay.extensions.dropin.planned import Planned, of_suite, plan
-from assay.extensions.dropin.recorder import language_was_read
-from assay.extensions.dropin.task_files import BDDL, entries, path_of, states_file
+from assay.extensions.dropin.planned import EVERYWHERE, plan
+from assay.extensions.dropin.recorder import note_language_read
+from assay.extensions.dropin.session import get_libero_path, states_file, suite_entries
 from assay.tasks.formats.init_files import read_states
 
 BENCHMARK_MAPPING: dict[str, Any] = {}
@@ -29,28 +29,25 @@ class _Task(NamedTuple):
 
 
 class Task(_Task):
-    """A task of a suite. Its file of initial states is there when its name is asked for."""
+    """A task of a suite. Its file of initial states is written when its name is read."""
 
     @property
     def language(self) -> str:
-        """What the policy is told."""
-        language_was_read()
+        """The instruction."""
+        note_language_read()
         return self[1]
 
     @property
     def init_states_file(self) -> str:
-        """What the file of its initial states is called."""
-        if (
-            not plan()
-            and self.problem_folder in tasks.suites()
-            and self.name in dict(entries(self.problem_folder))
-        ):
-            states_file(self.problem_folder, self.name)
+        """Name of the file of its initial states."""
+        suite = self.problem_folder
+        if not plan() and suite in tasks.suites() and self.name in dict(suite_entries(suite)):
+            states_file(suite, self.name)
         return self[5]
 
 
 def grab_language_from_filename(x: str) -> str:
-    """The instruction that LIBERO reads from the name of a task file."""
+    """Instruction that LIBERO reads from the name of a task file."""
     words = x.removesuffix(".bddl")
     if words[:1].isupper():
         start = words.find("SCENE")
@@ -58,29 +55,25 @@ def grab_language_from_filename(x: str) -> str:
     return " ".join(words.split("_"))
 
 
-def _made(suite: str, name: str, language: str) -> Task:
-    return Task(name, language, "Libero", suite, f"{name}.bddl", f"{name}.pruned_init")
-
-
-def _tasks(suite: str) -> dict[str, Task]:
-    """The tasks of a suite by name."""
-    if not plan():
-        return {name: _made(suite, name, entry.task.instruction.text) for name, entry in entries(suite)}
-    return {each.name: _made(suite, each.name, each.language) for each in of_suite(suite)}
-
-
 class _TaskMaps(dict[str, dict[str, Task]]):
-    """The tasks of each suite by name, read when a suite is asked for."""
+    """Tasks of each suite by name, read on access."""
 
     def __missing__(self, suite: str) -> dict[str, Task]:
         if suite not in libero_suites:
             raise KeyError(suite)
-        self[suite] = _tasks(suite)
+        if plan():
+            names = {task.name: task.language for task in plan() if task.suite in (suite, EVERYWHERE)}
+        else:
+            names = {name: entry.task.instruction.text for name, entry in suite_entries(suite)}
+        self[suite] = {
+            name: Task(name, language, "Libero", suite, f"{name}.bddl", f"{name}.pruned_init")
+            for name, language in names.items()
+        }
         return self[suite]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As a dict's."""
-        return self[key] if key in self else default  # noqa: SIM401
+        """Tasks of a suite, or the default."""
+        return self[key] if key in self else default  # noqa: SIM401 - dict.get is being defined
 
     def __contains__(self, key: object) -> bool:
         return key in libero_suites
@@ -92,15 +85,15 @@ class _TaskMaps(dict[str, dict[str, Task]]):
         return len(libero_suites)
 
     def keys(self) -> Any:
-        """The suites."""
+        """Names of the suites."""
         return dict.fromkeys(libero_suites).keys()
 
     def items(self) -> Any:
-        """Everything."""
+        """Names and tasks of all suites."""
         return {suite: self[suite] for suite in libero_suites}.items()
 
     def values(self) -> Any:
-        """Everything."""
+        """Tasks of all suites."""
         return {suite: self[suite] for suite in libero_suites}.values()
 
 
@@ -110,20 +103,20 @@ AnyClass = TypeVar("AnyClass", bound=type)
 
 
 def register_benchmark(target_class: AnyClass) -> AnyClass:
-    """Make a suite known by the name of its class."""
+    """Register a suite under the name of its class."""
     BENCHMARK_MAPPING[target_class.__name__.lower()] = target_class
     return target_class
 
 
 def get_benchmark_dict(help: bool = False) -> dict[str, Any]:
-    """The suites by name."""
+    """Suites by name."""
     if help:
         print_benchmark()
     return BENCHMARK_MAPPING
 
 
 def get_benchmark(benchmark_name: str) -> Any:
-    """The suite of a name. Raises TaskError that says what is valid."""
+    """Suite of a name. Raises TaskError with the valid names."""
     if benchmark_name.lower() not in BENCHMARK_MAPPING:
         raise TaskError(
             f"there is no suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}"
@@ -132,20 +125,20 @@ def get_benchmark(benchmark_name: str) -> Any:
 
 
 def print_benchmark() -> None:
-    """Print the suites."""
+    """Print the names of the suites."""
     print("\n".join(["Available benchmarks:", *(f"\t{name}" for name in BENCHMARK_MAPPING)]))
 
 
 class NoSuchStateError(StateError, IndexError):
-    """An initial state beyond the last."""
+    """An index beyond the last initial state."""
 
 
 class NoSuchTaskError(TaskError, IndexError):
-    """A number that no task of a suite has."""
+    """An index beyond the last task of a suite."""
 
 
 class InitialStates(np.ndarray):
-    """The initial states of a planned task; one that is not there is said to be so, with what to do."""
+    """Initial states of a planned task; an invalid index raises an error with advice."""
 
     def __getitem__(self, key: Any) -> Any:
         try:
@@ -167,91 +160,81 @@ class Benchmark(Partial, abc.ABC):
         self.task_order_index = task_order_index
 
     def _make_benchmark(self) -> None:
-        found = list(task_maps[self.name].values())
-        if not found:
-            there = ", ".join(dict.fromkeys(each.suite for each in plan()))
+        suite = list(task_maps[self.name].values())
+        if not suite:
+            present = ", ".join(dict.fromkeys(task.suite for task in plan()))
             raise TaskError(
-                f"the script asks for {self.name}, of which the experiment has no episodes, or none that are left to "
-                f"play; there are some of {there}: let the script ask for that, or choose other --tasks"
+                f"the script asks for {self.name}, but the experiment has no episodes of it, or none that are left to "
+                f"play; there are some of {present}: let the script ask for that, or choose other --tasks"
             )
-        order = (
-            _ORDERS[self.task_order_index]
-            if self.task_order_index and len(found) == 10
-            else range(len(found))
-        )
-        self.tasks = [found[index] for index in order]
+        in_order = self.task_order_index and len(suite) == 10
+        order = _ORDERS[self.task_order_index] if in_order else range(len(suite))
+        self.tasks = [suite[index] for index in order]
         self.n_tasks = len(self.tasks)
 
     def get_num_tasks(self) -> int:
-        """How many tasks it has."""
+        """Number of tasks."""
         return self.n_tasks
 
     def get_task_names(self) -> list[str]:
-        """What their files are called."""
+        """Names of the tasks' files."""
         return [task.name for task in self.tasks]
 
     def get_task_problems(self) -> list[str]:
-        """LIBERO's word for each."""
+        """Problem class of each task."""
         return [task.problem for task in self.tasks]
 
     def get_task_bddl_files(self) -> list[str]:
-        """Their task files, without the folder."""
+        """Task files, without the folder."""
         return [task.bddl_file for task in self.tasks]
 
     def get_task_bddl_file_path(self, i: int) -> str:
-        """The task file of one."""
-        return str(Path(path_of(BDDL), self.tasks[i].problem_folder, self.tasks[i].bddl_file))
+        """Path of a task file."""
+        return str(Path(get_libero_path("bddl_files"), self.tasks[i].problem_folder, self.tasks[i].bddl_file))
 
     def get_task_demonstration(self, i: int) -> str:
-        """Where LIBERO's dataset would have its demonstrations."""
+        """Path of a task's demonstrations in LIBERO's dataset."""
         return f"{self.tasks[i].problem_folder}/{self.tasks[i].name}_demo.hdf5"
 
     def get_task(self, i: int) -> Task:
-        """One task. Raises NoSuchTaskError, which is an IndexError."""
+        """One task. Raises NoSuchTaskError, an IndexError."""
         try:
             return self.tasks[i]
         except IndexError:
-            anew = (
-                " (with --experiment these are not LIBERO's numbers: each condition of each task is one)"
-                if plan()
-                else ""
-            )
+            hint = " (with --experiment these are not LIBERO's numbers: each condition of each task is one)"
             raise NoSuchTaskError(
-                f"the script asks for task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}{anew}"
+                f"the script asks for task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}"
+                f"{hint if plan() else ''}"
             ) from None
 
     def get_task_emb(self, i: int) -> Any:
-        """The embedding of a task that was set."""
+        """Embedding of a task that was set."""
         return self.task_embs[i]
 
     def set_task_embs(self, task_embs: Any) -> None:
-        """Set embeddings."""
+        """Set the embeddings of the tasks."""
         self.task_embs = task_embs
 
     def get_task_init_states(self, i: int) -> np.ndarray:
-        """The initial states of a task: (count, numbers)."""
+        """Initial states of a task, (count, n)."""
         task = self.tasks[i]
-        if found := _planned(task):
-            return found.states.view(InitialStates)
-        file = Path(path_of("init_states"), task.problem_folder, task.init_states_file)
-        return read_states(file)
+        for planned in plan():
+            if planned.name == task.name:
+                return planned.states.view(InitialStates)
+        return read_states(Path(get_libero_path("init_states"), task.problem_folder, task.init_states_file))
 
 
-def _planned(task: Task) -> Planned | None:
-    return next((each for each in plan() if each.name == task.name), None)
-
-
-def _suite(called: str, suite: str) -> None:
+def _register_suite(class_name: str, suite: str) -> None:
     def make(self: Benchmark, task_order_index: int = 0) -> None:
         Benchmark.__init__(self, task_order_index)
         self.name = suite
         self._make_benchmark()
 
-    register_benchmark(type(called, (Benchmark,), {"__init__": make, "__doc__": tasks.describe(suite)}))
+    register_benchmark(type(class_name, (Benchmark,), {"__init__": make, "__doc__": tasks.describe(suite)}))
 
 
 for _name in libero_suites:
-    _suite(_name.upper(), _name)
+    _register_suite(_name.upper(), _name)
 
 _ORDERS = [
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -276,4 +259,4 @@ _ORDERS = [
     [3, 5, 1, 2, 7, 8, 6, 0, 4, 9],
     [3, 4, 1, 9, 7, 6, 8, 2, 0, 5],
 ]
-"""LIBERO's orders of ten tasks."""
+"""LIBERO's task orders for lifelong learning."""

@@ -1,4 +1,4 @@
-"""`assay libero`: a script that was written for LIBERO, unmodified, on Assay's engine; or as a run of an experiment."""
+"""`assay libero`: run an unmodified LIBERO script on Assay's engine, optionally on the tasks of an experiment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.runs.options import RunOptions
 from assay.support.console import number_of, say
 
 if TYPE_CHECKING:
-    from assay.extensions.dropin.planned import Planned
+    from assay.extensions.dropin.planned import SuiteTask
 
 ON_PRIMITIVES = "scores on them are not LIBERO's"
 ON_LIBERO = "LIBERO's own"
@@ -41,7 +41,7 @@ def libero(
     ] = False,
     label: PolicyLabel = None,
 ) -> None:
-    """Run a script that was written for LIBERO on Assay's engine: its `import libero` is Assay's stand-in.
+    """Run a LIBERO script on Assay's engine: its `import libero` imports Assay's stand-in.
 
     With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
     with its seeds as initial states, and every episode is recorded. The same command resumes.
@@ -77,12 +77,12 @@ def libero(
     run.show()
     frame = run.frame()
     if "error" in frame["outcome"] and not options.retry_errors:
-        say("--retry-errors offers episodes that ended in an error to the script again")
+        say("--retry-errors plays episodes that ended in an error again")
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
             f"{number_of(len(early), 'failure')} had less time than usual: {early[0]['error']}. "
-            "Are the steps that the script allows what you mean?"
+            "Check the step limit of the script."
         )
     skipped = script.unplayed and not script.status
     fixed = " once the script is fixed" if script.status else ""
@@ -90,12 +90,12 @@ def libero(
     rest = f", {number_of(ending.left, 'planned episode')} left{resume}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if not ending.done and not ending.left:
-        say("all of them were there already, so the script was not started")
+        say("all episodes were recorded before, so the script was not started")
     if skipped:
         say(
-            f"The script ended without playing {_numbers(script.unplayed)}. With --experiment these are not LIBERO's "
-            "numbers: each condition of each task is a task of the suite, and they are numbered from 0. Let the script "
-            "play every task of the suite; the same command then goes on. --tasks and --conditions choose what is there"
+            f"The script ended without playing {_format_numbers(script.unplayed)}. With --experiment these are not "
+            "LIBERO's numbers: each condition of each task is a task of the suite, numbered from 0. Let the script "
+            "play every task of the suite, and run the same command to resume. --tasks and --conditions choose tasks"
         )
     if script.status:
         say(f"the script ended with exit status {script.status}", aside=True)
@@ -104,9 +104,9 @@ def libero(
         raise typer.Exit(1)
 
 
-def _numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
+def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
     """``tasks 0 to 6 and 8 of libero_goal``."""
-    told = []
+    parts = []
     for suite, numbers in unplayed.items():
         runs: list[list[int]] = []
         for number in numbers:
@@ -114,18 +114,18 @@ def _numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
                 runs[-1].append(number)
             else:
                 runs.append([number])
-        each = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]
-        listed = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
-        told.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
-    return "; ".join(told)
+        ranges = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]
+        listed = " and ".join([", ".join(ranges[:-1]), ranges[-1]] if len(ranges) > 1 else ranges)
+        parts.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
+    return "; ".join(parts)
 
 
-def _announce(planned: Sequence[Planned]) -> None:
-    """Say what the script will find, and with how many trials it does all of it."""
-    most = len(planned[0].specs)
-    suites = ", ".join(dict.fromkeys(each.suite or "every suite" for each in planned))
+def _announce(suite_tasks: Sequence[SuiteTask]) -> None:
+    """Print the tasks that the script will see, and the number of trials that covers them."""
+    most = len(suite_tasks[0].specs)
+    suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
     say(
-        f"assay libero: the script finds {number_of(len(planned), 'task')} in {suites}, numbered from 0, with "
+        f"assay libero: the script finds {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
         f"{number_of(most, 'initial state')} each: let it do {number_of(most, 'trial')} of each task",
         aside=True,
     )

@@ -1,91 +1,151 @@
-"""`env.env`: one task that is reset and stepped, with the attributes that scripts take from robosuite's environment."""
+"""`env.env`: one task that is reset and stepped, with the attributes that scripts use of robosuite's environment.
+
+Also task files as the dictionaries that LIBERO's `bddl_utils` returns.
+"""
 
 from __future__ import annotations
 
 import os
 import weakref
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from assay import tasks
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.dropin.bddl_utils import parsed, task_at
-from assay.extensions.dropin.clock import SensorClock
 from assay.extensions.dropin.missing import Partial
-from assay.extensions.dropin.observations import Cameras, Observations, Sensors, upside_down
+from assay.extensions.dropin.observations import CameraSettings, Observations, Sensors, flip_rows
 from assay.extensions.dropin.planned import planned_task
 from assay.extensions.dropin.recorder import Recorder
-from assay.extensions.dropin.robot import Robot
-from assay.extensions.dropin.simulator import MjSim
-from assay.extensions.dropin.task_files import compiled
-from assay.extensions.dropin.things import Thing, ThingState
+from assay.extensions.dropin.session import compile_task
+from assay.extensions.dropin.simulator import MjSim, ObjectState, Robot, SceneObject
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation
-from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, Simulation
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
 from assay.sim.states import from_flat
 from assay.tasks import Atom, Predicate, Task
+from assay.tasks.bddl.reader import problem_name, workspace_category
 
 ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER}
-"""The robot's parts in a segmentation, after the scene's things, and how the names of their bodies begin."""
+"""Parts of the robot in a segmentation, after the scene's objects, and the prefixes of their bodies."""
+SAMPLING_S = 1.0 / CONTROL_HZ
+SUBSTEP_S = SAMPLING_S / SUBSTEPS
 
 
-class Game(Protocol):
-    """How a task is played: freely, or as an episode of a plan."""
+def load_task(path: str | os.PathLike[str]) -> Task:
+    """Task of a file: of the plan, or as the file says. Raises TaskError."""
+    planned = planned_task(path)
+    return planned.task if planned is not None else tasks.load(os.fspath(path))
 
-    restarts: bool
-    """Whether every state that a script sets begins an episode, in the middle of another, too."""
 
-    @property
-    def simulation(self) -> Simulation:
-        """That of the present episode."""
-        ...
+def get_problem_info(problem_filename: str) -> dict[str, str]:
+    """Names of the problem and the domain, and the instruction."""
+    task = load_task(problem_filename)
+    return {
+        "problem_name": problem_name(task.scene.arena, task.scene.style).lower(),
+        "domain_name": "robosuite",
+        "language_instruction": _instruction(problem_filename, task),
+    }
 
-    @property
-    def task(self) -> Task:
-        """Its task."""
-        ...
 
-    def reset(self, seed: int) -> Observation:
-        """Begin anew."""
-        ...
+def _instruction(path: str, task: Task) -> str:
+    """Instruction in lower case, as LIBERO's parser returns it; that of an experiment is not changed."""
+    text: str = task.instruction.text
+    return text.lower() if planned_task(path) is None else text
 
-    def start_from(self, numbers: np.ndarray) -> Observation:
-        """Begin from an initial state that the script gives."""
-        ...
 
-    def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
-        """One control step."""
-        ...
+def robosuite_parse_problem(problem_filename: str) -> dict[str, Any]:
+    """Content of a task file."""
+    return describe_task(problem_filename, load_task(problem_filename))
 
-    def observe(self) -> Observation:
-        """What is to see now."""
-        ...
 
-    def succeeded(self) -> bool:
-        """Whether the goal is reached now."""
-        ...
+def describe_task(path: str, task: Task) -> dict[str, Any]:
+    """A task as LIBERO's parser describes its file."""
 
-    def end(self, *, closed: bool = False) -> None:
-        """Nothing more will be done: it was closed, or else forgotten."""
-        ...
+    def flatten(atoms: Sequence[Atom]) -> list[list[str]]:
+        return [[atom.predicate.value.lower(), *atom.arguments] for atom in atoms]
+
+    scene = task.scene
+    fixtures: dict[str, list[str]] = {workspace_category(scene.arena): [scene.arena.workspace]}
+    objects: dict[str, list[str]] = {}
+    for entities, names in ((scene.fixtures, fixtures), (scene.objects, objects)):
+        for entity in entities:
+            names.setdefault(entity.category, []).append(entity.name)
+    return {
+        "problem_name": problem_name(scene.arena, scene.style).lower(),
+        "fixtures": fixtures,
+        "regions": {
+            region.full_name: {
+                "target": region.target,
+                "ranges": [list(rectangle) for rectangle in region.rectangles],
+                "extra": [],
+                "yaw_rotation": list(region.yaw or (0, 0)),
+                "rgba": list(region.rgba or (0, 0, 1, 0)),
+            }
+            for region in scene.regions
+        },
+        "objects": objects,
+        "scene_properties": {},
+        "initial_state": flatten(scene.initial),
+        "goal_state": flatten(task.goal.atoms),
+        "language_instruction": _instruction(path, task).split(),
+        "obj_of_interest": list(task.of_interest),
+    }
+
+
+class SensorClock:
+    """The clock of LIBERO's sensors, in floating point as in robosuite; every forced reading advances it.
+
+    After a reset and a set state, which force one reading each, sensors are read after substep 24 of 25.
+    """
+
+    def __init__(self) -> None:
+        self._time = 0.0
+        self._read = False
+
+    def reset(self) -> None:
+        """Restart with the reading that a reset of the environment causes."""
+        self._time = 0.0
+        self.force()
+
+    def force(self) -> None:
+        """Read the sensors outside of a step."""
+        self._read = False
+        self._tick()
+
+    def step(self) -> int | None:
+        """Advance by a control step; returns the substep after which the sensors are read, or None."""
+        read = [substep for substep in range(SUBSTEPS) if self._tick()]
+        return read[-1] if read else None
+
+    def _tick(self) -> bool:
+        self._time += SUBSTEP_S
+        reads = not self._read and (self._time <= SAMPLING_S)
+        self._read = self._read or reads
+        if self._time >= SAMPLING_S:
+            reads = reads or not self._read
+            self._time %= SAMPLING_S
+            self._read = False
+        return reads
 
 
 class FreePlay:
-    """Nobody looks on."""
+    """A task without a plan: nothing is recorded. `Recorder` has the same methods."""
 
     restarts = False
+    """Whether setting a state always starts an episode, even in the middle of another."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.simulation = Simulation(compiled(task))
+        self.simulation = Simulation(compile_task(task))
 
     def reset(self, seed: int) -> Observation:
-        """Draw an initial state."""
+        """Start from a sampled initial state."""
         return self.simulation.reset(self.simulation.sample(seed))
 
     def start_from(self, numbers: np.ndarray) -> Observation:
-        """Restore one of LIBERO's states, or one with fixtures."""
+        """Start from one of LIBERO's states, with or without fixtures."""
         return self.simulation.reset(from_flat(self.simulation.compiled, numbers))
 
     def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
@@ -93,22 +153,16 @@ class FreePlay:
         return self.simulation.step(action, absolute=absolute, observe_at=observe_at)
 
     def observe(self) -> Observation:
-        """What is to see now."""
+        """Observe the current state."""
         return self.simulation.observe()
 
-    def succeeded(self) -> bool:
-        """Whether the goal is reached now."""
+    def is_success(self) -> bool:
+        """Whether the goal holds now."""
         return self.simulation.is_satisfied(self.task.goal)
 
     def end(self, *, closed: bool = False) -> None:
-        """Give back what it holds."""
+        """Free the simulation."""
         self.simulation.close()
-
-
-def game_of(path: str) -> Game:
-    """How the task of a file is played."""
-    planned = planned_task(path)
-    return FreePlay(task_at(path)) if planned is None else Recorder(planned)
 
 
 class Domain(Partial):
@@ -120,15 +174,18 @@ class Domain(Partial):
         self,
         bddl_file_name: str | os.PathLike[str],
         *,
-        cameras: Sequence[Cameras],
+        cameras: Sequence[CameraSettings],
         horizon: int,
         ignore_done: bool,
         use_object_obs: bool,
         reward_scale: float | None,
     ) -> None:
         self.bddl_file_name = os.fspath(bddl_file_name)
-        self._game = game_of(self.bddl_file_name)
-        self._ends = weakref.finalize(self, self._game.end)
+        planned = planned_task(self.bddl_file_name)
+        self._play: FreePlay | Recorder = (
+            FreePlay(load_task(self.bddl_file_name)) if planned is None else Recorder(planned)
+        )
+        self._finalizer = weakref.finalize(self, self._play.end)
         self.horizon, self.ignore_done = horizon, ignore_done
         self.control_freq = CONTROL_HZ
         self.action_dim = ACTION_SIZE
@@ -146,61 +203,68 @@ class Domain(Partial):
         self._set_up()
 
     def _set_up(self) -> None:
-        """Take in the scene; that of a planned task may be another in every episode."""
-        simulation, task = self._game.simulation, self._game.task
-        self._simulation = simulation
+        """Build all attributes of the scene, which may differ between the episodes of a planned task."""
+        simulation = self._simulation = self._play.simulation
         self.sim = MjSim(simulation)
         self.robots = [Robot(simulation)]
         scene, entities = simulation.compiled.scene, simulation.compiled.entities
-        self.parsed_problem = parsed(self.bddl_file_name, task)
+        self.parsed_problem = describe_task(self.bddl_file_name, self._play.task)
         self.obj_of_interest = self.parsed_problem["obj_of_interest"]
-        self.objects_dict = {obj.name: Thing(simulation, entities[obj.name]) for obj in scene.objects}
+        self.objects_dict = {obj.name: SceneObject(simulation, entities[obj.name]) for obj in scene.objects}
         self.fixtures_dict = {
-            fixture.name: Thing(simulation, entities[fixture.name]) for fixture in scene.fixtures
+            fixture.name: SceneObject(simulation, entities[fixture.name]) for fixture in scene.fixtures
         }
         self.objects, self.fixtures = list(self.objects_dict.values()), list(self.fixtures_dict.values())
         self.obj_body_id = {name: index.body for name, index in entities.items()}
         names = [*entities, *simulation.compiled.regions]
-        self.object_states_dict = {name: ThingState(simulation, name) for name in names}
+        self.object_states_dict = {name: ObjectState(simulation, name) for name in names}
         self.workspace_name = scene.arena.workspace
-        self._geom_instances, self.instance_names = _instances(simulation)
-        self._sensors = Sensors(
-            simulation.compiled, self._cameras, _Segmented(self._geom_instances), self.use_object_obs
-        )
+        instances, self.instance_names = _number_instances(simulation)
 
-    # -- LIBERO's own methods
+        # A closure over `instances` only: one over self would be a reference cycle and keep the GL context alive.
+        def segment(seen: Observation, camera: CameraSettings, kind: str) -> np.ndarray:
+            geoms = flip_rows(seen.picture("geoms", camera.name, camera.height, camera.width))
+            if kind != "element":
+                geoms = np.where(geoms >= 0, instances[geoms], 0)
+            return geoms[..., None].astype(np.int32)
+
+        self._sensors = Sensors(simulation.compiled, self._cameras, segment, self.use_object_obs)
+
+    def _follow_scene(self) -> None:
+        """Rebuild the attributes if the scene has changed, but keep the controller's mode."""
+        if self._play.simulation is not self._simulation:
+            relative = self._is_relative
+            self._set_up()
+            self.robots[0].controller.use_delta = relative
 
     def seed(self, seed: int | None = None) -> None:
-        """Decide what the resets from now on draw."""
+        """Seed the resets from now on."""
         self._seed, self._resets = int(seed or 0), 0
 
     def reset(self) -> Observations:
-        """Begin an episode."""
-        drawn = self._seed + 1_000_003 * self._resets
+        """Start an episode."""
+        seed = self._seed + 1_000_003 * self._resets
         self._resets += 1
-        seen = self._game.reset(drawn % 2**31)
-        if self._game.simulation is not self._simulation or not self._is_relative:
+        seen = self._play.reset(seed % 2**31)
+        if self._play.simulation is not self._simulation or not self._is_relative:
             self._set_up()
         self.timestep, self.done = 0, False
         self._clock.reset()
-        return self._keep(seen)
+        return self._convert(seen)
 
     @property
     def _is_relative(self) -> bool:
         return bool(self.robots[0].controller.use_delta)
 
     def set_init_state(self, numbers: Any) -> Observations:
-        """Begin from a state; in the middle of an episode only the physics is set, and the controller goes on."""
+        """Start from a state; in the middle of an episode only the physics is set, and the controller is kept."""
         vector = np.asarray(numbers, dtype=np.float64).ravel()
-        if self.timestep == 0 or self._game.restarts:
+        if self.timestep == 0 or self._play.restarts:
             self.timestep, self.done = 0, False
-            relative = self._is_relative
-            seen = self._game.start_from(vector)
-            if self._game.simulation is not self._simulation:
-                self._set_up()
-                self.robots[0].controller.use_delta = relative
+            seen = self._play.start_from(vector)
+            self._follow_scene()
             self._clock.force()
-            return self._keep(seen)
+            return self._convert(seen)
         self.sim.set_state_from_flattened(vector)
         self.sim.forward()
         return self._get_observations(force_update=True)
@@ -211,36 +275,32 @@ class Domain(Partial):
             raise ValueError("executing action in terminated episode")
         self.timestep += 1
         read = self._clock.step()
-        seen = self._game.step(
+        seen = self._play.step(
             np.asarray(action),
             absolute=not self._is_relative,
             observe_at=OBSERVED_SUBSTEP + 1 if read is None else read,
         )
-        if self._game.simulation is not self._simulation:  # an event has changed the scene
-            relative = self._is_relative
-            self._set_up()
-            self.robots[0].controller.use_delta = relative
+        self._follow_scene()  # an event may have changed it
         success = self._check_success()
         self.done = self.timestep >= self.horizon and not self.ignore_done
         reward = float(success) * (1.0 if self.reward_scale is None else self.reward_scale)
-        observed = self._keep(seen) if read is not None else self._sensors.read(self._seen)
-        return observed, reward, success, {}
+        return self._convert(seen if read is not None else self._seen), reward, success, {}
 
     def close(self) -> None:
-        """End, and give back what it holds."""
-        if self._ends.detach() is not None:
-            self._game.end(closed=True)
+        """End the episode and free the simulation."""
+        if self._finalizer.detach() is not None:
+            self._play.end(closed=True)
 
     def reward(self, action: Any = None) -> float:
-        """1 where the goal is reached."""
+        """1 if the goal holds."""
         return float(self._check_success())
 
     def render(self, **how: Any) -> np.ndarray:
-        """The first camera's picture, the top row first."""
+        """Image of the first camera, top row first."""
         camera = self._cameras[0]
-        return upside_down(self.sim.render(camera.width, camera.height, camera_name=camera.name))
+        return flip_rows(self.sim.render(camera.width, camera.height, camera_name=camera.name))
 
-    def _keep(self, seen: Observation) -> Observations:
+    def _convert(self, seen: Observation) -> Observations:
         self._seen = seen
         return self._sensors.read(seen)
 
@@ -252,31 +312,31 @@ class Domain(Partial):
     def _update_observables(self, force: bool = False) -> None:
         if force:
             self._clock.force()
-            self._seen = self._game.observe()
+            self._seen = self._play.observe()
 
     def _post_process(self) -> None:
-        """What glows is seen to when pictures are rendered."""
+        """Do nothing: glowing burners are handled by the renderer."""
 
     def _check_success(self) -> bool:
-        return self._game.succeeded()
+        return self._play.is_success()
 
     def check_success(self) -> bool:
-        """Whether the goal is reached."""
+        """Whether the goal holds."""
         return self._check_success()
 
     def _eval_predicate(self, state: Sequence[str]) -> bool:
         name, *arguments = state
-        known = {each.value.lower(): each for each in Predicate}
-        if name.lower() not in known:
-            raise TaskError(f"there is no predicate '{name}': {did_you_mean(name.lower(), known)}")
-        return self._simulation.holds(Atom(known[name.lower()], tuple(arguments)))
+        predicates = {predicate.value.lower(): predicate for predicate in Predicate}
+        if name.lower() not in predicates:
+            raise TaskError(f"there is no predicate '{name}': {did_you_mean(name.lower(), predicates)}")
+        return self._simulation.holds(Atom(predicates[name.lower()], tuple(arguments)))
 
     def is_fixture(self, object_name: str) -> bool:
-        """Whether a thing stands still."""
+        """Whether an object is a fixture."""
         return object_name in self.fixtures_dict
 
-    def get_object(self, object_name: str) -> Thing | None:
-        """The thing of a name."""
+    def get_object(self, object_name: str) -> SceneObject | None:
+        """Object or fixture of a name."""
         return self.objects_dict.get(object_name) or self.fixtures_dict.get(object_name)
 
     def check_contact(self, geoms_1: Any, geoms_2: Any = None) -> bool:
@@ -284,7 +344,7 @@ class Domain(Partial):
         ones, others = _geom_names(geoms_1), None if geoms_2 is None else _geom_names(geoms_2)
         model, data = self._simulation.model, self._simulation.data
         for pair in data.contact.geom[: data.ncon]:
-            one, other = (model.geom(int(each)).name for each in pair)
+            one, other = (model.geom(int(geom)).name for geom in pair)
             for first, second in ((one, other), (other, one)):
                 if first in ones and (others is None or second in others):
                     return True
@@ -292,17 +352,17 @@ class Domain(Partial):
 
     @property
     def language_instruction(self) -> str:
-        """What the policy is told."""
-        return self._game.task.instruction.text
+        """Instruction of the current episode."""
+        return self._play.task.instruction.text
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest action, (7,) each."""
+        """Lower and upper bounds of actions, (7,) each."""
         return self.robots[0].action_limits
 
     @property
     def observation_names(self) -> set[str]:
-        """The keys of its observations."""
+        """Keys of the observations."""
         return set(self._sensors.read(self._seen))
 
     def observation_spec(self) -> Observations:
@@ -314,21 +374,8 @@ class Domain(Partial):
         return {"env", "robots", "grippers"}
 
 
-class _Segmented:
-    """Segmentations: what each pixel shows, as LIBERO numbers it, (height, width, 1)."""
-
-    def __init__(self, instances: np.ndarray) -> None:
-        self._instances = instances
-
-    def __call__(self, seen: Observation, camera: Cameras, kind: str) -> np.ndarray:
-        geoms = upside_down(seen.picture("geoms", camera.name, camera.height, camera.width))
-        if kind != "element":
-            geoms = np.where(geoms >= 0, self._instances[geoms], 0)
-        return geoms[..., None].astype(np.int32)
-
-
-def _instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:
-    """The number of each geom's thing, (ngeom,), from 1 on, 0 for the room; and the things' names in that order."""
+def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:
+    """Instance number of each geom (ngeom,), from 1, 0 for the room; and the instances' names in that order."""
     model = simulation.model
     names = [entity.name for entity in simulation.compiled.scene.entities]
     roots = {simulation.compiled.entities[name].body: number for number, name in enumerate(names, start=1)}
@@ -341,7 +388,5 @@ def _instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:
     return np.asarray(of_body[model.geom_bodyid]), [*names, *ROBOT_PARTS]
 
 
-def _geom_names(given: Any) -> list[str]:
-    if isinstance(given, str):
-        return [given]
-    return list(getattr(given, "contact_geoms", given))
+def _geom_names(geoms: Any) -> list[str]:
+    return [geoms] if isinstance(geoms, str) else list(getattr(geoms, "contact_geoms", geoms))

@@ -1,23 +1,27 @@
-"""OffScreenRenderEnv and its kin, as LIBERO's scripts make and use them."""
+"""OffScreenRenderEnv and related classes, as LIBERO's scripts create and use them."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from assay.errors import SpecError, did_you_mean
-from assay.extensions.dropin.bddl_utils import get_problem_info
-from assay.extensions.dropin.domain import ROBOT_PARTS, Domain
+from assay.extensions.dropin.domain import ROBOT_PARTS, Domain, get_problem_info
 from assay.extensions.dropin.missing import Partial
-from assay.extensions.dropin.observations import Cameras, Observations
-from assay.extensions.dropin.recorder import language_was_read
+from assay.extensions.dropin.observations import CameraSettings, Observations
+from assay.extensions.dropin.recorder import note_language_read
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import CONTROL_HZ
+from assay.tasks import Arena
+from assay.tasks.bddl.reader import problem_name
 
-_ONLY: dict[str, tuple[Any, ...]] = {
+AnyClass = TypeVar("AnyClass", bound=type)
+
+_FIXED_OPTIONS: dict[str, tuple[Any, ...]] = {
     "robots": (["Panda"], ("Panda",), "Panda"),
     "controller": ("OSC_POSE",),
     "gripper_types": ("default", "PandaGripper"),
@@ -28,8 +32,8 @@ _ONLY: dict[str, tuple[Any, ...]] = {
     "renderer": ("mujoco", "default"),
     "env_configuration": ("default",),
 }
-"""Options that take one value here."""
-_FREE = (
+"""Options with a single meaning here, and their accepted values."""
+_IGNORED_OPTIONS = (
     "initialization_noise",
     "has_offscreen_renderer",
     "render_camera",
@@ -39,11 +43,13 @@ _FREE = (
     "reward_shaping",
     "use_latch",
 )
-"""Options that change nothing here: images are rendered when they are touched, every reset is a whole one."""
+"""Options without effect: images are rendered on access, and every reset is complete."""
+_FORWARDED = ("_visualizations", "_post_process", "_update_observables", "_get_observations")
+"""Private attributes of the domain that scripts use on the wrapper."""
 
 
 class ControlEnv(Partial):
-    """A task that is reset and stepped."""
+    """A task that is reset and stepped. Attributes that it lacks are those of its `Domain`, `env`."""
 
     def __init__(
         self,
@@ -61,118 +67,97 @@ class ControlEnv(Partial):
         reward_scale: float | None = 1.0,
         **options: Any,
     ) -> None:
-        _check(type(self).__name__, options)
+        _check_options(type(self).__name__, options)
         if not os.path.exists(bddl_file_name):  # noqa: PTH110 - names as LIBERO takes them
             raise AssertionError(f"[error] {bddl_file_name} does not exist!")
         info = get_problem_info(os.fspath(bddl_file_name))
         self.problem_name, self.domain_name = info["problem_name"], info["domain_name"]
         self._language = info["language_instruction"]
         names = [camera_names] if isinstance(camera_names, str) else list(camera_names)
+
+        def per_camera(value: Any) -> list[Any]:
+            return list(value) if isinstance(value, list | tuple) else [value] * len(names)
+
+        kinds = [
+            () if kind is None else tuple(kind) if isinstance(kind, list | tuple) else (str(kind),)
+            for kind in per_camera(camera_segmentations)
+        ]
+        sizes = map(per_camera, (camera_heights, camera_widths, camera_depths))
+        cameras = [
+            CameraSettings(name, int(height), int(width), bool(depth), kind)
+            for name, height, width, depth, kind in zip(names, *sizes, kinds, strict=True)
+        ]
         self.env = Domain(
             bddl_file_name,
-            cameras=_cameras(
-                names if use_camera_obs else [],
-                camera_heights,
-                camera_widths,
-                camera_depths,
-                camera_segmentations,
-            ),
+            cameras=cameras if use_camera_obs else [],
             horizon=horizon,
             ignore_done=ignore_done,
             use_object_obs=use_object_obs,
             reward_scale=reward_scale,
         )
-        self._told_first = self.env.language_instruction
+        self._first_language = self.env.language_instruction
 
     @property
     def language_instruction(self) -> str:
-        """What the task file says; what was said since, where an event has changed it."""
-        language_was_read()
-        now = self.env.language_instruction
-        return self._language if now == self._told_first else now
+        """Instruction of the task file, or the current one if an event has changed it."""
+        note_language_read()
+        current = self.env.language_instruction
+        return self._language if current == self._first_language else current
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "env" or not hasattr(self.env, name):
+        private = name.startswith("_") and name not in _FORWARDED
+        if private or name == "env" or not hasattr(self.env, name):
             return super().__getattr__(name)
-        return getattr(self.env, name)  # LIBERO's wrapper lacks some that scripts expect of it all the same
+        return getattr(self.env, name)
 
-    @property
-    def obj_of_interest(self) -> list[str]:
-        """The things that the task is about."""
-        found: list[str] = self.env.obj_of_interest
-        return found
-
-    @property
-    def robots(self) -> Any:
-        """The arm, in a list."""
-        return self.env.robots
-
-    @property
-    def sim(self) -> Any:
-        """The simulation."""
-        return self.env.sim
-
-    @property
-    def _visualizations(self) -> set[str]:
-        return self.env._visualizations
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(self.__dict__.get("env"))]
 
     def step(self, action: Any) -> tuple[Observations, float, bool, dict[str, Any]]:
-        """One control step: observations, reward, whether the goal is reached, nothing more."""
+        """One control step: observations, reward, whether the goal holds, and an empty dict."""
         return self.env.step(action)
 
     def reset(self) -> Observations:
-        """Begin an episode."""
+        """Start an episode."""
         return self.env.reset()
 
     def seed(self, seed: int | None = None) -> None:
-        """Decide what resets draw."""
+        """Seed the resets from now on."""
         self.env.seed(seed)
 
     def check_success(self) -> bool:
-        """Whether the goal is reached."""
-        return self.env._check_success()
+        """Whether the goal holds."""
+        return self.env.check_success()
 
     def get_sim_state(self) -> np.ndarray:
         """Time, joint positions and velocities in one vector."""
-        found: np.ndarray = self.env.sim.get_state().flatten()
-        return found
+        return self.env.sim.get_state().flatten()
 
     def set_state(self, mujoco_state: Any) -> None:
-        """Set them."""
+        """Set time, joint positions and velocities."""
         self.env.sim.set_state_from_flattened(mujoco_state)
 
     def set_init_state(self, init_state: Any) -> Observations:
-        """Begin from a stored state."""
+        """Start from a stored state."""
         return self.env.set_init_state(init_state)
 
-    def regenerate_obs_from_state(self, mujoco_state: Any) -> Observations:
-        """What is observed in a state."""
-        return self.env.set_init_state(mujoco_state)
-
-    def _post_process(self) -> None:
-        self.env._post_process()
-
-    def _update_observables(self, force: bool = False) -> None:
-        self.env._update_observables(force=force)
-
-    def _get_observations(self, force_update: bool = False) -> Observations:
-        return self.env._get_observations(force_update)
+    regenerate_obs_from_state = set_init_state
 
     def close(self) -> None:
-        """End, and give back what it holds."""
+        """End the episode and free the simulation."""
         self.env.close()
 
 
 class OffScreenRenderEnv(ControlEnv):
-    """The one that evaluations use."""
+    """The environment of evaluations."""
 
 
 class DemoRenderEnv(ControlEnv):
-    """The one that LIBERO collects demonstrations with."""
+    """The environment in which LIBERO collects demonstrations."""
 
 
 class SegmentationRenderEnv(OffScreenRenderEnv):
-    """One whose observations say which thing each pixel shows."""
+    """An environment whose observations include segmentations."""
 
     def __init__(self, camera_segmentations: Any = "instance", **options: Any) -> None:
         super().__init__(camera_segmentations=camera_segmentations, **options)
@@ -181,78 +166,57 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         self.segmentation_robot_id: int | None = None
 
     def reset(self) -> Observations:
-        """Begin an episode, and number the things of its scene."""
-        seen = super().reset()
+        """Start an episode, and number the objects of its scene."""
+        observations = super().reset()
         names = self.env.instance_names
         self.segmentation_robot_id = names.index("Panda0")
         self.segmentation_id_mapping = {i: name for i, name in enumerate(names) if name not in ROBOT_PARTS}
         self.instance_to_id = {name: i + 1 for i, name in self.segmentation_id_mapping.items()}
-        return seen
+        return observations
 
     def get_segmentation_instances(self, segmentation_image: np.ndarray) -> dict[str, np.ndarray]:
-        """The segmentation of each thing, and of the robot, by itself."""
+        """Segmentation of each object and of the robot."""
         robot = (self.segmentation_robot_id or 0) + 1
         segmentation_image[segmentation_image >= robot] = robot
-        found = {"robot": segmentation_image * (segmentation_image == robot)}
+        instances = {"robot": segmentation_image * (segmentation_image == robot)}
         for number, name in self.segmentation_id_mapping.items():
-            found[name] = segmentation_image * (segmentation_image == number + 1)
-        return found
+            instances[name] = segmentation_image * (segmentation_image == number + 1)
+        return instances
 
     def get_segmentation_of_interest(self, segmentation_image: np.ndarray) -> np.ndarray:
-        """1 for what the task is about, -1 for the room, 0 for everything else."""
-        found = np.zeros_like(segmentation_image)
-        for name in self.obj_of_interest:
+        """1 for the objects of the task, -1 for the room, 0 for everything else."""
+        interest = np.zeros_like(segmentation_image)
+        for name in self.env.obj_of_interest:
             if name in self.instance_to_id:
-                found[segmentation_image == self.instance_to_id[name]] = 1.0
-        found[segmentation_image == 0] = -1.0
-        return found
+                interest[segmentation_image == self.instance_to_id[name]] = 1.0
+        interest[segmentation_image == 0] = -1.0
+        return interest
 
 
-def _check(owner: str, options: dict[str, Any]) -> None:
-    """Raise TypeError for an option that is not known, SpecError for a value that is not offered."""
-    known = [*_ONLY, *_FREE, *_NAMED]
+def _check_options(owner: str, options: dict[str, Any]) -> None:
+    """Raise TypeError for an unknown option, SpecError for a value that is not offered."""
     for name, value in options.items():
-        if name in _FREE:
+        if name in _IGNORED_OPTIONS:
             continue
-        if name not in _ONLY:
-            raise TypeError(f"assay libero: {owner} has no option '{name}': {did_you_mean(name, known)}")
-        if value not in _ONLY[name]:
-            raise SpecError(f"{owner}({name}={value!r}): valid here: {_ONLY[name][0]!r}")
+        if name not in _FIXED_OPTIONS:
+            valid = [*_FIXED_OPTIONS, *_IGNORED_OPTIONS, *inspect.signature(ControlEnv).parameters]
+            raise TypeError(f"assay libero: {owner} has no option '{name}': {did_you_mean(name, valid)}")
+        if value not in _FIXED_OPTIONS[name]:
+            raise SpecError(f"{owner}({name}={value!r}): valid here: {_FIXED_OPTIONS[name][0]!r}")
 
 
-_NAMED = (
-    "bddl_file_name",
-    "use_camera_obs",
-    "horizon",
-    "ignore_done",
-    "camera_names",
-    "camera_heights",
-    "camera_widths",
-    "camera_depths",
-    "camera_segmentations",
-    "use_object_obs",
-    "reward_scale",
-)
+def _make_domain(bddl_file_name: str, controller_configs: Any = None, **options: Any) -> Domain:
+    """Domain of a task file; the controller is LIBERO's regardless of its configuration."""
+    return ControlEnv(bddl_file_name, **options).env
 
 
-def _cameras(
-    names: Sequence[str],
-    heights: int | Sequence[int],
-    widths: int | Sequence[int],
-    depths: bool | Sequence[bool],
-    segmentations: Any,
-) -> list[Cameras]:
-    """What is shown of each camera; one value stands for all cameras."""
+TASK_MAPPING: dict[str, Callable[..., Any]] = {
+    problem_name(arena, "").lower(): _make_domain for arena in Arena
+}
+"""LIBERO's problems by name."""
 
-    def each(given: Any) -> list[Any]:
-        return list(given) if isinstance(given, list | tuple) else [given] * len(names)
 
-    kinds = [
-        () if kind is None else tuple(kind) if isinstance(kind, list | tuple) else (str(kind),)
-        for kind in each(segmentations)
-    ]
-    found = zip(names, each(heights), each(widths), each(depths), kinds, strict=True)
-    return [
-        Cameras(name, int(height), int(width), bool(depth), kind)
-        for name, height, width, depth, kind in found
-    ]
+def register_problem(target_class: AnyClass) -> AnyClass:
+    """Register a problem under the name of its class."""
+    TASK_MAPPING[target_class.__name__.lower()] = target_class
+    return target_class

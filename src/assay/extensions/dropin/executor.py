@@ -1,4 +1,4 @@
-"""The command's side: starts a script with the stand-in on its path, and takes the episodes that it records."""
+"""The command's side: starts a script with the stand-in on its path, and collects the episodes that it records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -18,211 +18,192 @@ from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
-from assay.extensions.dropin.planned import EVERYWHERE, Planned, group, write_plan
-from assay.extensions.dropin.recorder import SURE, UNSURE, never_began
-from assay.extensions.dropin.session import PATH, VARIABLE, Session
+from assay.extensions.dropin.planned import EVERYWHERE, SuiteTask, group_specs, write_plan
+from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
+from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
 from assay.runs.executor import Done, Event, Source, Tick
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
 from assay.support.files import scratch_folder
 
-POLL = 0.5
-"""Seconds between two looks for new episodes."""
-PATIENCE = 5.0
-"""Seconds that a script has to stop after it was asked to, before it is told so more plainly."""
+POLL_S = 0.5
+"""Interval of looking for new episodes."""
+STOP_TIMEOUT_S = 5.0
+"""Time for a script to stop after a signal, before the next stronger one is sent."""
 PYTHONS = ("python", "python3")
-"""Commands that mean the Python that Assay is installed in."""
+"""Commands that mean the Python in which Assay is installed."""
 
 
-def command_of(words: Sequence[str]) -> list[str]:
-    """A command as it is started."""
+def resolve_command(words: Sequence[str]) -> list[str]:
+    """Replace ``python`` by the current interpreter. Raises RunError if there is no command."""
     if not words:
         raise RunError("nothing to run: valid: assay libero -- python main.py ...")
     return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
 
 
-def start(words: Sequence[str], now: Session, folder: Path) -> subprocess.Popen[bytes]:
-    """Start a script that belongs to a session; ``folder`` is the session's own. Raises RunError."""
+def start(words: Sequence[str], session: DropinSession, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a script in a session, whose file is written to ``folder``. Raises RunError."""
     file = folder / "session.json"
-    now.write(file)
+    session.write(file)
     before = os.environ.get("PYTHONPATH")
-    environment: Mapping[str, str] = {
-        **os.environ,
-        VARIABLE: str(file),
-        "PYTHONPATH": os.pathsep.join([str(PATH), *([before] if before else [])]),
-    }
+    path = os.pathsep.join([str(PATH), *([before] if before else [])])
     try:
-        return subprocess.Popen(command_of(words), env=environment)
+        return subprocess.Popen(
+            resolve_command(words), env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
+        )
     except OSError as error:
         fix = f": valid: assay libero -- python {words[0]} ..." if words[0].endswith(".py") else ""
         raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
 
 
-def finish(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a script's end; Ctrl-C is the script's own business. Returns its exit status."""
-    while True:
-        try:
-            return process.wait()
-        except KeyboardInterrupt:
-            continue
+class ScriptStopper:
+    """Stops a script with increasingly strong signals, each sent once."""
 
-
-class Stop:
-    """Asks a script to stop, by and by in plainer words; each is said once."""
-
-    def __init__(self, process: subprocess.Popen[bytes], patience: float = PATIENCE) -> None:
-        self._process, self._patience = process, patience
+    def __init__(self, process: subprocess.Popen[bytes], timeout: float = STOP_TIMEOUT_S) -> None:
+        self._process, self._timeout = process, timeout
         self._signals = iter((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
-        self._due = 0.0
+        self._next_at = 0.0
 
     def __call__(self) -> None:
-        """Say the next word, if the last one was said long enough ago."""
-        if time.monotonic() >= self._due and (word := next(self._signals, None)) is not None:
-            self._process.send_signal(word)
-            self._due = time.monotonic() + self._patience
+        """Send the next signal if the timeout of the last one is over."""
+        if time.monotonic() >= self._next_at and (number := next(self._signals, None)) is not None:
+            self._process.send_signal(number)
+            self._next_at = time.monotonic() + self._timeout
 
-    def now(self) -> None:
-        """Wait until it has stopped, however little it wants to."""
+    def wait(self) -> None:
+        """Send signals until the script has stopped."""
         while self._process.poll() is None:
             self()
             with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-                self._process.wait(POLL)
+                self._process.wait(POLL_S)
 
 
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
     """Run a script on LIBERO's own tasks; returns its exit status. Raises AssayError."""
-    load_pack(pack)  # what is missing is said now, and not by the script
+    load_pack(pack)  # reports a missing pack before the script starts
     with scratch_folder(prefix="assay-libero-") as folder:
-        now = Session(pack, states="" if states is None else str(states.absolute()))
-        return finish(start(words, now, Path(folder)))
+        session = DropinSession(pack, states="" if states is None else str(states.absolute()))
+        process = start(words, session, Path(folder))
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # the script has received it as well, and decides
+                continue
 
 
 @dataclass(eq=False)
 class Script:
-    """A script that plays the episodes of an experiment, in place of a policy that Assay asks."""
+    """An external script that runs whole episodes of an experiment in place of a policy."""
 
     words: tuple[str, ...]
     pack: str
     apart: bool = False
-    """Whether each episode is a task of its own, with one initial state."""
-    announce: Callable[[Sequence[Planned]], None] = lambda planned: None
-    """Told what the script will find."""
+    """Whether each episode is its own task, with one initial state."""
+    announce: Callable[[Sequence[SuiteTask]], None] = lambda suite_tasks: None
+    """Called with the tasks that the script will see."""
     status: int = field(default=0, init=False)
-    """The exit status of the script."""
+    """Exit status of the script."""
     workers: int = field(default=1, init=False)
     unplayed: dict[str, list[int]] = field(default_factory=dict, init=False)
-    """Suite -> the numbers of its tasks of which the script has played nothing."""
+    """Numbers of the tasks, by suite, of which the script has played nothing."""
     _config: WorkerConfig | None = field(default=None, init=False)
     _specs: Sequence[EpisodeSpec] = field(default=(), init=False)
 
     @property
     def address(self) -> str:
-        """What the run calls it: the script, the module or the program, never an option, which may be a secret."""
-        named = next(iter(self.words), "")
+        """Name in the run: the script, module or program, without options, which may contain secrets."""
+        name = next(iter(self.words), "")
         for word, following in pairwise([*self.words, ""]):
             if word == "-m" or (word.endswith(".py") and not word.startswith("-")):
-                named = following if word == "-m" else word
+                name = following if word == "-m" else word
                 break
-        return f"script:{Path(named).name}"
+        return f"script:{Path(name).name}"
 
     def identity(self) -> dict[str, str]:
-        """What it hangs on: the command, and the script's text where there is one."""
-        found = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
+        """Hashes of the command and of the script's text."""
+        hashes = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
         for word in self.words:
             if word.endswith(".py") and Path(word).is_file():
-                found[Path(word).name] = hashlib.sha256(Path(word).read_bytes()).hexdigest()[:12]
-        return found
+                hashes[Path(word).name] = hashlib.sha256(Path(word).read_bytes()).hexdigest()[:12]
+        return hashes
 
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Script:
-        """Itself, told where stored states are, and what the run consists of."""
+        """Return itself, configured with the folder of stored states and the plan of the run."""
         self._config, self._specs = config, planned
         return self
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        """Start the script on what is to be done; see `assay.runs.executor.Executor`."""
+        """Run the script on the waiting episodes; see `assay.runs.executor.Executor`."""
         batch: list[tuple[int, EpisodeSpec]] = []
         while taken := source.take(None):
             batch += taken
-        batch.sort(key=lambda each: each[0])
-        left = {number for number, _ in batch}
-        for number, spec in batch:
-            if reason := _impossible(spec):
-                left.discard(number)
-                yield Done(number, never_began(reason))
-        batch = [each for each in batch if each[0] in left]
-        if not batch:
+        left: dict[int, EpisodeSpec] = {}
+        for number, spec in sorted(batch, key=lambda numbered: numbered[0]):
+            try:
+                task_of(spec)
+            except AssayError as error:
+                yield Done(number, failed_start(str(error)))
+            else:
+                left[number] = spec
+        if not left:
             return
-        planned = group(self._specs, {spec: number for number, spec in batch}, apart=self.apart)
-        self.announce(planned)
+        waiting = {spec: number for number, spec in left.items()}
+        suite_tasks = group_specs(self._specs, waiting, apart=self.apart)
+        self.announce(suite_tasks)
         states = None if self._config is None else self._config.states
         with scratch_folder(prefix="assay-libero-") as name:
             folder = Path(name)
-            episodes = folder / "episodes"
+            episodes, plan = folder / "episodes", folder / "plan.json"
             episodes.mkdir()
-            plan = folder / "plan.json"
-            write_plan(plan, folder, planned)
-            now = Session(
-                self.pack, str(folder), str(plan), str(episodes), "" if states is None else str(states)
+            write_plan(plan, folder, suite_tasks)
+            session = DropinSession(
+                self.pack,
+                root=str(folder),
+                plan=str(plan),
+                episodes=str(episodes),
+                states="" if states is None else str(states),
             )
-            process, interrupted = start(self.words, now, folder), False
-            stop = Stop(process)
+            process, interrupted = start(self.words, session, folder), False
+            stop = ScriptStopper(process)
             try:
                 while process.poll() is None:
                     if stopping():
                         interrupted = True
                         stop()
-                    for number, episode in _taken(episodes, left):
+                    for number, episode in _collect(episodes, left):
                         yield Done(number, episode)
                     yield Tick()
                     try:
-                        process.wait(POLL)
+                        process.wait(POLL_S)
                     except subprocess.TimeoutExpired:
                         pass
-                    except KeyboardInterrupt:  # the terminal has told the script, too
+                    except KeyboardInterrupt:  # the terminal has sent it to the script, too
                         interrupted = True
             finally:
-                if process.poll() is None:
-                    stop.now()
+                stop.wait()
             self.status = process.returncode
-            ends = [SURE, UNSURE] if self.status == 0 and not interrupted else [SURE]
-            for number, episode in chain.from_iterable(_taken(episodes, left, end) for end in ends):
+            suffixes = [CERTAIN, PROVISIONAL] if self.status == 0 and not interrupted else [CERTAIN]
+            for number, episode in chain(*(_collect(episodes, left, suffix) for suffix in suffixes)):
                 yield Done(number, episode)
-        self.unplayed = _unplayed(planned, left)
+        self.unplayed = {}
+        for suite in dict.fromkeys(task.suite for task in suite_tasks):
+            in_suite = [task for task in suite_tasks if task.suite in (suite, EVERYWHERE)]
+            if numbers := [place for place, task in enumerate(in_suite) if left.keys() >= set(task.numbers)]:
+                self.unplayed[suite] = numbers
         source.give_back(sorted(left))
 
 
-def _impossible(spec: EpisodeSpec) -> str:
-    """Why an episode's task cannot be made; empty where it can."""
-    try:
-        task_of(spec)
-    except AssayError as error:
-        return str(error)
-    return ""
-
-
-def _unplayed(planned: Sequence[Planned], left: set[int]) -> dict[str, list[int]]:
-    """Suite -> the numbers, as the script sees them, of the tasks of which everything is left."""
-    found: dict[str, list[int]] = {}
-    for suite in dict.fromkeys(each.suite for each in planned):
-        there = [each for each in planned if each.suite in (suite, EVERYWHERE)]
-        if numbers := [number for number, each in enumerate(there) if left.issuperset(each.numbers)]:
-            found[suite] = numbers
-    return found
-
-
-def _taken(folder: Path, left: set[int], end: str = SURE) -> Iterator[tuple[int, Episode]]:
-    """Episodes that were not there before, in the order of the plan."""
-    ready = sorted(int(file.stem) for file in folder.glob(f"*{end}") if not file.name.startswith("."))
+def _collect(
+    folder: Path, left: dict[int, EpisodeSpec], suffix: str = CERTAIN
+) -> Iterator[tuple[int, Episode]]:
+    """New episodes in the order of the plan; they are removed from ``left``."""
+    ready = sorted(int(file.stem) for file in folder.glob(f"*{suffix}") if not file.name.startswith("."))
     for number in ready:
-        if number in left:
-            left.discard(number)
-            yield number, _read(folder / f"{number}{end}")
-
-
-def _read(file: Path) -> Episode:
-    """An episode as the script's process wrote it; an error in its place where that cannot be read."""
-    try:
-        found = pickle.loads(file.read_bytes())
-    except Exception as error:  # unpickling raises anything
-        return never_began(f"what the script recorded cannot be read: {type(error).__name__}: {error}")
-    return found if isinstance(found, Episode) else never_began("what the script recorded is no episode")
+        if left.pop(number, None) is not None:
+            try:
+                episode = pickle.loads((folder / f"{number}{suffix}").read_bytes())
+            except Exception as error:  # unpickling may raise anything
+                episode = failed_start(f"the script's record cannot be read: {type(error).__name__}: {error}")
+            if not isinstance(episode, Episode):
+                episode = failed_start("the script's record is not an episode")
+            yield number, episode

@@ -1,4 +1,4 @@
-"""Observations with LIBERO's keys: a dict whose images are rendered, and dear numbers computed, when touched."""
+"""Observations with LIBERO's keys: a dict whose images are rendered, and expensive values computed, on access."""
 
 from __future__ import annotations
 
@@ -10,82 +10,77 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.extensions.dropin.transforms import inverse, pose_of, quaternion_of
 from assay.sim.compile import CompiledScene
+from assay.sim.controller import single_precision_matrix
 from assay.sim.observation import Observation
 
 PROPRIOCEPTION = "robot0_proprio-state"
 OBJECTS = "object-state"
 
 
-class _Pending(NamedTuple):
-    """A value that is made when somebody touches it."""
+class _LazyValue(NamedTuple):
+    """A value that is computed on access."""
 
-    make: Callable[[], np.ndarray]
+    compute: Callable[[], np.ndarray]
 
 
 class Observations(OrderedDict[str, Any]):
-    """A dict like any other; copies of it, and what is sent to other processes, have everything made."""
+    """A dict with lazy values; they are all computed when it is copied to a dict or sent to another process."""
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
-        if isinstance(value, _Pending):
-            value = value.make()
+        if isinstance(value, _LazyValue):
+            value = value.compute()
             super().__setitem__(key, value)
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As a dict's."""
-        return self[key] if key in self else default  # noqa: SIM401 - this is it
-
-    def make(self) -> None:
-        """Make what is not made yet."""
-        for key in self:
-            self[key]
+        """Value of a key, or the default."""
+        return self[key] if key in self else default  # noqa: SIM401 - dict.get is being defined
 
     def items(self) -> Any:
-        """Everything, made."""
-        return self._made().items()
+        """All items, computed."""
+        return self._compute().items()
 
     def values(self) -> Any:
-        """Everything, made."""
-        return self._made().values()
+        """All values, computed."""
+        return self._compute().values()
 
     def pop(self, key: str, *default: Any) -> Any:
-        """As a dict's."""
+        """Remove a key and return its value, or the default."""
         if key in self:
             self[key]
         return super().pop(key, *default)
 
     def copy(self) -> Observations:
-        """Another one; what is not made yet is made for each by itself."""
+        """A copy that is still lazy."""
         return Observations((key, OrderedDict.__getitem__(self, key)) for key in self)
 
     __copy__ = copy
 
     def __or__(self, other: Any) -> Any:
-        return self._made() | other
+        return self._compute() | other
 
     def __ror__(self, other: Any) -> Any:
-        return other | self._made()
+        return other | self._compute()
 
     def __eq__(self, other: object) -> bool:
-        return self._made() == other
+        return self._compute() == other
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
-        return OrderedDict, (list(self._made().items()),)
+        return OrderedDict, (list(self._compute().items()),)
 
     def __repr__(self) -> str:
         return f"Observations({', '.join(self)})"
 
-    def _made(self) -> OrderedDict[str, Any]:
+    def _compute(self) -> OrderedDict[str, Any]:
         return OrderedDict((key, self[key]) for key in self)
 
 
-class Cameras(NamedTuple):
-    """What an environment shows of one camera."""
+class CameraSettings(NamedTuple):
+    """Observations of one camera."""
 
     name: str
     height: int
@@ -95,17 +90,17 @@ class Cameras(NamedTuple):
 
 
 class Sensors:
-    """Makes LIBERO's observations of Assay's: keys, orientations and types as its scripts expect them."""
+    """Converts Assay's observations to LIBERO's: keys, orientations and types."""
 
     def __init__(
         self,
         compiled: CompiledScene,
-        cameras: Iterable[Cameras],
-        segmented: Callable[[Observation, Cameras, str], np.ndarray],
+        cameras: Iterable[CameraSettings],
+        segment: Callable[[Observation, CameraSettings, str], np.ndarray],
         objects: bool = True,
     ) -> None:
         self._cameras = tuple(cameras)
-        self._segmented = segmented
+        self._segment = segment
         model = compiled.model
         self._objects = {
             obj.name: int(model.jnt_qposadr[compiled.entities[obj.name].joints[-1]])
@@ -114,10 +109,10 @@ class Sensors:
         }
 
     def read(self, seen: Observation) -> Observations:
-        """What LIBERO gives of an observation. Nothing is rendered yet, but in a process of `multiprocessing`.
+        """Convert an observation. Nothing is rendered yet, except in a child process of `multiprocessing`.
 
-        Such a process sends its observations to another one, perhaps through a queue, which pickles them in a thread
-        of its own: there GL cannot draw.
+        A child process sends its observations to its parent, perhaps through a queue, which pickles them in another
+        thread, where the GL context cannot render.
         """
         quaternion = seen.eef_quaternion[[1, 2, 3, 0]]
         proprioception = {
@@ -130,30 +125,32 @@ class Sensors:
             "robot0_gripper_qpos": seen.gripper.copy(),
             "robot0_gripper_qvel": seen.gripper_velocities.copy(),
         }
-        found = Observations(proprioception)
+        observations = Observations(proprioception)
         for camera in self._cameras:
-            found.update(self._images(seen, camera))
+            observations.update(self._images(seen, camera))
         poses = _Poses(seen, self._objects)
         for name in self._objects:
-            found.update({f"{name}{ending}": _Pending(partial(poses.of, name, ending)) for ending in ENDINGS})
+            observations.update(
+                {f"{name}{ending}": _LazyValue(partial(poses.of, name, ending)) for ending in ENDINGS}
+            )
         state = np.concatenate(list(proprioception.values()))
-        found[PROPRIOCEPTION] = state
+        observations[PROPRIOCEPTION] = state
         if self._objects:
-            found[OBJECTS] = _Pending(poses.state)
+            observations[OBJECTS] = _LazyValue(poses.state)
         if multiprocessing.parent_process() is not None:
-            found.make()
-        return found
+            observations._compute()
+        return observations
 
-    def _images(self, seen: Observation, camera: Cameras) -> Iterator[tuple[str, Any]]:
+    def _images(self, seen: Observation, camera: CameraSettings) -> Iterator[tuple[str, Any]]:
         name, height, width = camera.name, camera.height, camera.width
-        yield f"{name}_image", _Pending(lambda: upside_down(seen.image(name, height, width)))
+        yield f"{name}_image", _LazyValue(lambda: flip_rows(seen.image(name, height, width)))
         if camera.depth:
-            raw = _Pending(lambda: upside_down(seen.picture("raw_depth", name, height, width))[..., None])
+            raw = _LazyValue(lambda: flip_rows(seen.picture("raw_depth", name, height, width))[..., None])
             yield f"{name}_depth", raw
         for kind in camera.segmentations:
             yield (
                 f"{name}_segmentation_{kind}",
-                _Pending(partial(self._segmented, seen, camera, kind)),
+                _LazyValue(partial(self._segment, seen, camera, kind)),
             )
 
 
@@ -161,16 +158,16 @@ ENDINGS = ("_pos", "_quat", "_to_robot0_eef_pos", "_to_robot0_eef_quat")
 
 
 class _Poses:
-    """Where the objects of a moment were, in the world and as the hand sees them."""
+    """Poses of the objects at one moment, in the world and relative to the end effector."""
 
     def __init__(self, seen: Observation, addresses: dict[str, int]) -> None:
         self._seen, self._addresses = seen, addresses
-        self._found: dict[str, tuple[np.ndarray, ...]] = {}
+        self._cache: dict[str, tuple[np.ndarray, ...]] = {}
 
     def of(self, name: str, ending: str) -> np.ndarray:
-        if name not in self._found:
-            self._found[name] = self._poses(name)
-        return self._found[name][ENDINGS.index(ending)].copy()
+        if name not in self._cache:
+            self._cache[name] = self._poses(name)
+        return self._cache[name][ENDINGS.index(ending)].copy()
 
     def state(self) -> np.ndarray:
         return np.concatenate([self.of(name, ending) for name in self._addresses for ending in ENDINGS])
@@ -180,11 +177,42 @@ class _Poses:
         seen = self._seen
         position, turn = seen.moment.qpos[at : at + 3].copy(), seen.moment.qpos[at + 3 : at + 7]
         quaternion = (turn / np.linalg.norm(turn))[[1, 2, 3, 0]]
-        world_in_hand = inverse(pose_of(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]]))
-        relative = world_in_hand @ pose_of(position, quaternion)
-        return position, quaternion, relative[:3, 3].copy(), quaternion_of(relative[:3, :3])
+        effector = _pose_matrix(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]])
+        inverse = np.eye(4)
+        inverse[:3, :3] = effector[:3, :3].T
+        inverse[:3, 3] = -inverse[:3, :3] @ effector[:3, 3]
+        relative = inverse @ _pose_matrix(position, quaternion)
+        return position, quaternion, relative[:3, 3].copy(), _quaternion(relative[:3, :3])
 
 
-def upside_down(picture: np.ndarray) -> np.ndarray:
-    """A picture with the bottom row first, as LIBERO has them, or such a one with the top row first."""
-    return np.ascontiguousarray(picture[::-1])
+def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    """Homogeneous matrix (4, 4) of a position and a quaternion (x, y, z, w), in robosuite's single precision."""
+    pose = np.eye(4, dtype=np.float32)
+    pose[:3, :3] = single_precision_matrix(quaternion[[3, 0, 1, 2]])
+    pose[:3, 3] = position
+    return pose
+
+
+def _quaternion(matrix: np.ndarray) -> np.ndarray:
+    """Quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3): the main eigenvector of a 4 x 4 matrix.
+
+    Computed as robosuite does, in single precision, so that observations are equal to LIBERO's.
+    """
+    m = matrix.astype(np.float32)
+    k = np.array(
+        [
+            [m[0, 0] - m[1, 1] - m[2, 2], 0.0, 0.0, 0.0],
+            [m[0, 1] + m[1, 0], m[1, 1] - m[0, 0] - m[2, 2], 0.0, 0.0],
+            [m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], m[2, 2] - m[0, 0] - m[1, 1], 0.0],
+            [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], m[0, 0] + m[1, 1] + m[2, 2]],
+        ],
+        dtype=np.float32,
+    )
+    values, vectors = np.linalg.eigh(k / np.float32(3.0))
+    q = np.asarray(vectors[:, np.argmax(values)])
+    return -q if q[3] < 0.0 else q
+
+
+def flip_rows(image: np.ndarray) -> np.ndarray:
+    """Flip an image vertically: LIBERO's images start with the bottom row."""
+    return np.ascontiguousarray(image[::-1])

@@ -1,54 +1,162 @@
-"""What the process of a script is told by the command that started it: assets, folders, the plan of an experiment."""
+"""The session of a script: settings from the command that started it, and the files that scripts look for.
+
+Task files and initial states are written on first use.
+"""
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
+import zipfile
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from assay.errors import SpecError
-from assay.support.files import cache_folder
+import numpy as np
+
+from assay import tasks
+from assay.errors import AssetError, SpecError
+from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.packs.locate import locate, locate_states
+from assay.sim.packs.registry import load_pack
+from assay.sim.placement import sample
+from assay.sim.states import InitialState
+from assay.support.files import cache_folder, replacing
+from assay.tasks import CatalogueEntry, Instruction, Task
+from assay.tasks.formats.init_files import read_states
 
 VARIABLE = "ASSAY_LIBERO_SESSION"
-"""Names the file that a session is in."""
+"""Environment variable with the path of the session file."""
 PATH = Path(__file__).parent / "path"
-"""The folder that is put first on a script's path."""
+"""Folder that is put first on a script's path."""
+STATES = 50
+"""Initial states that LIBERO stores for each task."""
+BDDL, INIT = "bddl_files", "init_files"
+_FOLDERS = {
+    "benchmark_root": "",
+    "bddl_files": BDDL,
+    "init_states": INIT,
+    "datasets": "datasets",
+    "assets": "assets",
+}
+"""Keys of LIBERO's configuration, and their folders."""
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """One call of ``assay libero``."""
+class DropinSession:
+    """Settings of one call of ``assay libero``."""
 
     pack: str = "primitives"
-    """The asset pack."""
+    """Asset pack."""
     root: str = ""
-    """Where scripts find task files and initial states; the user's cache by default."""
+    """Folder of task files and initial states; by default in the user's cache."""
     plan: str = ""
-    """The file with the episodes of an experiment; empty where the script has LIBERO's own tasks."""
+    """File with the episodes of an experiment; empty for LIBERO's own tasks."""
     episodes: str = ""
-    """The folder that recorded episodes are put into."""
+    """Folder for recorded episodes."""
     states: str = ""
-    """LIBERO's folder of initial states, where one was named."""
+    """LIBERO's folder of initial states, if given."""
 
     @property
     def folder(self) -> Path:
-        """Where scripts find task files and initial states."""
+        """Folder of task files and initial states."""
         return Path(self.root) if self.root else cache_folder() / "libero" / self.pack
 
     def write(self, file: Path) -> None:
-        """Put it where the script's processes find it."""
+        """Write the session file, which the script's processes read."""
         file.write_text(json.dumps(asdict(self)))
 
 
 @cache
-def session() -> Session:
-    """The session of this process; with no command behind it, LIBERO's tasks on the built-in assets."""
+def session() -> DropinSession:
+    """Session of this process; without a command, LIBERO's tasks on the built-in assets."""
     file = os.environ.get(VARIABLE)
     if not file:
-        return replace(Session(), pack=os.environ.get("ASSAY_ASSETS", "primitives"))
+        return replace(DropinSession(), pack=os.environ.get("ASSAY_ASSETS", "primitives"))
     try:
-        return Session(**json.loads(Path(file).read_text()))
+        return DropinSession(**json.loads(Path(file).read_text()))
     except (OSError, ValueError, TypeError):
-        raise SpecError(f"{VARIABLE}={file}: is not a session of assay libero") from None
+        raise SpecError(f"{VARIABLE}={file}: not a session file of assay libero") from None
+
+
+def get_libero_path(query_key: str) -> str:
+    """Folder of a key in LIBERO's configuration, which is created if necessary."""
+    if query_key not in _FOLDERS:
+        raise AssertionError(f"Key {query_key} not found. Available keys are: {list(_FOLDERS)}")
+    if query_key == "assets" and (libero := locate().libero):
+        return str(libero)
+    if query_key == "bddl_files" and not session().plan:  # with a plan, the command has written them
+        for suite in tasks.suites():
+            for name, entry in suite_entries(suite):
+                write_task(session().folder / BDDL / suite / f"{name}.bddl", _task_in_file(entry))
+    folder = session().folder / _FOLDERS[query_key]
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
+
+
+def get_default_path_dict(custom_location: str | None = None) -> dict[str, str]:
+    """All folders of LIBERO's configuration."""
+    return {key: get_libero_path(key) for key in _FOLDERS}
+
+
+def set_libero_default_path(custom_location: str | None = None) -> None:
+    """Ignore the location: the folders are Assay's."""
+    print(f"assay libero: the folders stay in {session().folder}")
+
+
+@cache
+def suite_entries(suite: str) -> tuple[tuple[str, CatalogueEntry], ...]:
+    """Tasks of a suite with the names of their files."""
+    entries = [tasks.entry(task.id) for task in tasks.suite(suite)]
+    return tuple((entry.file or entry.task.id.replace("/", "_"), entry) for entry in entries)
+
+
+def _task_in_file(entry: CatalogueEntry) -> Task:
+    """A task with the wording of LIBERO's file, which differs from the catalogue for some."""
+    if entry.file_wording is None:
+        return entry.task
+    return replace(entry.task, instruction=Instruction(entry.file_wording))
+
+
+def write_task(file: Path, task: Task) -> None:
+    """Write a task file unless it exists."""
+    if not file.is_file():
+        with replacing(file) as place:
+            place.write_text(tasks.bddl.write(task, silent=True), encoding="utf-8")
+
+
+def states_file(suite: str, name: str) -> Path:
+    """File of a task's initial states, written on first use: LIBERO's own with its assets, otherwise sampled."""
+    file = session().folder / INIT / suite / f"{name}.pruned_init"
+    if not file.is_file():
+        states = _stored_states(suite, name) if session().pack == "libero" else None
+        if states is None:
+            scene = compile_task(dict(suite_entries(suite))[name].task)
+            model = copy.copy(scene.model)
+            states = np.array([InitialState(*sample(scene, seed, model)).flat() for seed in range(STATES)])
+        write_states(file, states)
+    return file
+
+
+def _stored_states(suite: str, name: str) -> np.ndarray | None:
+    """LIBERO's stored states of a task; None if they are not installed."""
+    try:
+        folder = locate_states(Path(session().states) if session().states else None) / suite
+        file = folder / f"{name}.pruned_init"
+        return read_states(file if file.is_file() else file.with_name(f"{file.name}.npz"))
+    except (AssetError, FileNotFoundError):
+        return None
+
+
+def compile_task(task: Task) -> CompiledScene:
+    """Compile a task's scene with the session's assets."""
+    return compile_scene(task.scene, load_pack(session().pack))
+
+
+def write_states(file: Path, states: np.ndarray) -> None:
+    """Write states (count, n) in LIBERO's format, which ``torch.load`` reads as a numpy array."""
+    with replacing(file) as place, zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps(states, protocol=2))
+        archive.writestr("archive/version", "3\n")

@@ -1,4 +1,4 @@
-"""`env.sim`: MuJoCo's model and data by the names that robosuite gives them."""
+"""`env.sim`, `env.robots[0]` and `env.objects_dict`: the simulation under robosuite's and LIBERO's names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from assay.extensions.dropin.missing import missing
-from assay.extensions.dropin.observations import upside_down
+from assay.extensions.dropin.missing import Partial, raise_missing
+from assay.extensions.dropin.observations import flip_rows
 from assay.sim.bare_mujoco import mujoco
+from assay.sim.compile import EntityIndex
+from assay.sim.controller import ARM, KD, KP, SCALE
 from assay.sim.render import CAMERAS
-from assay.sim.simulation import Simulation
+from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, Simulation
+from assay.tasks import Atom, Predicate
 
 _KINDS = ("body", "joint", "geom", "site", "light", "camera", "actuator", "sensor", "tendon", "mesh")
 _OBJECTS = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _KINDS}
@@ -23,12 +26,12 @@ class MjSimState:
         self.time, self.qpos, self.qvel = time, qpos, qvel
 
     def flatten(self) -> np.ndarray:
-        """All of it in one vector."""
+        """Time, positions and velocities in one vector."""
         return np.concatenate([[self.time], self.qpos, self.qvel])
 
 
-class _Wrapped:
-    """Everything that MuJoCo's own structure has, read and written."""
+class _MujocoWrapper:
+    """Forwards attributes to one of MuJoCo's own structures."""
 
     _own: Any
     _name = ""
@@ -39,7 +42,7 @@ class _Wrapped:
         try:
             return getattr(self._own, name)
         except AttributeError:
-            missing(self._name, name, [each for each in dir(self._own) if not each.startswith("_")])
+            raise_missing(self._name, name, [known for known in dir(self._own) if not known.startswith("_")])
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):
@@ -48,8 +51,8 @@ class _Wrapped:
             setattr(self._own, name, value)
 
 
-class MjModel(_Wrapped):
-    """The model; ``_model`` is MuJoCo's."""
+class MjModel(_MujocoWrapper):
+    """MuJoCo's model (``_model``) with robosuite's methods."""
 
     _name = "sim.model"
 
@@ -57,48 +60,48 @@ class MjModel(_Wrapped):
         self._own = self._model = model
 
     def get_joint_qpos_addr(self, name: str) -> int | tuple[int, int]:
-        """Where a joint's position is in qpos: one number, or first and last of several."""
+        """Address of a joint's position in qpos: one index, or the start and end of a slice."""
         return self._address(
             name, self._model.jnt_qposadr, {mujoco.mjtJoint.mjJNT_FREE: 7, mujoco.mjtJoint.mjJNT_BALL: 4}
         )
 
     def get_joint_qvel_addr(self, name: str) -> int | tuple[int, int]:
-        """Where a joint's velocity is in qvel."""
+        """Address of a joint's velocity in qvel, likewise."""
         return self._address(
             name, self._model.jnt_dofadr, {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
         )
 
     def _address(self, name: str, addresses: np.ndarray, sizes: dict[Any, int]) -> int | tuple[int, int]:
-        joint = id_of(self._model, "joint", name)
+        joint = find_id(self._model, "joint", name)
         first = int(addresses[joint])
         size = sizes.get(mujoco.mjtJoint(self._model.jnt_type[joint]), 1)
         return first if size == 1 else (first, first + size)
 
 
-def id_of(model: mujoco.MjModel, kind: str, name: str) -> int:
-    """The id of a thing of a model. Raises ValueError, as robosuite does."""
-    found = int(mujoco.mj_name2id(model, _OBJECTS[kind], name))
-    if found < 0:
-        known = [mujoco.mj_id2name(model, _OBJECTS[kind], i) for i in range(getattr(model, _COUNTS[kind]))]
-        raise ValueError(f'No "{kind}" with name {name} exists. Available "{kind}" names = {tuple(known)}.')
-    return found
+def find_id(model: mujoco.MjModel, kind: str, name: str) -> int:
+    """Id of a named element of a model. Raises ValueError, as robosuite does."""
+    number = int(mujoco.mj_name2id(model, _OBJECTS[kind], name))
+    if number < 0:
+        names = [mujoco.mj_id2name(model, _OBJECTS[kind], i) for i in range(getattr(model, _COUNTS[kind]))]
+        raise ValueError(f'No "{kind}" with name {name} exists. Available "{kind}" names = {tuple(names)}.')
+    return number
 
 
 _COUNTS = {kind: f"n{kind}" for kind in _KINDS} | {"joint": "njnt", "camera": "ncam", "actuator": "nu"}
 
 
-def _naming(kind: str) -> None:
-    """Give the model ``KIND_name2id``, ``KIND_id2name`` and ``KIND_names``."""
+def _add_name_methods(kind: str) -> None:
+    """Add ``KIND_name2id``, ``KIND_id2name`` and ``KIND_names`` to the model."""
 
     def name2id(self: MjModel, name: str) -> int:
-        return id_of(self._model, kind, name)
+        return find_id(self._model, kind, name)
 
     def id2name(self: MjModel, id: int) -> str | None:
-        found: str | None = mujoco.mj_id2name(self._model, _OBJECTS[kind], int(id))
-        return found
+        name: str | None = mujoco.mj_id2name(self._model, _OBJECTS[kind], int(id))
+        return name
 
     def names(self: MjModel) -> tuple[str | None, ...]:
-        return tuple(id2name(self, each) for each in range(getattr(self._model, _COUNTS[kind])))
+        return tuple(id2name(self, number) for number in range(getattr(self._model, _COUNTS[kind])))
 
     setattr(MjModel, f"{kind}_name2id", name2id)
     setattr(MjModel, f"{kind}_id2name", id2name)
@@ -106,22 +109,22 @@ def _naming(kind: str) -> None:
 
 
 for _kind in _KINDS:
-    _naming(_kind)
+    _add_name_methods(_kind)
 
 
-class MjData(_Wrapped):
-    """The data; ``_data`` is MuJoCo's."""
+class MjData(_MujocoWrapper):
+    """MuJoCo's data (``_data``) with robosuite's methods."""
 
     _name = "sim.data"
 
     def __init__(self, model: MjModel, data: mujoco.MjData) -> None:
         self._own = self._data = data
-        self._of = model
+        self._owner = model
 
     @property
     def model(self) -> MjModel:
-        """The model it belongs to."""
-        return self._of
+        """The model of this data."""
+        return self._owner
 
     @property
     def body_xpos(self) -> np.ndarray:
@@ -139,45 +142,45 @@ class MjData(_Wrapped):
         return np.asarray(self._data.xmat)
 
     def get_body_xquat(self, name: str) -> np.ndarray:
-        """The orientation of a body, (w, x, y, z)."""
-        return np.asarray(self._data.xquat[id_of(self._of._model, "body", name)])
+        """Orientation of a body, (w, x, y, z)."""
+        return np.asarray(self._data.xquat[find_id(self._owner._model, "body", name)])
 
     def get_joint_qpos(self, name: str) -> Any:
-        """The position of a joint: a number, or several."""
-        return self._data.qpos[_slice(self._of.get_joint_qpos_addr(name))]
+        """Position of a joint: a number, or an array."""
+        return self._data.qpos[_slice(self._owner.get_joint_qpos_addr(name))]
 
     def set_joint_qpos(self, name: str, value: Any) -> None:
-        """Set it."""
-        self._data.qpos[_slice(self._of.get_joint_qpos_addr(name))] = value
+        """Set the position of a joint."""
+        self._data.qpos[_slice(self._owner.get_joint_qpos_addr(name))] = value
 
     def get_joint_qvel(self, name: str) -> Any:
-        """The velocity of a joint: a number, or several."""
-        return self._data.qvel[_slice(self._of.get_joint_qvel_addr(name))]
+        """Velocity of a joint: a number, or an array."""
+        return self._data.qvel[_slice(self._owner.get_joint_qvel_addr(name))]
 
     def set_joint_qvel(self, name: str, value: Any) -> None:
-        """Set it."""
-        self._data.qvel[_slice(self._of.get_joint_qvel_addr(name))] = value
+        """Set the velocity of a joint."""
+        self._data.qvel[_slice(self._owner.get_joint_qvel_addr(name))] = value
 
     def get_sensor(self, name: str) -> float:
-        """The first number of a sensor."""
-        sensor = id_of(self._of._model, "sensor", name)
-        return float(self._data.sensordata[self._of._model.sensor_adr[sensor]])
+        """First value of a sensor."""
+        sensor = find_id(self._owner._model, "sensor", name)
+        return float(self._data.sensordata[self._owner._model.sensor_adr[sensor]])
 
 
 def _slice(address: int | tuple[int, int]) -> int | slice:
     return slice(*address) if isinstance(address, tuple) else address
 
 
-def _placing(kind: str, prefix: str) -> None:
-    """Give the data ``get_KIND_xpos``, ``get_KIND_xmat``, and Jacobians and velocities where MuJoCo has them."""
+def _add_pose_methods(kind: str, prefix: str) -> None:
+    """Add ``get_KIND_xpos``, ``get_KIND_xmat``, and Jacobians and velocities if MuJoCo has them, to the data."""
 
     def xpos(self: MjData, name: str) -> np.ndarray:
-        return np.asarray(getattr(self._data, f"{prefix}xpos")[id_of(self._of._model, kind, name)])
+        return np.asarray(getattr(self._data, f"{prefix}xpos")[find_id(self._owner._model, kind, name)])
 
     def xmat(self: MjData, name: str) -> np.ndarray:
-        return np.asarray(getattr(self._data, f"{prefix}xmat")[id_of(self._of._model, kind, name)]).reshape(
-            3, 3
-        )
+        return np.asarray(
+            getattr(self._data, f"{prefix}xmat")[find_id(self._owner._model, kind, name)]
+        ).reshape(3, 3)
 
     setattr(MjData, f"get_{kind}_xpos", xpos)
     setattr(MjData, f"get_{kind}_xmat", xmat)
@@ -186,8 +189,8 @@ def _placing(kind: str, prefix: str) -> None:
         return
 
     def jacobians(self: MjData, name: str) -> tuple[np.ndarray, np.ndarray]:
-        linear, angular = np.zeros((3, self._of._model.nv)), np.zeros((3, self._of._model.nv))
-        jacobian(self._of._model, self._data, linear, angular, id_of(self._of._model, kind, name))
+        linear, angular = np.zeros((3, self._owner._model.nv)), np.zeros((3, self._owner._model.nv))
+        jacobian(self._owner._model, self._data, linear, angular, find_id(self._owner._model, kind, name))
         return linear, angular
 
     for index, letter in enumerate("pr"):
@@ -200,7 +203,7 @@ def _placing(kind: str, prefix: str) -> None:
 
 
 for _kind, _prefix in (("body", ""), ("geom", "geom_"), ("site", "site_"), ("camera", "cam_")):
-    _placing(_kind, _prefix)
+    _add_pose_methods(_kind, _prefix)
 
 
 class MjSim:
@@ -214,36 +217,35 @@ class MjSim:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        missing(
-            "sim", name, [each for each in dir(type(self)) if not each.startswith("_")] + ["model", "data"]
-        )
+        public = [known for known in dir(type(self)) if not known.startswith("_")]
+        raise_missing("sim", name, [*public, "model", "data"])
 
     def get_state(self) -> MjSimState:
-        """Time, joint positions and velocities now."""
+        """Current time, joint positions and velocities."""
         data = self._simulation.data
         return MjSimState(data.time, data.qpos.copy(), data.qvel.copy())
 
     def set_state(self, value: MjSimState) -> None:
-        """Set them; `forward` makes everything else follow."""
+        """Set time, positions and velocities; call `forward` afterwards."""
         self._simulation.overwrite(np.concatenate([[value.time], value.qpos, value.qvel]))
 
     def set_state_from_flattened(self, value: np.ndarray) -> None:
-        """The same from one vector; what a longer one has besides is left alone."""
+        """Set them from one vector; further values of a longer vector are ignored."""
         self._simulation.overwrite(
             np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size]
         )
 
     def forward(self) -> None:
-        """Compute everything that follows from the state."""
+        """Compute everything that depends on the state."""
         self._simulation.controller.remember()
         mujoco.mj_forward(self._simulation.model, self._simulation.data)
 
     def step(self, with_udd: bool = True) -> None:
-        """One step of the physics, 2 ms, with the commands that were last set."""
+        """One physics step of 2 ms with the current commands."""
         mujoco.mj_step(self._simulation.model, self._simulation.data)
 
     def reset(self) -> None:
-        """Put everything to the model's own beginning."""
+        """Reset to the model's default state."""
         mujoco.mj_resetData(self._simulation.model, self._simulation.data)
 
     def render(
@@ -257,13 +259,187 @@ class MjSim:
         device_id: int = -1,
         segmentation: bool = False,
     ) -> Any:
-        """A picture of now, the bottom row first; with depth, the depth buffer as well; or objects' types and ids."""
+        """Render the current state, bottom row first; with the depth buffer, or as object types and ids, on request."""
         renderer, now = self._simulation.renderer, self._simulation.data
         camera, high, wide = camera_name or CAMERAS[0], height or 256, width or 256
         if segmentation:
-            ids = upside_down(renderer.geoms(now, camera, high, wide))
+            ids = flip_rows(renderer.geoms(now, camera, high, wide))
             types = np.where(ids >= 0, int(mujoco.mjtObj.mjOBJ_GEOM), -1)
             picture = np.stack([types, ids], axis=-1).astype(np.int32)
         else:
-            picture = upside_down(renderer.colour(now, camera, high, wide))
-        return (picture, upside_down(renderer.raw_depth(now, camera, high, wide))) if depth else picture
+            picture = flip_rows(renderer.colour(now, camera, high, wide))
+        return (picture, flip_rows(renderer.raw_depth(now, camera, high, wide))) if depth else picture
+
+
+class RobotController(Partial):
+    """The operational-space controller, with robosuite's attributes."""
+
+    shown_as = "robots[0].controller"
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self.use_delta = True
+        """Whether actions are relative; absolute ones are a position, metres, and a rotation vector in the world."""
+        self.use_ori = True
+        self.name = "OSC_POSE"
+        self.control_dim = 6
+        self.control_freq = CONTROL_HZ
+        self.impedance_mode = "fixed"
+        self.input_max, self.input_min = np.ones(6), -np.ones(6)
+        self.output_max, self.output_min = SCALE.copy(), -SCALE
+        self.kp, self.kd = np.full(6, KP), np.full(6, KD)
+        self.position_limits = self.orientation_limits = None
+        self.control_limits = self.input_min, self.input_max
+        self.initial_joint = np.array(simulation.compiled.home)
+        """Pose that the null space keeps the arm near, radians, (7,)."""
+
+    @property
+    def ee_pos(self) -> np.ndarray:
+        """Grip site when the controller last looked, metres, (3,)."""
+        return self._simulation.controller.seen_position
+
+    @property
+    def ee_ori_mat(self) -> np.ndarray:
+        """Rotation of the grip site when the controller last looked, (3, 3)."""
+        return self._simulation.controller.seen_rotation
+
+    @property
+    def goal_pos(self) -> np.ndarray:
+        """Target position, metres, (3,)."""
+        return self._simulation.controller.drive().goal_position
+
+    @property
+    def goal_ori(self) -> np.ndarray:
+        """Target rotation, (3, 3)."""
+        return self._simulation.controller.drive().goal_rotation
+
+    @property
+    def joint_pos(self) -> np.ndarray:
+        """Joint angles of the arm, radians, (7,)."""
+        return np.array(self._simulation.data.qpos[:ARM])
+
+    @property
+    def joint_vel(self) -> np.ndarray:
+        """Joint velocities of the arm, rad/s, (7,)."""
+        return np.array(self._simulation.data.qvel[:ARM])
+
+    def update(self, force: bool = False) -> None:
+        """Read the current pose of the arm."""
+        self._simulation.controller.look()
+
+    def reset_goal(self) -> None:
+        """Make the current pose of the arm the target."""
+        self._simulation.controller.hold()
+
+
+class RobotModel(Partial):
+    """Names of the robot's parts."""
+
+    shown_as = "robots[0].robot_model"
+
+    def __init__(self) -> None:
+        self.naming_prefix = "robot0_"
+        self.eef_name = "robot0_right_hand"
+        self.name = "Panda0"
+        self.root_body = "robot0_base"
+
+
+class Robot(Partial):
+    """The arm."""
+
+    shown_as = "robots[0]"
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self.controller = RobotController(simulation)
+        self.robot_model = RobotModel()
+        self.name = "Panda"
+        self.idn = 0
+        self.has_gripper = True
+        self.action_dim = self.dof = ACTION_SIZE
+        self.action_limits = -np.ones(ACTION_SIZE), np.ones(ACTION_SIZE)
+        self.eef_site_id = simulation.model.site("gripper0_grip_site").id
+        self.init_qpos = np.array(simulation.compiled.home)
+
+    @property
+    def sim(self) -> MjSim:
+        """The simulation of the robot."""
+        return MjSim(self._simulation)
+
+    @property
+    def _joint_positions(self) -> np.ndarray:
+        return self.controller.joint_pos
+
+    @property
+    def _joint_velocities(self) -> np.ndarray:
+        return self.controller.joint_vel
+
+
+class SceneObject(Partial):
+    """An object or a fixture."""
+
+    shown_as = "objects_dict[...]"
+
+    def __init__(self, simulation: Simulation, index: EntityIndex) -> None:
+        model = simulation.model
+        self.name = index.name
+        self.category_name = index.category
+        self.root_body = model.body(index.body).name
+        self.joints = [model.joint(joint).name for joint in index.joints]
+        self.contact_geoms = [model.geom(geom).name for geom in sorted(index.geoms)]
+
+
+class ObjectState(Partial):
+    """Pose and predicates of an object, fixture or region."""
+
+    shown_as = "object_states_dict[...]"
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._simulation = simulation
+        self.object_name = name
+
+    def get_geom_state(self) -> dict[str, np.ndarray]:
+        """Position, metres, and orientation (w, x, y, z)."""
+        index = self._simulation.compiled.entities.get(self.object_name)
+        position = self._simulation.pose(self.object_name)[0]
+        quaternion = (
+            self._simulation.data.xquat[index.body].copy() if index else np.array([1.0, 0.0, 0.0, 0.0])
+        )
+        return {"pos": position, "quat": quaternion}
+
+    def get_joint_state(self) -> list[np.ndarray]:
+        """Positions of the joints of doors, drawers and knobs."""
+        index = self._simulation.compiled.entities[self.object_name]
+        addresses = self._simulation.model.jnt_qposadr
+        return [np.array([self._simulation.data.qpos[addresses[joint]]]) for joint in index.inner_joints]
+
+    def _holds(self, predicate: Predicate, *names: str) -> bool:
+        return self._simulation.holds(Atom(predicate, names or (self.object_name,)))
+
+    def is_open(self) -> bool:
+        """Whether it is open."""
+        return self._holds(Predicate.OPEN)
+
+    def is_close(self) -> bool:
+        """Whether it is closed."""
+        return self._holds(Predicate.CLOSE)
+
+    def turn_on(self) -> bool:
+        """Whether it is on."""
+        return self._holds(Predicate.TURN_ON)
+
+    def turn_off(self) -> bool:
+        """Whether it is off."""
+        return self._holds(Predicate.TURN_OFF)
+
+    def check_contact(self, other: ObjectState) -> bool:
+        """Whether it touches another object."""
+        return self._holds(Predicate.IN_CONTACT, self.object_name, other.object_name)
+
+    def check_contain(self, other: ObjectState) -> bool:
+        """Whether another object is in it."""
+        return self._holds(Predicate.IN, other.object_name, self.object_name)
+
+    def check_ontop(self, other: ObjectState) -> bool:
+        """Whether another object is on it."""
+        return self._holds(Predicate.ON, other.object_name, self.object_name)

@@ -1,7 +1,7 @@
-"""Several environments at once: in this process, or each in one of its own.
+"""Vectorised environments, in this process or one process each.
 
-Processes are started afresh and not forked: GL does not survive a fork. A script's own functions are sent to them, and
-the script itself is not run again there.
+Processes are spawned, not forked, because a GL context does not survive a fork. A script's functions are pickled and
+sent to them; the script itself is not run again there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any
@@ -24,17 +25,23 @@ from assay.extensions.dropin.missing import Partial
 
 MakeEnv = Callable[[], Any]
 Ids = int | Sequence[int] | np.ndarray | None
+CLOSE_TIMEOUT_S = 10
+_CALLS = (
+    *("step", "reset", "seed", "render", "check_success", "get_sim_state", "set_init_state"),
+    "get_segmentation_of_interest",
+)
+"""Methods of an environment that are methods of its worker, too."""
 
 
 class CloudpickleWrapper:
-    """A function that is sent to another process, lambdas included."""
+    """A function that can be sent to another process, including lambdas if cloudpickle is installed."""
 
     def __init__(self, data: Any) -> None:
         self.data = data
 
     def __getstate__(self) -> bytes:
-        written: bytes = (_cloudpickle() or pickle).dumps(self.data)
-        return written
+        content: bytes = (_cloudpickle() or pickle).dumps(self.data)
+        return content
 
     def __setstate__(self, data: bytes) -> None:
         self.data = pickle.loads(data)
@@ -52,151 +59,128 @@ class EnvWorker(Partial):
 
     is_closed = False
 
+    def __getattr__(self, name: str) -> Any:
+        return partial(self.call, name) if name in _CALLS else super().__getattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_CALLS]
+
     def call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Call a method of the environment."""
         self.send_call(name, *arguments, **named)
         return self.recv()
 
     def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
-        """Begin to call it."""
+        """Start a call."""
         raise NotImplementedError
 
     def recv(self) -> Any:
-        """What the call gave."""
+        """Result of the oldest call."""
         raise NotImplementedError
 
     def send(self, action: Any, **named: Any) -> None:
-        """Begin a step, or a reset where there is no action."""
+        """Start a step, or a reset without an action."""
         if action is None:
             self.send_call("reset", **named)
         else:
             self.send_call("step", action)
 
-    def step(self, action: Any) -> Any:
-        """One control step."""
-        return self.call("step", action)
-
-    def reset(self, **named: Any) -> Any:
-        """Begin an episode."""
-        return self.call("reset", **named)
-
-    def seed(self, seed: int | None = None) -> Any:
-        """Decide what resets draw."""
-        return self.call("seed", seed)
-
-    def render(self, **named: Any) -> Any:
-        """A picture."""
-        return self.call("render", **named)
-
-    def check_success(self) -> bool:
-        """Whether the goal is reached."""
-        return bool(self.call("check_success"))
-
-    def get_sim_state(self) -> np.ndarray:
-        """Time, joint positions and velocities."""
-        return np.asarray(self.call("get_sim_state"))
-
-    def set_init_state(self, init_state: Any) -> Any:
-        """Begin from a stored state."""
-        return self.call("set_init_state", init_state)
-
-    def get_segmentation_of_interest(self, segmentation_image: np.ndarray) -> np.ndarray:
-        """What the task is about, in a segmentation."""
-        return np.asarray(self.call("get_segmentation_of_interest", segmentation_image))
-
     def get_env_attr(self, key: str) -> Any:
-        """An attribute of the environment."""
+        """Attribute of the environment."""
         raise NotImplementedError
 
     def set_env_attr(self, key: str, value: Any) -> None:
-        """Set it."""
+        """Set an attribute of the environment."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close it, once."""
+        """Close the environment, once."""
         if not self.is_closed:
             self.is_closed = True
             self.close_env()
 
     def close_env(self) -> None:
-        """Close it."""
+        """Close the environment."""
         raise NotImplementedError
 
 
 class DummyEnvWorker(EnvWorker):
-    """One in this process."""
+    """An environment in this process."""
 
     def __init__(self, env_fn: MakeEnv) -> None:
         self.env = env_fn()
         self._result: Any = None
 
     def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
-        """Call it at once."""
+        """Call the method immediately."""
         self._result = getattr(self.env, name)(*arguments, **named)
 
     def recv(self) -> Any:
-        """What it gave."""
+        """Result of the last call."""
         return self._result
 
     def get_env_attr(self, key: str) -> Any:
-        """An attribute of the environment."""
+        """Attribute of the environment."""
         return getattr(self.env, key)
 
     def set_env_attr(self, key: str, value: Any) -> None:
-        """Set it."""
+        """Set an attribute of the environment."""
         setattr(self.env, key, value)
 
     def close_env(self) -> None:
-        """Close it."""
+        """Close the environment."""
         self.env.close()
 
 
 class SubprocEnvWorker(EnvWorker):
-    """One in a process of its own."""
+    """An environment in its own process."""
 
     def __init__(self, env_fn: MakeEnv, share_memory: bool = False) -> None:
         context = multiprocessing.get_context("spawn")
         self.parent_remote, child = context.Pipe()
         self.process = context.Process(target=_serve, args=(child, CloudpickleWrapper(env_fn)), daemon=True)
-        with _script_left_alone():
+        with _hide_script():
             self.process.start()
         child.close()
 
     def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
-        """Send the call; that nobody is there any more is said in place of the answer."""
+        """Send the call; a dead process is reported by `recv`."""
         with suppress(BrokenPipeError):
             self.parent_remote.send((name, arguments, named))
 
     def recv(self) -> Any:
-        """Wait for the answer. Raises what broke there."""
+        """Wait for the result. Raises SpecError for exceptions in the process, and if it has died."""
         try:
-            worked, answer = self.parent_remote.recv()
+            succeeded, answer = self.parent_remote.recv()
         except (EOFError, ConnectionResetError):
-            raise SpecError("the process of an environment has ended; what it said is above") from None
-        if not worked:
+            raise SpecError("the process of an environment has died; see its output above") from None
+        if not succeeded:
             raise SpecError(f"in the process of an environment: {answer}")
         return answer
 
     def get_env_attr(self, key: str) -> Any:
-        """An attribute of the environment."""
+        """Attribute of the environment."""
         return self.call("__getattr__", key)
 
     def set_env_attr(self, key: str, value: Any) -> None:
-        """Set it."""
+        """Set an attribute of the environment."""
         self.call("__setattr__", key, value)
 
     def close_env(self) -> None:
-        """Close it, and end its process."""
-        with suppress(OSError, SpecError):  # it may have ended by itself
+        """Close the environment and end its process."""
+        with suppress(OSError, SpecError):  # it may have died already
             self.call("close")
         self.parent_remote.close()
-        self.process.join(10)
+        self.process.join(CLOSE_TIMEOUT_S)
         self.process.terminate()
 
 
 @contextmanager
-def _script_left_alone() -> Iterator[None]:
-    """Within it, new processes do not run the script again to find its functions, where they are sent whole."""
+def _hide_script() -> Iterator[None]:
+    """Prevent new processes from running the script again, which is unnecessary with cloudpickle.
+
+    `multiprocessing` finds the script by these attributes of the main module.
+    """
     main = sys.modules["__main__"]
     hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
     if _cloudpickle() is None:
@@ -213,7 +197,7 @@ def _script_left_alone() -> Iterator[None]:
 
 
 def _serve(pipe: Connection, make: CloudpickleWrapper) -> None:
-    """A process's loop: make the environment and do what is asked of it."""
+    """Main loop of a process: create the environment and execute calls."""
     env: Any = None
     while True:
         try:
@@ -240,17 +224,17 @@ def _serve(pipe: Connection, make: CloudpickleWrapper) -> None:
 
 
 class BaseVectorEnv(Partial):
-    """Several environments, stepped together."""
+    """Several environments that are stepped together."""
 
     def __init__(
         self, env_fns: Sequence[MakeEnv], worker_fn: Callable[[MakeEnv], EnvWorker], **options: Any
     ) -> None:
-        if waiting := [name for name, value in options.items() if value is not None]:
+        if given := [name for name, value in options.items() if value is not None]:
             raise SpecError(
-                f"{type(self).__name__}({waiting[0]}=...) is not offered: all environments are stepped together here"
+                f"{type(self).__name__}({given[0]}=...) is not offered: all environments are stepped together here"
             )
         self._env_fns = list(env_fns)
-        self.workers = [worker_fn(each) for each in env_fns]
+        self.workers = [worker_fn(env_fn) for env_fn in env_fns]
         self.env_num = len(self.workers)
         self.is_async = False
         self.is_closed = False
@@ -258,7 +242,7 @@ class BaseVectorEnv(Partial):
     def __len__(self) -> int:
         return self.env_num
 
-    def _chosen(self, id: Ids) -> list[EnvWorker]:
+    def _select(self, id: Ids = None) -> list[EnvWorker]:
         if self.is_closed:
             raise AssertionError(f"Methods of {type(self).__name__} cannot be called after close.")
         if id is None:
@@ -267,103 +251,102 @@ class BaseVectorEnv(Partial):
         return [self.workers[int(number)] for number in numbers]
 
     def reset(self, id: Ids = None, **named: Any) -> np.ndarray:
-        """Begin episodes: observations, one for each environment."""
-        chosen = self._chosen(id)
-        for worker in chosen:
+        """Start episodes: observations of each environment."""
+        workers = self._select(id)
+        for worker in workers:
             worker.send(None, **named)
-        return _stacked(_answers(chosen))
+        return _stack(_receive_all(workers))
 
     def step(self, action: Any, id: Ids = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """One control step of each: observations, rewards, whether the goal is reached, and more."""
-        chosen = self._chosen(id)
-        if len(action) != len(chosen):
-            raise AssertionError(f"{len(action)} actions for {len(chosen)} environments")
-        for worker, each in zip(chosen, action, strict=True):
-            worker.send(each)
-        seen, reward, done, info = zip(*_answers(chosen), strict=True)
-        return _stacked(seen), np.stack(reward), np.stack(done), _stacked(info)
+        """One control step of each: observations, rewards, whether goals hold, and empty dicts."""
+        workers = self._select(id)
+        if len(action) != len(workers):
+            raise AssertionError(f"{len(action)} actions for {len(workers)} environments")
+        for worker, own_action in zip(workers, action, strict=True):
+            worker.send(own_action)
+        seen, reward, done, info = zip(*_receive_all(workers), strict=True)
+        return _stack(seen), np.stack(reward), np.stack(done), _stack(info)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
-        """Decide what resets draw: one seed for each, or counted up from one."""
+        """Seed the environments: one seed each, or consecutive ones from a single seed."""
         if seed is None or isinstance(seed, int | np.integer):
             seeds: list[Any] = [None if seed is None else int(seed) + i for i in range(self.env_num)]
         else:
             seeds = list(seed)
-        return [worker.seed(each) for worker, each in zip(self._chosen(None), seeds, strict=True)]
+        return [worker.seed(own_seed) for worker, own_seed in zip(self._select(), seeds, strict=True)]
 
     def set_init_state(self, init_state: Any = None, id: Ids = None, **named: Any) -> np.ndarray:
-        """Begin from stored states, one for each environment."""
-        chosen = self._chosen(id)
-        for worker, each in zip(chosen, init_state, strict=True):
-            worker.send_call("set_init_state", each)
-        return _stacked(_answers(chosen))
+        """Start from stored states, one for each environment."""
+        workers = self._select(id)
+        for worker, state in zip(workers, init_state, strict=True):
+            worker.send_call("set_init_state", state)
+        return _stack(_receive_all(workers))
 
     def check_success(self) -> list[bool]:
-        """Whether each goal is reached."""
-        return [worker.check_success() for worker in self._chosen(None)]
+        """Whether each goal holds."""
+        return [bool(worker.check_success()) for worker in self._select()]
 
     def get_sim_state(self) -> list[np.ndarray]:
-        """The state of each."""
-        return [worker.get_sim_state() for worker in self._chosen(None)]
+        """State of each environment."""
+        return [worker.get_sim_state() for worker in self._select()]
 
     def get_segmentation_of_interest(self, segmentation_images: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """What each task is about, in segmentations."""
-        pairs = zip(self._chosen(None), segmentation_images, strict=True)
+        """Objects of each task in a segmentation."""
+        pairs = zip(self._select(), segmentation_images, strict=True)
         return [worker.get_segmentation_of_interest(image) for worker, image in pairs]
 
     def render(self, **named: Any) -> list[Any]:
-        """A picture of each."""
-        return [worker.render(**named) for worker in self._chosen(None)]
+        """Image of each environment."""
+        return [worker.render(**named) for worker in self._select()]
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
-        """An attribute of each."""
-        return [worker.get_env_attr(key) for worker in self._chosen(id)]
+        """Attribute of each environment."""
+        return [worker.get_env_attr(key) for worker in self._select(id)]
 
     def set_env_attr(self, key: str, value: Any, id: Ids = None) -> None:
-        """Set it."""
-        for worker in self._chosen(id):
+        """Set an attribute of each environment."""
+        for worker in self._select(id):
             worker.set_env_attr(key, value)
 
     def close(self) -> None:
-        """Close all."""
-        for worker in self._chosen(None):
+        """Close all environments."""
+        for worker in self._select():
             worker.close()
         self.is_closed = True
 
 
-def _answers(workers: Sequence[EnvWorker]) -> list[Any]:
-    """What each gave. All are heard before what broke is raised: none must wait for the next question."""
-    found: list[Any] = []
-    broken: list[Exception] = []
+def _receive_all(workers: Sequence[EnvWorker]) -> list[Any]:
+    """Results of all workers. An exception is raised only after all were received, so that none remains queued."""
+    results: list[Any] = []
+    errors: list[Exception] = []
     for worker in workers:
         try:
-            found.append(worker.recv())
+            results.append(worker.recv())
         except Exception as error:
-            broken.append(error)
-    if broken:
-        raise broken[0]
-    return found
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    return results
 
 
-def _stacked(values: Sequence[Any]) -> np.ndarray:
-    """Values in an array (n,), dicts as objects."""
+def _stack(values: Sequence[Any]) -> np.ndarray:
+    """Stack values into an array (n, ...), dicts as objects (n,)."""
     if values and isinstance(values[0], dict):
-        found = np.empty(len(values), dtype=object)
-        for index, value in enumerate(values):
-            found[index] = value
-        return found
+        stacked = np.empty(len(values), dtype=object)
+        stacked[:] = values
+        return stacked
     return np.stack(list(values))
 
 
 class DummyVectorEnv(BaseVectorEnv):
-    """Several in this process, one after the other."""
+    """Several environments in this process, one after the other."""
 
     def __init__(self, env_fns: Sequence[MakeEnv], **options: Any) -> None:
         super().__init__(env_fns, DummyEnvWorker, **options)
 
 
 class SubprocVectorEnv(BaseVectorEnv):
-    """Several, each in a process of its own."""
+    """Several environments, each in its own process."""
 
     def __init__(self, env_fns: Sequence[MakeEnv], **options: Any) -> None:
         super().__init__(env_fns, SubprocEnvWorker, **options)

@@ -26,9 +26,9 @@ from assay.extensions.eqa.asking.prompts import find_image
 from assay.extensions.eqa.asking.session import WrongAnswer
 from assay.extensions.eqa.question import LETTERS, PICTURES, Question, QuestionError
 from assay.extensions.eqa.reviews import as_csv
-from assay.runs.queries import NotFoundError
 from assay.web.app import application, serve_app
 from assay.web.library import Library
+from assay.web.queries import NotFoundError
 from assay.web.replays import Replays
 from assay.web.site import render_page
 

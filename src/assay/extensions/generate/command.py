@@ -1,4 +1,4 @@
-"""`assay scenes`: new scenes with tasks."""
+"""`assay scenes`: generate scenes with tasks, and draw them."""
 
 from __future__ import annotations
 
@@ -13,66 +13,68 @@ from assay.cli.options import Assets, Processes, check_picture
 from assay.errors import RenderingError, TaskError, did_you_mean
 from assay.support.console import output, progress_bar, say, table_of
 
-MOST_ON_SHEET = 40
+MAX_SHEET_SCENES = 40
 """Scenes on one sheet."""
 
-app = typer.Typer(help="New scenes with tasks that can be done.", no_args_is_help=True)
+app = typer.Typer(help="Generate scenes with solvable tasks.", no_args_is_help=True)
 
 
 @app.callback()
 def root() -> None:
-    """New scenes with tasks that can be done."""
+    """Generate scenes with solvable tasks."""
 
 
 @app.command()
 def generate(
     out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],
-    count: Annotated[int, typer.Option(min=1, help="How many scenes.")] = 100,
-    seed: Annotated[int, typer.Option(help="Another seed gives other scenes.")] = 0,
-    per_scene: Annotated[int, typer.Option(min=1, max=20, help="Tasks of each scene.")] = 6,
+    count: Annotated[int, typer.Option(min=1, help="Number of scenes.")] = 100,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    per_scene: Annotated[int, typer.Option(min=1, max=20, help="Tasks per scene.")] = 6,
     tries: Annotated[
-        int, typer.Option(min=1, help="From how many initial states the oracle must do each task.")
+        int, typer.Option(min=1, help="Initial states from which the oracle must solve each task.")
     ] = 2,
     labels: Annotated[
         str,
         typer.Option(
-            help="How often each label occurs: even (kinds of tasks take turns), "
-            "or libero-x (as in LIBERO-X's training set)."
+            help="Frequencies of labels: even (kinds of tasks alternate), or libero-x (as in LIBERO-X's training set)."
         ),
     ] = "even",
     assets: Assets = None,
     workers: Processes = None,
 ) -> None:
-    """Make new scenes, each with several tasks that the oracle has done, as task files.
+    """Generate scenes as task files, each with several tasks that the oracle has solved.
 
-    The same command again goes on where it was interrupted, and with a larger count adds scenes. Where no
-    scene is found after many draws, that is said, and there is one less. Name the
-    folder after --tasks to use them in assay try, run, collect and certify.
+    Run the same command to resume, or with a larger count to add scenes. A number without a suitable scene after many
+    draws is reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
     """
-    from assay.extensions.generate.distribution import Labels
-    from assay.extensions.generate.folder import refusals, write
-    from assay.extensions.generate.scenes import DRAWS, Order
+    from assay.extensions.generate.scenes import (
+        MAX_DRAWS,
+        LabelTargets,
+        SceneRequest,
+        count_refusals,
+        write_scenes,
+    )
 
-    if labels not in list(Labels):
-        raise TaskError(f"there are no labels '{labels}': {did_you_mean(labels, [*Labels])}")
-    order = Order(seed, per_scene, assets or "primitives", tries, Labels(labels))
+    if labels not in list(LabelTargets):
+        raise TaskError(f"there are no labels '{labels}': {did_you_mean(labels, [*LabelTargets])}")
+    request = SceneRequest(seed, per_scene, assets or "primitives", tries, LabelTargets(labels))
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=count)
-        index = write(
+        index = write_scenes(
             out,
-            order,
+            request,
             count,
             workers=workers or os.cpu_count() or 1,
             on_scene=lambda number: bar.update(progress, advance=1),
         )
     scenes = index["scenes"].values()
-    made = sum(len(scene["tasks"]) for scene in scenes)
-    say(f"{out}: scenes {len(scenes)}, tasks {made}")
+    count_of_tasks = sum(len(scene["tasks"]) for scene in scenes)
+    say(f"{out}: scenes {len(scenes)}, tasks {count_of_tasks}")
     if index["failed"]:
-        say(f"none of {DRAWS} drawn was worth keeping: {', '.join(index['failed'])}")
-    _print_labels(index, made, wanted=order.labels is Labels.LIBERO_X)
+        say(f"no scene after {MAX_DRAWS} draws: {', '.join(index['failed'])}")
+    _print_labels(index, count_of_tasks, wanted=request.labels is LabelTargets.LIBERO_X)
     table = table_of("refused", "why")
-    for reason, times in refusals(index).most_common():
+    for reason, times in count_refusals(index).most_common():
         table.add_row(str(times), reason)
     output.print(table)
 
@@ -83,15 +85,15 @@ def sheet(
     out: Annotated[Path, typer.Option(help="The image to write, a .png.")],
     assets: Assets = None,
 ) -> None:
-    """Draw scenes as the main camera and the hand see them, with what is asked for in each."""
+    """Render scenes as seen by the main and the wrist camera, with their instructions."""
     from assay.report.scene_images import save_scene_sheet
     from assay.tasks import resolve
 
     check_picture(out, "--out")
     chosen = resolve(tasks)
     count = len({task.scene for task in chosen})
-    if count > MOST_ON_SHEET:
-        raise RenderingError(f"a sheet of {count} scenes is too large; valid: up to {MOST_ON_SHEET}")
+    if count > MAX_SHEET_SCENES:
+        raise RenderingError(f"a sheet of {count} scenes is too large; valid: up to {MAX_SHEET_SCENES}")
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=count)
         save_scene_sheet(
@@ -101,11 +103,10 @@ def sheet(
 
 
 def _print_labels(index: dict[str, Any], tasks: int, *, wanted: bool) -> None:
-    """How many tasks have each label; and how near that is to what was wanted, if labels were."""
-    from assay.extensions.generate.distribution import SHARES
-    from assay.extensions.generate.folder import label_counts
+    """Print the number of tasks with each label and, if there are targets, the deviation from them."""
+    from assay.extensions.generate.scenes import SHARES, count_labels
 
-    counts = label_counts(index)
+    counts = count_labels(index)
     numbers = [Column(name, justify="right") for name in (("tasks", "wanted") if wanted else ("tasks",))]
     table = table_of("family", "label", *numbers)
     for label, share in SHARES.items():
@@ -117,6 +118,6 @@ def _print_labels(index: dict[str, Any], tasks: int, *, wanted: bool) -> None:
         furthest = max(misses, key=lambda label: abs(misses[label]))
         mean = sum(map(abs, misses.values())) / len(misses)
         say(
-            f"labels: off by {mean:.1%} of the tasks on average, at most by {abs(misses[furthest]):.1%} "
+            f"labels: mean deviation {mean:.1%} of the tasks, largest {abs(misses[furthest]):.1%} "
             f"({furthest.family} {furthest.value})"
         )

@@ -1,68 +1,251 @@
-"""What could be asked for in a new scene: one step, or several together."""
+"""Tasks that are possible in a scene: one step, or several together, with unambiguous instructions."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 
 import numpy as np
 
-from assay.extensions.generate.layout import Cast, Thing, opened
-from assay.extensions.generate.steps import (
-    Family,
-    Step,
-    besides,
-    carried,
-    free_squares,
-    is_on,
-    is_open,
-    placements,
-    stacks,
-    states,
-)
-from assay.extensions.generate.words import By, name, together
-from assay.tasks import Atom, Goal, Instruction, Predicate, Scene, Task
+from assay.extensions.generate.kit import Opening, TargetPlace
+from assay.extensions.generate.layout import LOW_FURNITURE_M, SceneDraft, SceneObject, opening_name
+from assay.extensions.generate.words import Reference, ReferenceBasis, Side, name, references, together
+from assay.perturb.world.ground import Spot
+from assay.sim.footprints import footprint
+from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Scene, Task
 
-DRAWN = 40
-"""How many pairs and how many triples of steps are drawn in a scene."""
+BESIDE_HALF_M = 0.05
+"""Half the side of the square that is "to the left of" an object."""
+STACKING_RATIO = 0.9
+"""Largest ratio of the sizes of stacked bowls that differ in size."""
+
+
+class Family(StrEnum):
+    """Families of tasks."""
+
+    RELATION = "relation"
+    """The position identifies the object."""
+    ATTRIBUTE = "attribute"
+    """The appearance identifies the object."""
+    STATE = "state"
+    BESIDE_HALF_M = "beside"
+    STACK = "stack"
+    POSTURE = "posture"
+    """An object is placed upright or on its side."""
+    CONTAINER = "container"
+    SURFACE = "surface"
+    COMPOSITE = "composite"
+    """Furniture is opened, closed or switched, and an object is placed."""
+    TWO = "two"
+    """Two objects are placed."""
+    THREE = "three"
+    """Three steps or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStep:
+    """One step: an object is placed, or furniture is opened, closed or switched."""
+
+    family: Family
+    verb: str
+    what: str
+    """Reference to the object of the step."""
+    where: str
+    """Reference to the destination; empty if nothing is placed."""
+    atom: Atom
+    by: ReferenceBasis = ReferenceBasis.NOUN
+    """The property by which the object is referred to."""
+    obj: SceneObject | None = None
+    """The object that is placed."""
+    owner: SceneObject | None = None
+    """The destination, or the furniture that is opened, closed or switched."""
+    capacity: int = 1
+    """Number of objects that fit at the destination."""
+
+    @property
+    def text(self) -> str:
+        """The instruction."""
+        return " ".join(filter(None, (self.verb, self.what, self.where)))
+
+
+def placement_steps(draft: SceneDraft) -> Iterator[TaskStep]:
+    """Steps that put an object into or onto a receptacle or furniture."""
+    for obj in movable_objects(draft):
+        for reference in references(draft, obj):
+            for owner in draft.objects:
+                for place in _places(draft, owner):
+                    if obj.noun in place.takes:
+                        yield _placement(obj, reference, owner, place)
+
+
+def stack_steps(draft: SceneDraft) -> Iterator[TaskStep]:
+    """Steps that put a bowl onto another one that is not smaller."""
+    bowls = [obj for obj in movable_objects(draft) if obj.noun == "bowl"]
+    for upper in bowls:
+        for lower in bowls:
+            if upper == lower or not (
+                upper.entity.size == lower.entity.size
+                or upper.entity.size < STACKING_RATIO * lower.entity.size
+            ):
+                continue
+            onto = next(references(draft, lower), None)
+            for reference in references(draft, upper):
+                if onto is not None and ReferenceBasis.LANDMARK not in (reference.by, onto.by):
+                    atom = Atom(Predicate.ON, (upper.name, lower.name))
+                    where = f"on {onto.words}"
+                    yield TaskStep(
+                        Family.STACK, "stack", reference.words, where, atom, reference.by, upper, lower
+                    )
+
+
+def state_steps(draft: SceneDraft) -> Iterator[TaskStep]:
+    """Steps that open, close, turn on or turn off furniture."""
+    for obj in draft.objects:
+        if obj.furniture is None:
+            continue
+        for part in obj.furniture.openings:
+            verb, predicate = (
+                ("close", Predicate.CLOSE) if is_open(draft, obj, part) else ("open", Predicate.OPEN)
+            )
+            atom = Atom(predicate, (opening_name(obj.entity, part),))
+            yield TaskStep(Family.STATE, verb, part.words, "", atom, owner=obj)
+        if obj.furniture.switches:
+            verb, predicate = (
+                ("turn off", Predicate.TURN_OFF) if is_on(draft, obj) else ("turn on", Predicate.TURN_ON)
+            )
+            atom = Atom(predicate, (obj.name,))
+            yield TaskStep(Family.STATE, verb, f"the {obj.noun}", "", atom, owner=obj)
+
+
+def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
+    """Free squares of the workspace beside objects with an unambiguous reference."""
+    squares = []
+    for obj in draft.objects:
+        if name(draft, obj) is None:
+            continue
+        here = draft.spot(obj)
+        hides = obj.furniture is not None and footprint(obj.entity.category).height > LOW_FURNITURE_M
+        for side in Side:
+            if hides and side is Side.BEHIND:
+                continue
+            x, y = (
+                np.array([here.x, here.y])
+                + (np.array([here.half_x, here.half_y]) + BESIDE_HALF_M + 0.02) * side.towards
+            )
+            square = Spot(float(x), float(y), BESIDE_HALF_M, BESIDE_HALF_M)
+            if draft.ground.free(square):
+                box = Rectangle(
+                    *(
+                        round(float(v), 3)
+                        for v in (x - BESIDE_HALF_M, y - BESIDE_HALF_M, x + BESIDE_HALF_M, y + BESIDE_HALF_M)
+                    )
+                )
+                region = Region(f"{obj.name}_{side.name.lower()}_region", draft.scene.arena.workspace, (box,))
+                squares.append((obj, side, region))
+    return squares
+
+
+def beside_steps(draft: SceneDraft, squares: list[tuple[SceneObject, Side, Region]]) -> Iterator[TaskStep]:
+    """Steps that put an object beside another one."""
+    for mark, side, region in squares:
+        landmark = name(draft, mark)
+        for obj in movable_objects(draft):
+            words = name(draft, obj)
+            if obj != mark and words is not None:
+                atom = Atom(Predicate.ON, (obj.name, region.full_name))
+                where = f"{side.words} {landmark}"
+                yield TaskStep(
+                    Family.BESIDE_HALF_M, "put", words, where, atom, ReferenceBasis.NOUN, obj, mark
+                )
+
+
+def movable_objects(draft: SceneDraft) -> list[SceneObject]:
+    """The objects that are neither furniture nor receptacles."""
+    return [obj for obj in draft.objects if obj.furniture is None and obj.receptacle is None]
+
+
+def is_open(draft: SceneDraft, obj: SceneObject, part: Opening) -> bool:
+    """Whether a drawer or door is open at the start."""
+    return Atom(Predicate.OPEN, (opening_name(obj.entity, part),)) in draft.scene.initial
+
+
+def is_on(draft: SceneDraft, obj: SceneObject) -> bool:
+    """Whether furniture is turned on at the start."""
+    return Atom(Predicate.TURN_ON, (obj.name,)) in draft.scene.initial
+
+
+def _places(draft: SceneDraft, owner: SceneObject) -> Iterator[TargetPlace]:
+    """The places of furniture or a receptacle that are accessible at the start."""
+    if owner.receptacle is not None:
+        yield from owner.receptacle.places
+    if owner.furniture is not None:
+        yield from owner.furniture.places
+        for part in owner.furniture.openings:
+            if is_open(draft, owner, part):
+                yield TargetPlace(f"in {part.words}", part.takes, Predicate.IN, part.region)
+
+
+def _placement(obj: SceneObject, reference: Reference, owner: SceneObject, place: TargetPlace) -> TaskStep:
+    family = Family.CONTAINER if place.inside else Family.SURFACE
+    if place.predicate in (Predicate.UPRIGHT_ON, Predicate.SIDE_ON):
+        family = Family.POSTURE
+    elif reference.by.place:
+        family = Family.RELATION
+    elif reference.by is ReferenceBasis.ATTRIBUTE:
+        family = Family.ATTRIBUTE
+    target = f"{owner.name}_{place.region}" if place.region else owner.name
+    atom = Atom(place.predicate, (obj.name, target))
+    return TaskStep(
+        family, "put", reference.words, place.words, atom, reference.by, obj, owner, capacity=place.capacity
+    )
+
+
+DRAWS_PER_SIZE = 40
+"""Pairs, and triples, of steps that are drawn per scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Something that could be asked for."""
+    """A possible task."""
 
     family: Family
     text: str
     goal: Goal
 
     @property
-    def like(self) -> tuple[Family, str]:
-        """What several proposals may have in common: the family and the destination."""
+    def group(self) -> tuple[Family, str]:
+        """The family and the destination."""
         return self.family, self.goal.atoms[-1].arguments[-1]
 
 
-def propose(cast: Cast, id: str, rng: np.random.Generator) -> list[Task]:
-    """Tasks in a scene that has the regions their goals need, in the order in which they are tried."""
-    squares = free_squares(cast)
-    scene = replace(cast.scene, regions=(*cast.scene.regions, *(region for _, _, region in squares)))
-    single = [*placements(cast), *stacks(cast), *states(cast), *besides(cast, squares)]
+def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
+    """Possible tasks of a scene, which is extended by the regions of their goals, in the order of attempts."""
+    squares = free_squares(draft)
+    scene = replace(draft.scene, regions=(*draft.scene.regions, *(region for _, _, region in squares)))
+    single = [
+        *placement_steps(draft),
+        *stack_steps(draft),
+        *state_steps(draft),
+        *beside_steps(draft, squares),
+    ]
     found = [
-        *(Proposal(step.family, _said(step, rng), Goal((step.atom,))) for step in single),
-        *_composites(cast),
+        *(Proposal(step.family, _phrase(step, rng), Goal((step.atom,))) for step in single),
+        *_composites(draft),
         *_towers(single),
-        *_sets(cast, single),
-        *_several(single, 2, rng),
-        *_several(single, 3, rng),
+        *_sets(draft, single),
+        *_combinations(single, 2, rng),
+        *_combinations(single, 3, rng),
     ]
     return [_task(id, scene, each) for each in in_turn(found, rng)]
 
 
 def in_turn(found: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
-    """Proposals in the order in which they are tried: families take turns, and no goal comes twice.
+    """Proposals in the order of attempts: families alternate, and each goal occurs once.
 
-    What is like an earlier one, of its family and with its destination, comes after everything that is not.
+    Proposals with the family and the destination of an earlier one come last.
     """
     families = [list(Family)[int(i)] for i in rng.permutation(len(Family))]
     piles = {
@@ -78,25 +261,25 @@ def in_turn(found: Sequence[Proposal], rng: np.random.Generator) -> list[Proposa
     rounds: dict[int, list[Proposal]] = defaultdict(list)
     earlier: Counter[tuple[Family, str]] = Counter()
     for proposal in chosen.values():
-        rounds[earlier[proposal.like]].append(proposal)
-        earlier[proposal.like] += 1
+        rounds[earlier[proposal.group]].append(proposal)
+        earlier[proposal.group] += 1
     return [proposal for number in sorted(rounds) for proposal in rounds[number]]
 
 
-def _composites(cast: Cast) -> Iterator[Proposal]:
-    """Something is opened, closed or switched, and something is put into or onto it."""
-    for owner in cast.things:
+def _composites(draft: SceneDraft) -> Iterator[Proposal]:
+    """Proposals that open, close or switch furniture and put an object into or onto it."""
+    for owner in draft.objects:
         if owner.furniture is None:
             continue
-        named = [(thing, words) for thing in carried(cast) if (words := name(cast, thing)) is not None]
+        named = [(obj, words) for obj in movable_objects(draft) if (words := name(draft, obj)) is not None]
         for part in owner.furniture.openings:
             region = f"{owner.name}_{part.region}"
-            closed = Atom(Predicate.CLOSE, (opened(owner.entity, part),))
-            for thing, words in named:
-                if thing.noun not in part.takes:
+            closed = Atom(Predicate.CLOSE, (opening_name(owner.entity, part),))
+            for obj, words in named:
+                if obj.noun not in part.takes:
                     continue
-                inside = Atom(Predicate.IN, (thing.name, region))
-                if is_open(cast, owner, part):
+                inside = Atom(Predicate.IN, (obj.name, region))
+                if is_open(draft, owner, part):
                     text = f"put {words} in {part.words} and close it"
                     yield Proposal(Family.COMPOSITE, text, Goal((inside, closed)))
                 else:
@@ -106,91 +289,91 @@ def _composites(cast: Cast) -> Iterator[Proposal]:
                     yield Proposal(Family.THREE, text, Goal((inside, closed)))
         if owner.furniture.switches:
             verb, predicate = (
-                ("turn off", Predicate.TURN_OFF) if is_on(cast, owner) else ("turn on", Predicate.TURN_ON)
+                ("turn off", Predicate.TURN_OFF) if is_on(draft, owner) else ("turn on", Predicate.TURN_ON)
             )
             place = owner.furniture.places[0]
-            for thing, words in named:
-                if thing.noun in place.takes:
+            for obj, words in named:
+                if obj.noun in place.takes:
                     atoms = (
                         Atom(predicate, (owner.name,)),
-                        Atom(place.predicate, (thing.name, f"{owner.name}_{place.region}")),
+                        Atom(place.predicate, (obj.name, f"{owner.name}_{place.region}")),
                     )
                     text = f"{verb} the {owner.noun} and put {words} on it"
                     yield Proposal(Family.COMPOSITE, text, Goal(atoms))
 
 
-def _towers(single: Sequence[Step]) -> Iterator[Proposal]:
-    """A bowl on a bowl on a bowl, each smaller than the one below."""
+def _towers(single: Sequence[TaskStep]) -> Iterator[Proposal]:
+    """Stacks of three bowls, each smaller than the one below."""
     stacked = [step for step in single if step.family is Family.STACK and not step.by.place]
     for lower in stacked:
         for upper in stacked:
-            if upper.owner == lower.thing and upper.thing != lower.owner:
+            if upper.owner == lower.obj and upper.obj != lower.owner:
                 text = f"{lower.text} and {upper.text}"
                 yield Proposal(Family.STACK, text, Goal((lower.atom, upper.atom)))
 
 
-def _sets(cast: Cast, single: Sequence[Step]) -> Iterator[Proposal]:
-    """All things of a noun, or two that are called by name, go to one place."""
-    places: dict[tuple[str, Predicate], dict[str, Step]] = defaultdict(dict)
+def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
+    """Proposals that put all objects of a noun, or two named ones, to one place."""
+    places: dict[tuple[str, Predicate], dict[str, TaskStep]] = defaultdict(dict)
     for step in single:
-        if step.thing is not None and step.room > 1:
-            places[step.atom.arguments[1], step.atom.predicate].setdefault(step.thing.name, step)
+        if step.obj is not None and step.capacity > 1:
+            places[step.atom.arguments[1], step.atom.predicate].setdefault(step.obj.name, step)
     for steps in places.values():
         for count in (2, 3):
             for group in combinations(steps.values(), count):
-                things = [step.thing for step in group if step.thing is not None]
-                words = together(cast, things)
+                objects = [step.obj for step in group if step.obj is not None]
+                words = together(draft, objects)
                 if words is None and count == 2 and not any(step.by.place for step in group):
                     words = f"both {group[0].what} and {group[1].what}"
-                if words is not None and count <= group[0].room:
+                if words is not None and count <= group[0].capacity:
                     family = Family.TWO if count == 2 else Family.THREE
                     text = f"put {words} {group[0].where}"
                     yield Proposal(family, text, Goal(tuple(step.atom for step in group)))
 
 
-def _several(single: Sequence[Step], count: int, rng: np.random.Generator) -> Iterator[Proposal]:
-    """Several steps that do not hinder one another, joined by "and"."""
+def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generator) -> Iterator[Proposal]:
+    """Proposals of several compatible steps, joined by "and"."""
     usable = [step for step in single if not step.by.place or _is_short(step)]
-    for _ in range(DRAWN if len(usable) >= count else 0):
+    for _ in range(DRAWS_PER_SIZE if len(usable) >= count else 0):
         group = [usable[int(i)] for i in rng.permutation(len(usable))[:count]]
-        # What is stacked upon is put in its place first, and what is closed or switched comes last.
-        group.sort(key=lambda step: (step.thing is None, step.family is Family.STACK))
-        if not _fit(group):
+        # Objects that others are stacked on are placed first; closing and switching come last.
+        group.sort(key=lambda step: (step.obj is None, step.family is Family.STACK))
+        if not _are_compatible(group):
             continue
-        changed = any(step.thing is None for step in group)
+        changed = any(step.obj is None for step in group)
         family = Family.THREE if count > 2 else Family.COMPOSITE if changed else Family.TWO
         *first, last = (step.text for step in group)
         text = f"{', '.join(first)} and {last}"
         yield Proposal(family, text, Goal(tuple(step.atom for step in group)))
 
 
-def _is_short(step: Step) -> bool:
-    """Whether the words for a thing tell its place before its noun: ``the left book``."""
-    return step.by is By.ORDER and step.thing is not None and step.what.endswith(step.thing.noun)
+def _is_short(step: TaskStep) -> bool:
+    """Whether the reference has the position before the noun: ``the left book``."""
+    return step.by is ReferenceBasis.ORDER and step.obj is not None and step.what.endswith(step.obj.noun)
 
 
-def _fit(group: Sequence[Step]) -> bool:
-    """Whether steps can be done one after the other, whatever the order."""
-    moved = [step.thing.name for step in group if step.thing is not None]
-    changed = [step.owner.name for step in group if step.thing is None and step.owner is not None]
-    beside = sum(step.family is Family.BESIDE for step in group)  # squares may overlap
+def _are_compatible(group: Sequence[TaskStep]) -> bool:
+    """Whether steps can be executed in any order."""
+    moved = [step.obj.name for step in group if step.obj is not None]
+    changed = [step.owner.name for step in group if step.obj is None and step.owner is not None]
+    beside = sum(step.family is Family.BESIDE_HALF_M for step in group)  # squares may overlap
     if len(set(moved)) < len(moved) or len(changed) > 1 or beside > 1:
         return False
-    goals = Counter(step.atom.arguments[1] for step in group if step.thing is not None)
-    if any(goals[step.atom.arguments[1]] > step.room for step in group if step.thing is not None):
+    goals = Counter(step.atom.arguments[1] for step in group if step.obj is not None)
+    if any(goals[step.atom.arguments[1]] > step.capacity for step in group if step.obj is not None):
         return False
-    owners = [step.owner for step in group if step.thing is not None and step.owner is not None]
+    owners = [step.owner for step in group if step.obj is not None and step.owner is not None]
     onto_moved = any(owner.name in moved for owner in owners)
     into_changed = any(owner.name in changed and _opens(owner) for owner in owners)
     return not onto_moved and not into_changed
 
 
-def _opens(thing: Thing) -> bool:
-    return thing.furniture is not None and bool(thing.furniture.openings)
+def _opens(obj: SceneObject) -> bool:
+    return obj.furniture is not None and bool(obj.furniture.openings)
 
 
-def _said(step: Step, rng: np.random.Generator) -> str:
-    """A single step; what its own place tells needs a verb between the two places."""
+def _phrase(step: TaskStep, rng: np.random.Generator) -> str:
+    """The instruction of a single step; with two positions, a verb stands between them."""
     if step.verb != "put":
         return step.text
     apart = f"pick up {step.what} and place it {step.where}"

@@ -1,179 +1,300 @@
-"""New scenes, each with tasks that the oracle has shown to be possible."""
+"""New scenes, each with tasks that the oracle has solved.
+
+Labels are counted over the tasks of many scenes. A scene offers more tasks than it keeps; scene by scene, in the
+order of their numbers, those tasks are kept that bring the counts nearest to the targets.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from functools import partial
+from itertools import combinations
+from math import sqrt
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from assay import tasks
 from assay.episodes import Outcome, rollout
 from assay.episodes.spec import EpisodeSpec
-from assay.errors import AssayError, PlacementError
-from assay.extensions.generate.distribution import SPARE, Labels, labels_of, nearest, offer, pairs
-from assay.extensions.generate.kit import EVEN, LIBERO_X, Composition
-from assay.extensions.generate.layout import Cast, draw, draw_room
+from assay.errors import AssayError, PlacementError, TaskError
+from assay.experiments.labels import label_sets
+from assay.extensions.generate.kit import LIBERO_X_LABELS, LIBERO_X_TASKS, Composition, load_composition
+from assay.extensions.generate.layout import SceneDraft, draw, draw_room
 from assay.extensions.generate.proposals import propose
-from assay.extensions.generate.sightline import hidden, hidden_regions
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import alike
+from assay.sim.visibility import MAIN, regions_seen_now, seen_now
 from assay.sim.world import SceneEnv
 from assay.support import processes
+from assay.support.files import replacing
 from assay.support.streams import stream
 from assay.tasks import Atom, Goal, Task, check
-from assay.tasks.files import goal_horizon
+from assay.tasks.files import INDEX, goal_horizon
 
-DRAWS = 80
-"""How many scenes are drawn for one that is kept."""
-SAME = 20
-"""How many of them are in the same room with the same furniture."""
-MOST_ALIKE = 2
-"""How many tasks of a scene have the same destination, while there are others to try."""
-DONE = "task: done at the start"
-MOST_FAILED = 12
-"""After how many tasks that the oracle could not do no more are tried in a scene."""
+FORMAT = "assay-scenes/2"
+MAX_NAME_LENGTH = 80
+"""Characters of an instruction in a file's name."""
+EXTRA_TASKS = 3
+"""Tasks that a scene offers beyond those that it keeps."""
+RARE_SHARE = 0.1
+"""Labels below this share are offered more often than their target, because few scenes can offer them."""
+RARE_FACTOR = 3.0
+"""Factor by which they are offered more often."""
+
+
+class Label(NamedTuple):
+    """A family and a value: ``relation`` and ``container``."""
+
+    family: str
+    value: str
+
+
+class LabelTargets(StrEnum):
+    """Target frequencies of labels."""
+
+    EVEN = "even"
+    """Families of tasks take turns."""
+    LIBERO_X = "libero-x"
+    """As often as in LIBERO-X's training set."""
+
+
+SHARES: Mapping[Label, float] = MappingProxyType(
+    {
+        Label(family, value): count / LIBERO_X_TASKS
+        for family, counts in LIBERO_X_LABELS.items()
+        for value, count in counts.items()
+    }
+)
+"""The share of LIBERO-X's tasks with a label; a task may have several of a family."""
+
+
+def labels_of(task: Task) -> dict[str, list[str]]:
+    """The labels of a task by family, and the predicates of its goal."""
+    return {
+        **{family: list(values) for family, values in label_sets(task).items()},
+        "predicate": sorted({atom.predicate.value for atom in task.goal.atoms}),
+    }
+
+
+def target_labels(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
+    """The labels of `labels_of` that have a target."""
+    pairs = {Label(family, value) for family, values in labels.items() for value in values}
+    return frozenset(pairs & SHARES.keys())
+
+
+def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
+    """The number of tasks with each label that a scene should offer; on average at least ``size`` times its share."""
+    chances = rng.random(len(SHARES))
+    return Counter(
+        {
+            label: int((RARE_FACTOR if share < RARE_SHARE else 1.0) * share * size + chance)
+            for (label, share), chance in zip(SHARES.items(), chances, strict=True)
+        }
+    )
+
+
+def nearest(candidates: Sequence[frozenset[Label]], wanted: Counter[Label], have: Counter[Label]) -> int:
+    """Index of the first candidate that brings the labels of a scene nearest to ``wanted``."""
+
+    def cost(labels: frozenset[Label]) -> float:
+        return sum(_weight(label) * (1.0 if have[label] >= wanted[label] else -1.0) for label in labels)
+
+    return min(range(len(candidates)), key=lambda index: cost(candidates[index]))
+
+
+def choose(
+    candidates: Sequence[frozenset[Label]], count: int, before: Counter[Label], tasks: int
+) -> list[int]:
+    """Indices of the ``count`` tasks of a scene to keep, so that the labels of all tasks approach their shares.
+
+    ``before`` counts the labels of the ``tasks`` tasks of earlier scenes.
+    """
+    names = list(SHARES)
+    weights = np.array([_weight(label) for label in names])
+    target = np.array([SHARES[label] for label in names]) * (tasks + count)
+    missing = target - np.array([before[label] for label in names])
+    table = np.array([[label in labels for label in names] for labels in candidates], dtype=float)
+    groups = list(combinations(range(len(candidates)), min(count, len(candidates))))
+    misses = np.array([table[list(group)].sum(axis=0) for group in groups]) - missing
+    return list(groups[int(np.argmin((weights * misses**2).sum(axis=1)))])
+
+
+def _weight(label: Label) -> float:
+    """Rare labels weigh more, but not so much that they dominate."""
+    return 1 / sqrt(SHARES[label])
+
+
+MIN_VISIBLE_SHARE = 0.7
+"""Of an object or a place in the main camera's image; a scene that has less is drawn again."""
+
+
+def hidden_objects(world: Simulation) -> list[str]:
+    """The movable objects of which the main camera sees too little: outside the image, or hidden."""
+    return [name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.is_visible(MIN_VISIBLE_SHARE)]
+
+
+def hidden_regions(world: Simulation) -> set[str]:
+    """The regions of the workspace of which the main camera sees too little, with a low object on them."""
+    return {
+        name
+        for name, (view,) in regions_seen_now(world, (MAIN,)).items()
+        if not view.is_visible(MIN_VISIBLE_SHARE)
+    }
+
+
+MAX_DRAWS = 80
+"""Scenes that are drawn for one that is kept."""
+DRAWS_PER_ROOM = 20
+"""Consecutive draws with the same room and furniture."""
+MAX_SAME_DESTINATION = 2
+"""Tasks of a scene with the same destination, as long as there are others."""
+DONE_AT_START = "task: done at the start"
+MAX_ORACLE_FAILURES = 12
+"""After this many tasks that the oracle failed, a scene is given up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is wanted."""
+class SceneRequest:
+    """What to generate; stored in the index of a folder."""
 
     seed: int = 0
     tasks: int = 6
     """Tasks of each scene."""
     pack: str = "primitives"
     tries: int = 2
-    """From how many initial states the oracle must do each task."""
-    labels: Labels = Labels.EVEN
-    """How often labels are wanted among the tasks of all scenes."""
+    """Initial states from which the oracle must solve each task."""
+    labels: LabelTargets = LabelTargets.EVEN
 
     @property
-    def offered(self) -> int:
-        """How many tasks a scene offers, of which those are kept whose labels are wanted."""
-        return self.tasks + (0 if self.labels is Labels.EVEN else SPARE)
+    def offer_size(self) -> int:
+        """The number of tasks that a scene offers."""
+        return self.tasks + (0 if self.labels is LabelTargets.EVEN else EXTRA_TASKS)
 
     @property
     def composition(self) -> Composition:
         """What scenes are drawn from."""
-        return EVEN if self.labels is Labels.EVEN else LIBERO_X
+        return load_composition(self.labels.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GeneratedScene:
     """A scene with the tasks that it offers."""
 
     number: int
     tasks: tuple[Task, ...]
-    """None where none of the scenes that were drawn offered as many as are to be kept."""
+    """Empty if no drawn scene offered enough tasks."""
     steps: tuple[int, ...]
-    """Control steps that the oracle took for each, at most."""
+    """The most control steps that the oracle needed for each."""
     refused: Counter[str]
-    """Why others were not kept, and how many."""
+    """Reasons for which scenes and tasks were rejected, and their numbers."""
 
 
-def make(order: Order, number: int) -> Made:
-    """The scene of a number: hangs on the order's seed and the number, and on nothing else.
+def make(request: SceneRequest, number: int) -> GeneratedScene:
+    """Generate the scene of a number, determined by the seed and the number.
 
-    It has no tasks if none is found after a bounded search.
+    It has no tasks if none is found within a bounded number of draws.
     """
-    pack = load_pack(order.pack)
+    pack = load_pack(request.pack)
     refused: Counter[str] = Counter()
-    for attempt in range(DRAWS):
-        # Kept for some draws: else crowded rooms would give way to empty ones.
-        rng = stream(order.seed, "room", number, attempt // SAME)
-        room, furniture = draw_room(rng, pack.categories, order.composition)
-        rng = stream(order.seed, "scene", number, attempt)
+    for attempt in range(MAX_DRAWS):
+        # The same room for some draws: otherwise rooms without furniture, which succeed more often, would dominate.
+        rng = stream(request.seed, "room", number, attempt // DRAWS_PER_ROOM)
+        arena, furniture = draw_room(rng, pack.categories, request.composition)
+        rng = stream(request.seed, "scene", number, attempt)
         try:
-            cast = draw(rng, room, furniture, pack.categories, order.composition)
-            _check_looks(cast, pack)
-            proposed = propose(cast, f"scene_{number:03d}", rng)
-            kept = _certified(proposed, order, rng, pack, refused)
+            draft = draw(rng, arena, furniture, pack.categories, request.composition)
+            _check_appearance(draft, pack)
+            proposed = propose(draft, f"scene_{number:03d}", rng)
+            accepted = _certify(proposed, request, rng, pack, refused)
         except AssayError as error:
             refused[f"scene: {error}"] += 1
             continue
-        if len(kept) >= order.tasks:
-            return Made(number, tuple(task for task, _ in kept), tuple(steps for _, steps in kept), refused)
+        if len(accepted) >= request.tasks:
+            tasks, steps = zip(*accepted, strict=True)
+            return GeneratedScene(number, tasks, steps, refused)
         refused["scene: too few tasks"] += 1
-    return Made(number, (), (), refused)
+    return GeneratedScene(number, (), (), refused)
 
 
-def _check_looks(cast: Cast, pack: AssetPack) -> None:
-    """Raise PlacementError where words tell things apart by their looks that nobody can tell apart by them."""
-    for noun in dict.fromkeys(thing.noun for thing in cast.things):
-        looks = {thing.called: thing.entity for thing in cast.things if thing.noun == noun}
-        called = {entity.name: words for words, entity in looks.items()}
-        if (found := alike(list(looks.values()), pack)) is not None:
-            one, other, difference = found
+def _check_appearance(draft: SceneDraft, pack: AssetPack) -> None:
+    """Raise PlacementError if objects with different descriptions look the same."""
+    for noun in dict.fromkeys(obj.noun for obj in draft.objects):
+        looks = {obj.description: obj.entity for obj in draft.objects if obj.noun == noun}
+        description = {entity.name: words for words, entity in looks.items()}
+        if (pair := alike(list(looks.values()), pack)) is not None:
+            one, other, difference = pair
             raise PlacementError(
-                f"the {called[one.name]} and the {called[other.name]} look the same: {difference}"
+                f"the {description[one.name]} and the {description[other.name]} look the same: {difference}"
             )
 
 
-def make_all(order: Order, numbers: Sequence[int], workers: int) -> Iterator[Made]:
-    """Several scenes on several processes, or in this one, in the order of their numbers."""
-    if workers == 1:
-        yield from (make(order, number) for number in numbers)
-        return
-    yield from processes.results(partial(make, order), numbers, workers)
-
-
-def _certified(
+def _certify(
     proposed: Sequence[Task],
-    order: Order,
+    request: SceneRequest,
     rng: np.random.Generator,
     pack: AssetPack,
     refused: Counter[str],
 ) -> list[tuple[Task, int]]:
-    """The first tasks of a scene that the oracle does, and its steps."""
-    kept: list[tuple[Task, int]] = []
-    world = Simulation(compile_scene(proposed[0].scene, pack))
+    """The first tasks of a scene that the oracle solves, and its steps."""
+    accepted: list[tuple[Task, int]] = []
+    simulation = Simulation(compile_scene(proposed[0].scene, pack))
     try:
-        world.reset(world.sample(0))
-        if unseen := hidden(world):
-            raise PlacementError(f"the camera hardly sees {world.compiled.entities[unseen[0]].category}")
-        dark = hidden_regions(world)
+        simulation.reset(simulation.sample(0))
+        if unseen := hidden_objects(simulation):
+            raise PlacementError(f"the camera hardly sees {simulation.compiled.entities[unseen[0]].category}")
+        dark = hidden_regions(simulation)
         alone: dict[Atom, bool] = {}
         failed = 0
-        for task in _in_order(proposed, order, rng, kept):
-            if len(kept) == order.offered or failed == MOST_FAILED:
+        for task in _order_candidates(proposed, request, rng, accepted):
+            if len(accepted) == request.offer_size or failed == MAX_ORACLE_FAILURES:
                 break
             check(task)
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
-                refused["task: the camera hardly sees where the thing goes"] += 1
+                refused["task: the camera hardly sees where the object goes"] += 1
                 continue
-            if not all(_works_alone(world, task, atom, order, alone) for atom in task.goal.atoms):
+            if not all(_works_alone(simulation, task, atom, request, alone) for atom in task.goal.atoms):
                 refused["task: a step of it is one that the oracle failed at"] += 1
                 continue
-            reason, steps = _tried(world, task, order)
+            reason, steps = _attempt(simulation, task, request)
             if reason:
                 refused[reason] += 1
                 failed += 1
             else:
-                kept.append((task, steps))
+                accepted.append((task, steps))
             if len(task.goal.atoms) == 1:
                 alone[task.goal.atoms[0]] = not reason
     finally:
-        world.close()
-    return kept
+        simulation.close()
+    return accepted
 
 
-def _in_order(
-    proposed: Sequence[Task], order: Order, rng: np.random.Generator, kept: Sequence[tuple[Task, int]]
+def _order_candidates(
+    proposed: Sequence[Task],
+    request: SceneRequest,
+    rng: np.random.Generator,
+    accepted: Sequence[tuple[Task, int]],
 ) -> Iterator[Task]:
-    """Tasks in the order in which they are tried, which hangs on what was ``kept`` until then."""
-    if order.labels is Labels.EVEN:
+    """Tasks in the order in which they are tried, which depends on those ``accepted`` so far."""
+    if request.labels is LabelTargets.EVEN:
         yield from proposed
         return
-    wanted = offer(order.offered, rng)
-    rest = [(task, pairs(labels_of(task))) for task in proposed]
+    wanted = offer(request.offer_size, rng)
+    rest = [(task, target_labels(labels_of(task))) for task in proposed]
     while rest:
-        have = Counter(label for task, _ in kept for label in pairs(labels_of(task)))
-        often = Counter(_destination(task) for task, _ in kept)
-        fresh = [each for each in rest if often[_destination(each[0])] < MOST_ALIKE] or rest
+        have = Counter(label for task, _ in accepted for label in target_labels(labels_of(task)))
+        often = Counter(_destination(task) for task, _ in accepted)
+        fresh = [pair for pair in rest if often[_destination(pair[0])] < MAX_SAME_DESTINATION] or rest
         chosen = fresh[nearest([labels for _, labels in fresh], wanted, have)]
         rest.remove(chosen)
         yield chosen[0]
@@ -183,31 +304,154 @@ def _destination(task: Task) -> str:
     return task.goal.atoms[-1].arguments[-1]
 
 
-def _works_alone(world: Simulation, task: Task, atom: Atom, order: Order, known: dict[Atom, bool]) -> bool:
-    """Whether the oracle does one of several steps; ``known`` is what was found out in this scene already."""
+def _works_alone(
+    simulation: Simulation, task: Task, atom: Atom, request: SceneRequest, results: dict[Atom, bool]
+) -> bool:
+    """Whether the oracle solves one of several steps; ``results`` caches the answers of this scene."""
     if len(task.goal.atoms) == 1:
-        return known.get(atom, True)
-    if atom not in known:
+        return results.get(atom, True)
+    if atom not in results:
         step = replace(task, goal=Goal((atom,)))
-        reason, _ = _tried(world, step, replace(order, tries=1))
-        known[atom] = reason in ("", DONE)
-    return known[atom]
+        reason, _ = _attempt(simulation, step, replace(request, tries=1))
+        results[atom] = reason in ("", DONE_AT_START)
+    return results[atom]
 
 
-def _tried(world: Simulation, task: Task, order: Order) -> tuple[str, int]:
-    """Why the oracle could not do a task, if it could not, and the most steps it took."""
-    most = 0
-    for seed in range(order.tries):
-        state = world.sample(seed)
-        world.reset(state)
-        if world.is_satisfied(task.goal):
-            return DONE, 0
-        spec = EpisodeSpec(task.id, seed, order.pack, steps=goal_horizon(task.goal))
-        done = rollout(SceneEnv(world, task, state), Oracle(), spec)
+def _attempt(simulation: Simulation, task: Task, request: SceneRequest) -> tuple[str, int]:
+    """The reason why the oracle failed a task, or an empty text, and the most steps it needed."""
+    max_steps = 0
+    for seed in range(request.tries):
+        state = simulation.sample(seed)
+        simulation.reset(state)
+        if simulation.is_satisfied(task.goal):
+            return DONE_AT_START, 0
+        spec = EpisodeSpec(task.id, seed, request.pack, steps=goal_horizon(task.goal))
+        done = rollout(SceneEnv(simulation, task, state), Oracle(), spec)
         if done.outcome is Outcome.ERROR:
             return f"task: {done.error}", 0
         if done.outcome is Outcome.FAILURE:
             kinds = " and ".join(atom.predicate.value for atom in task.goal.atoms)
             return f"task: the oracle failed at {kinds}", 0
-        most = max(most, done.steps)
-    return "", most
+        max_steps = max(max_steps, done.steps)
+    return "", max_steps
+
+
+def write_scenes(
+    out: Path,
+    request: SceneRequest,
+    count: int,
+    *,
+    workers: int = 1,
+    on_scene: Callable[[int], None] = lambda number: None,
+) -> dict[str, Any]:
+    """Extend a folder to ``count`` scenes; returns the index. ``on_scene`` is called for each number that is done.
+
+        scene_007/0_put_the_....json    one task
+        index.json                      the request, all scenes and tasks, rejections, and numbers without a scene
+
+    The index is written after every scene, so that the same request resumes. A number without a suitable scene is
+    recorded as failed and not tried again. Raises TaskError if the folder holds other files or another request.
+    """
+    index = _load_index(out, request)
+    scenes, failed = index["scenes"], index["failed"]
+    missing = [number for number in range(count) if _name(number) not in {**scenes, **failed}]
+    for number in range(count - len(missing)):
+        on_scene(number)
+    generate_scene = partial(make, request)
+    parallel = workers > 1 and missing
+    scenes_made = (
+        processes.results(generate_scene, missing, workers) if parallel else map(generate_scene, missing)
+    )
+    for generated in scenes_made:
+        if generated.tasks:
+            chosen = _choose_tasks(generated, request, index)
+            scenes[_name(generated.number)] = _save_scene(out / _name(generated.number), generated, chosen)
+        else:
+            failed[_name(generated.number)] = {"refused": dict(sorted(generated.refused.items()))}
+        index["scenes"] = scenes = dict(sorted(scenes.items()))
+        with replacing(out / INDEX) as part:
+            part.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        on_scene(generated.number)
+    return index
+
+
+def _choose_tasks(generated: GeneratedScene, request: SceneRequest, index: dict[str, Any]) -> list[int]:
+    """Indices of the offered tasks that are kept, given the scenes before."""
+    if request.labels is LabelTargets.EVEN:
+        return list(range(len(generated.tasks)))
+    earlier = {name: scene for name, scene in index["scenes"].items() if name < _name(generated.number)}
+    before = count_labels({"scenes": earlier})
+    offered = [target_labels(labels_of(task)) for task in generated.tasks]
+    return choose(offered, request.tasks, before, sum(len(scene["tasks"]) for scene in earlier.values()))
+
+
+def count_labels(index: dict[str, Any]) -> Counter[Label]:
+    """The number of tasks of an index with each label."""
+    tasks = (task for scene in index["scenes"].values() for task in scene["tasks"])
+    return Counter(
+        Label(family, value)
+        for task in tasks
+        for family, values in task["labels"].items()
+        for value in values
+    )
+
+
+def count_refusals(index: dict[str, Any]) -> Counter[str]:
+    """Reasons for which scenes and tasks of an index were rejected, and their numbers."""
+    total: Counter[str] = Counter()
+    for scene in (*index["scenes"].values(), *index["failed"].values()):
+        total.update(scene["refused"])
+    return total
+
+
+def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
+    file = out / INDEX
+    wanted: dict[str, Any] = {"format": FORMAT, "order": asdict(request), "scenes": {}, "failed": {}}
+    if out.exists() and not out.is_dir():
+        raise TaskError(f"{out} is a file; valid: a folder, a new one or one to extend")
+    if not file.exists():
+        if out.is_dir() and any(out.iterdir()):
+            raise TaskError(f"{out} holds files that assay scenes did not write; name another folder")
+        out.mkdir(parents=True, exist_ok=True)
+        return wanted
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+        stored = index["format"], index["order"]
+    except (ValueError, KeyError, TypeError):
+        raise TaskError(f"{file}: is not an index of scenes") from None
+    if stored != (wanted["format"], wanted["order"]):
+        raise TaskError(f"{out} holds scenes of another request, {stored[1]}; name another folder")
+    return {**wanted, **index}
+
+
+def _save_scene(folder: Path, generated: GeneratedScene, chosen: list[int]) -> dict[str, Any]:
+    """Write the chosen tasks of a scene; returns its entry in the index."""
+    if folder.exists():
+        shutil.rmtree(folder)  # of an interrupted scene, which is not in the index
+    entries = []
+    for number, which in enumerate(chosen):
+        task, steps = generated.tasks[which], generated.steps[which]
+        words = re.sub(r"[^a-z0-9]+", "_", task.instruction.text.lower())[:MAX_NAME_LENGTH].strip("_")
+        saved = tasks.save(task, folder / f"{number}_{words}.json")
+        entries.append(
+            {
+                "file": f"{folder.name}/{number}_{words}.json",
+                "digest": saved.id.rpartition("@")[2],
+                "instruction": task.instruction.text,
+                "goal": [str(atom) for atom in task.goal.atoms],
+                "steps": steps,
+                "labels": labels_of(task),
+            }
+        )
+    scene = generated.tasks[0].scene
+    return {
+        "arena": scene.arena.value,
+        "fixtures": [entity.category for entity in scene.fixtures],
+        "objects": [entity.category for entity in scene.objects],
+        "tasks": entries,
+        "refused": dict(sorted(generated.refused.items())),
+    }
+
+
+def _name(number: int) -> str:
+    return f"scene_{number:03d}"

@@ -1,4 +1,8 @@
-"""Words that mean one thing of a scene and no other."""
+"""Unambiguous references to objects of a scene.
+
+Directions are those of the main camera, as in LIBERO: left is towards -y, right towards +y, in front is nearer to the
+camera (+x) and behind is nearer to the robot.
+"""
 
 from __future__ import annotations
 
@@ -9,122 +13,176 @@ from itertools import pairwise
 
 import numpy as np
 
-from assay.extensions.generate.layout import Cast, Thing
-from assay.extensions.generate.relations import CLEAR, Side, gap_between, is_at, may_be_at
+from assay.extensions.generate.layout import SceneDraft, SceneObject
+from assay.perturb.world.ground import Spot
 from assay.sim.layout import layout_of
 
-NEXT_TO = 0.06
-"""The widest gap between things that are next to each other, metres."""
+BESIDE_GAP_M = 0.10
+"""Widest gap between an object and a landmark at its side."""
+CLEAR_MARGIN_M = 0.08
+"""Difference from which one of two objects is clearly further left, nearer, ..."""
+
+
+class Side(Enum):
+    """A side of a landmark, and the words for it."""
+
+    LEFT = ("to the left of", 0.0, -1.0)
+    RIGHT = ("to the right of", 0.0, 1.0)
+    FRONT = ("in front of", 1.0, 0.0)
+    BEHIND = ("behind", -1.0, 0.0)
+
+    @property
+    def words(self) -> str:
+        """``to the left of``."""
+        return self.value[0]
+
+    @property
+    def towards(self) -> np.ndarray:
+        """The direction, (2,)."""
+        return np.array(self.value[1:])
+
+
+def is_at(obj: Spot, side: Side, landmark: Spot) -> bool:
+    """Whether an object stands on a side of a landmark, close by and not diagonally."""
+    along, across, gap = _seen_from(landmark, obj, side)
+    return along > 0 and 0 <= gap <= BESIDE_GAP_M and abs(across) < 0.06
+
+
+def may_be_at(obj: Spot, side: Side, landmark: Spot) -> bool:
+    """Whether an object could be described as standing on a side of a landmark."""
+    along, across, gap = _seen_from(landmark, obj, side)
+    return along > 0 and abs(across) < along + 0.03 and gap < 2.5 * BESIDE_GAP_M
+
+
+def gap_between(one: Spot, other: Spot) -> float:
+    """The gap between two objects, metres; 0 if they overlap."""
+    dx = abs(one.x - other.x) - one.half_x - other.half_x
+    dy = abs(one.y - other.y) - one.half_y - other.half_y
+    return float(np.hypot(max(dx, 0.0), max(dy, 0.0)))
+
+
+def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, float]:
+    """Offset of an object along a side and across it, and the gap between, metres."""
+    delta = np.array([obj.x - landmark.x, obj.y - landmark.y])
+    towards = side.towards
+    along = float(delta @ towards)
+    across = float(delta @ np.array([towards[1], -towards[0]]))
+    halves = np.array([landmark.half_x + obj.half_x, landmark.half_y + obj.half_y])
+    return along, across, along - float(halves @ np.abs(towards))
+
+
+NEXT_TO_M = 0.06
+"""Widest gap between objects that are next to each other."""
 ORDINALS = ("first", "second", "third", "fourth")
 COUNTS = {2: "both", 3: "all three", 4: "all four"}
 
 
-class By(Enum):
-    """What words go by."""
+class ReferenceBasis(Enum):
+    """The property that a reference uses."""
 
     NOUN = "noun"
-    """There is no other thing of the noun."""
+    """The only object of its noun."""
     ATTRIBUTE = "attribute"
     """A colour, size or pattern that the others of the noun do not have."""
     ORDER = "order"
-    """Its place among those that look the same, from left to right or from the robot."""
+    """Its position among objects that look the same, from left to right or from the robot."""
     LANDMARK = "landmark"
-    """Something else that it stands beside."""
+    """Another object beside it."""
 
     @property
     def place(self) -> bool:
-        """Whether where it stands tells it from others."""
-        return self in (By.ORDER, By.LANDMARK)
+        """Whether the reference uses its position."""
+        return self in (ReferenceBasis.ORDER, ReferenceBasis.LANDMARK)
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """How an instruction calls a thing."""
+    """A reference to an object in an instruction."""
 
     words: str
     """``the small red bowl``, ``the second book from the left``."""
-    by: By
+    by: ReferenceBasis
 
 
-def references(cast: Cast, thing: Thing) -> Iterator[Reference]:
-    """Words that mean one thing and no other."""
-    by_looks = _by_looks(cast, thing)
+def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
+    """Unambiguous references to an object."""
+    by_looks = _by_appearance(draft, obj)
     if by_looks is not None:
         yield by_looks
         return
-    doubles = [other for other in cast.things if other != thing and _alike(other, thing)]
-    yield from (Reference(words, By.ORDER) for words in _in_order(cast, thing, doubles))
-    yield from (Reference(words, By.LANDMARK) for words in _beside(cast, thing, doubles))
+    doubles = [other for other in draft.objects if other != obj and _same_description(other, obj)]
+    yield from (Reference(words, ReferenceBasis.ORDER) for words in _by_order(draft, obj, doubles))
+    yield from (Reference(words, ReferenceBasis.LANDMARK) for words in _beside(draft, obj, doubles))
 
 
-def name(cast: Cast, thing: Thing) -> str | None:
-    """The words for a thing that its looks alone tell from all others; None if there are none."""
-    found = _by_looks(cast, thing)
-    return None if found is None else found.words
+def name(draft: SceneDraft, obj: SceneObject) -> str | None:
+    """The reference to an object by its appearance; None if that is ambiguous."""
+    reference = _by_appearance(draft, obj)
+    return None if reference is None else reference.words
 
 
-def _by_looks(cast: Cast, thing: Thing) -> Reference | None:
-    others = [other for other in cast.things if other.noun == thing.noun and other != thing]
-    if any(_alike(other, thing) for other in others):
+def _by_appearance(draft: SceneDraft, obj: SceneObject) -> Reference | None:
+    others = [other for other in draft.objects if other.noun == obj.noun and other != obj]
+    if any(_same_description(other, obj) for other in others):
         return None
-    return Reference(f"the {thing.called}", By.ATTRIBUTE if others else By.NOUN)
+    return Reference(f"the {obj.description}", ReferenceBasis.ATTRIBUTE if others else ReferenceBasis.NOUN)
 
 
-def _alike(one: Thing, other: Thing) -> bool:
-    return one.called == other.called
+def _same_description(one: SceneObject, other: SceneObject) -> bool:
+    return one.description == other.description
 
 
-def together(cast: Cast, things: list[Thing]) -> str | None:
-    """The words for several things at once, ``both cans``; None if others are called so too."""
-    count = COUNTS.get(len(things))
-    nouns = {thing.noun for thing in things}
-    looks = {thing.adjectives for thing in things}
+def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
+    """A reference to several objects at once, ``both cans``; None if it fits others as well."""
+    count = COUNTS.get(len(objects))
+    nouns = {obj.noun for obj in objects}
+    looks = {obj.adjectives for obj in objects}
     if count is None or len(nouns) != 1:
         return None
-    everything = {each for each in cast.things if each.noun in nouns}
-    if everything == set(things):
+    everything = {each for each in draft.objects if each.noun in nouns}
+    if everything == set(objects):
         return f"{count} {_plural(*nouns)}"
-    if len(looks) == 1 and {each for each in everything if each.adjectives in looks} == set(things):
+    if len(looks) == 1 and {each for each in everything if each.adjectives in looks} == set(objects):
         return " ".join((count, *looks.pop(), _plural(*nouns)))
     return None
 
 
-def _in_order(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
-    """Words for a thing that its place in a row, or its distance from the robot, tells from its doubles."""
-    here, others = cast.spot(thing), [cast.spot(double) for double in doubles]
+def _by_order(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
+    """References by the position in a row, or by the distance from the robot."""
+    here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
     row = sorted([here, *others], key=lambda spot: spot.y)
-    if all(right.y - left.y > CLEAR for left, right in pairwise(row)):
+    if all(right.y - left.y > CLEAR_MARGIN_M for left, right in pairwise(row)):
         place = row.index(here)
         if len(row) == 2:
-            yield f"the {('left', 'right')[place]} {thing.called}"
+            yield f"the {('left', 'right')[place]} {obj.description}"
         else:
-            yield f"the {ORDINALS[place]} {thing.called} from the left"
-            yield f"the {ORDINALS[len(row) - 1 - place]} {thing.called} from the right"
-    base = np.array(layout_of(cast.scene).robot[:2]) - np.array(layout_of(cast.scene).offset[:2])
+            yield f"the {ORDINALS[place]} {obj.description} from the left"
+            yield f"the {ORDINALS[len(row) - 1 - place]} {obj.description} from the right"
+    base = np.array(layout_of(draft.scene).robot[:2]) - np.array(layout_of(draft.scene).offset[:2])
     far = np.hypot(here.x - base[0], here.y - base[1])
     distances = [np.hypot(other.x - base[0], other.y - base[1]) for other in others]
-    if all(other - far > CLEAR for other in distances):
-        yield f"the {thing.called} nearest to the robot"
-    if all(far - other > CLEAR for other in distances):
-        yield f"the {thing.called} furthest from the robot"
+    if all(other - far > CLEAR_MARGIN_M for other in distances):
+        yield f"the {obj.description} nearest to the robot"
+    if all(far - other > CLEAR_MARGIN_M for other in distances):
+        yield f"the {obj.description} furthest from the robot"
 
 
-def _beside(cast: Cast, thing: Thing, doubles: list[Thing]) -> Iterator[str]:
-    """Words for a thing that something else beside it tells from its doubles."""
-    here, others = cast.spot(thing), [cast.spot(double) for double in doubles]
-    for mark in cast.things:
-        if mark in doubles or mark == thing:
+def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
+    """References by another object beside it."""
+    here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
+    for mark in draft.objects:
+        if mark in doubles or mark == obj:
             continue
-        landmark = name(cast, mark)
+        landmark = name(draft, mark)
         if landmark is None:
             continue
-        there = cast.spot(mark)
+        there = draft.spot(mark)
         for side in Side:
             if is_at(here, side, there) and not any(may_be_at(other, side, there) for other in others):
-                yield f"the {thing.called} {side.words} {landmark}"
+                yield f"the {obj.description} {side.words} {landmark}"
         gap = gap_between(here, there)
-        if gap < NEXT_TO and all(gap_between(other, there) > gap + CLEAR for other in others):
-            yield f"the {thing.called} next to {landmark}"
+        if gap < NEXT_TO_M and all(gap_between(other, there) > gap + CLEAR_MARGIN_M for other in others):
+            yield f"the {obj.description} next to {landmark}"
 
 
 def _plural(noun: str) -> str:

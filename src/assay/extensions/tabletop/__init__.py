@@ -36,7 +36,7 @@ provide(
 )
 provide(
     "measure",
-    {"tabletop": "assay.extensions.tabletop.measures.tabletop:TABLETOP"},
+    {"tabletop": "assay.extensions.tabletop.measures.measure:TABLETOP"},
 )
 provide(
     "paper",

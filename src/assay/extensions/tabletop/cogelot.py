@@ -14,8 +14,8 @@ from types import MappingProxyType
 import polars as pl
 
 from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
-from assay.extensions.tabletop.measures.tabletop import TABLETOP
 from assay.extensions.tabletop.tasks.levels import Difficulty
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.measures.result import MeasureError

@@ -1,9 +1,9 @@
-"""Partial progress: how much of the goal is reached, where success alone says all or nothing.
+"""Partial progress towards the goal.
 
 A goal is a conjunction of atoms, and an atom has stages: reached, touched, grasped, lifted, carried, placed, released
-(`assay.episodes.conduct`). An episode's *progress* is how far its atoms came on average, 0 to 1, as the world recorded
-it. Where no stages were recorded, there is the share of the atoms that holds when it ends, and the largest share that
-held at one moment. A success has all of them.
+(`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as the world
+recorded it. Without stages there are the share of atoms that hold at the end, and the largest share that held at one
+moment. Both are 1 for a success.
 """
 
 from __future__ import annotations
@@ -11,82 +11,89 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import Label
 from assay.measures.clustering import shares
-from assay.measures.frames import judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import Result
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import methods
 from assay.support.stats.intervals import Interval
 
 HIDDEN = "What success hides"
-"""The section of the report."""
+"""Section of the report."""
 NO_ATOMS = "{}"
-"""The stages where nothing is asked for: a request that was taken back. Its failures stop nowhere."""
+"""Stages of a cancelled instruction, which has no atoms; its failures stop at no stage."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress(Result):
-    """How much of their goals a group of episodes reached."""
+class GoalProgress(Result):
+    """Progress of a group of episodes."""
 
-    group: dict[str, Label]
-    """What they have in common: column -> value."""
-    count: int
-    """Episodes of which something is known besides success: stages were recorded, or the goal has several atoms."""
-    success: float
-    """The share of them that succeeded."""
-    score: float | None
-    """Mean progress by stages, 0 to 1; None where none was recorded."""
-    score_interval: Interval | None
-    """Wilson's, over starts and variants: no narrower than a mean of numbers from 0 to 1 needs."""
-    several: int
-    """Episodes of goals with several atoms; what follows is about them, and None where there are none."""
-    at_end: float | None
-    """The mean share of the goal's atoms that held at the end."""
-    at_end_interval: Interval | None
-    """Wilson's, likewise."""
-    best: float | None
-    """The mean of the largest share that held at one moment."""
-    best_interval: Interval | None
+    group: Annotated[dict[str, Label], Column("condition")]
+    """Columns and values that they share."""
+    count: Annotated[int, Column("n", "count")]
+    """Episodes with recorded stages, or a goal of several atoms."""
+    success: Annotated[float, Column("success", "share")]
+    """Share of them that succeeded."""
+    score: Annotated[float | None, Column("progress", "share")]
+    """Mean progress by stages, 0 to 1; None if none was recorded."""
+    score_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
+    """Wilson interval over starts and variants, which is conservative for a mean of numbers from 0 to 1."""
+    several: Annotated[int, Column("n with several atoms", "count")]
+    """Episodes whose goal has several atoms."""
+    at_end: Annotated[float | None, Column("atoms at the end", "share")]
+    """Mean share of the goal's atoms that held at the end."""
+    at_end_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
+    """Wilson interval, likewise."""
+    best: Annotated[float | None, Column("most atoms at once", "share")]
+    """Mean of the largest share that held at one moment."""
+    best_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
 
 
-def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[Progress, ...]:
-    """The progress of each group of episodes of which more is known than all or nothing."""
-    rows = judged(frame).drop_nulls(by)
-    made = [
-        _shares(truth, steps, success)
+def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[GoalProgress, ...]:
+    """Progress of each group of episodes with recorded stages, or goals of several atoms."""
+    rows = valid_rows(frame).drop_nulls(by)
+    shares_of_atoms = [
+        _atom_shares(truth, steps, success)
         for truth, steps, success in rows.select("truth", "steps", "success").iter_rows()
     ]
-    if "stages" in rows.columns:  # a request that was taken back has no atoms any more
-        gone = (rows["stages"] == NO_ATOMS).fill_null(value=False)
-        made = [(0, 0.0, 0.0) if back else each for back, each in zip(gone, made, strict=True)]
+    if "stages" in rows.columns:  # a cancelled instruction has no atoms
+        cancelled = (rows["stages"] == NO_ATOMS).fill_null(value=False)
+        shares_of_atoms = [
+            (0, 0.0, 0.0) if is_cancelled else values
+            for is_cancelled, values in zip(cancelled, shares_of_atoms, strict=True)
+        ]
+    atoms, at_end, best = zip(*shares_of_atoms, strict=True)
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
     rows = rows.with_columns(
-        _atoms=pl.Series([each[0] for each in made], dtype=pl.Int64),
-        _at_end=pl.Series([each[1] for each in made], dtype=pl.Float64),
-        _best=pl.Series([each[2] for each in made], dtype=pl.Float64),
+        _atoms=pl.Series(atoms, dtype=pl.Int64),
+        _at_end=pl.Series(at_end, dtype=pl.Float64),
+        _best=pl.Series(best, dtype=pl.Float64),
         _score=score,
     ).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
     if not len(rows):
         return ()
     staged, several = rows.drop_nulls("_score"), rows.filter(pl.col("_atoms") > 1)
-    known = {
+    means = {
         column: _means(part, column, by)
         for part, column in ((staged, "_score"), (several, "_at_end"), (several, "_best"))
     }
     nothing: tuple[float | None, Interval | None] = (None, None)
     return tuple(
-        Progress(
+        GoalProgress(
             dict(zip(by, key, strict=True)),
             len(group),
             float(group["success"].mean()),  # type: ignore[arg-type]
-            *known["_score"].get(key, nothing),
+            *means["_score"].get(key, nothing),
             int((group["_atoms"] > 1).sum()),
-            *known["_at_end"].get(key, nothing),
-            *known["_best"].get(key, nothing),
+            *means["_at_end"].get(key, nothing),
+            *means["_best"].get(key, nothing),
         )
         for key, group in rows.group_by(by, maintain_order=True)
     )
@@ -95,38 +102,60 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[P
 def _means(
     rows: pl.DataFrame, column: str, by: Sequence[str]
 ) -> dict[tuple[Label, ...], tuple[float | None, Interval | None]]:
-    """The mean of a column (0 to 1) in each group, and its interval."""
+    """Mean of a column (0 to 1) in each group, and its interval."""
     if not len(rows):
         return {}
-    found = shares(rows, column, by)
+    estimates = shares(rows, column, by)
     return {
-        key: (float(group[column].mean()), found[key][1])  # type: ignore[arg-type]
+        key: (float(group[column].mean()), estimates[key][1])  # type: ignore[arg-type]
         for key, group in rows.group_by(by, maintain_order=True)
     }
 
 
-def _shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """How many atoms a goal has; the share of them that held at the end, and the most that held at once.
+def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
+    """Number of atoms of a goal, the share that held at the end, and the largest share that held at once.
 
-    Atoms that held before the first step, such as a stove's that is on, are nobody's achievement: the shares leave
-    them out.
+    The shares leave out atoms that held before the first step, such as a stove that is on.
     """
     atoms = json.loads(truth)
     spans = [atom for atom in atoms.values() if not any(first == 0 for first, _ in atom)]
     if not spans or success:
         return len(atoms), float(success), float(success)
     held = np.zeros((len(spans), steps + 1), dtype=bool)  # from before the first step on
-    for row, found in zip(held, spans, strict=True):
-        for first, last in found:
+    for row, intervals in zip(held, spans, strict=True):
+        for first, last in intervals:
             row[first:last] = True
     reached = held.mean(axis=0)
     return len(atoms), float(reached[-1]), float(reached.max())
 
 
+def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table | None:
+    """Progress of each condition."""
+    if not groups:
+        return None
+    columns, note = ["group", "count", "success"], ""
+    staged = any(group.score is not None for group in groups)
+    if staged:
+        columns += ["score", "score_interval"]
+        note += (
+            "Progress: mean progress of the goal's atoms by stages; 100 % for a success (docs/progress.md defines the "
+            "stages). "
+        )
+    if any(group.several for group in groups):
+        columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
+        note += (
+            "Atoms: for goals with several atoms, the mean share that holds at the end, and the mean of the largest "
+            "share that held at one moment. "
+        )
+    intervals = [group.score_interval if staged else group.at_end_interval for group in groups]
+    note += f"95 % intervals: {methods(intervals)}."
+    return Table.of("progress", "Progress towards the goal", groups, *columns, note=note)
+
+
 PROGRESS = Measure(
     "progress",
-    "How far episodes come: mean progress by stages, and the share of the goal's atoms that hold, by condition.",
+    "Mean progress by stages, and share of the goal's atoms that hold, by condition.",
     lambda run: progress(run.frame),
     needs=("truth",),
-    panels=(Panel(HIDDEN, tables=("assay.report.hidden:progress_table",)),),
+    panels=(Panel(HIDDEN, (progress_table,)),),
 )

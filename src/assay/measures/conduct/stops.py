@@ -1,23 +1,34 @@
-"""Where failures stop: the furthest stage that the atom came to which an episode was working on when it ended."""
+"""Where failures stop: the furthest stage of the atom that an episode was working on when it ended."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import polars as pl
 
 from assay.episodes.conduct import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
 from assay.measures.clustering import shares
 from assay.measures.conduct.progress import HIDDEN, NO_ATOMS
-from assay.measures.frames import judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.run_data import RunData
+from assay.measures.views.style import WIDTH, Drawing, percent_axis
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALL = "all episodes"
+MOST_BARS = 24
+"""Conditions of a readable figure."""
 ORDER = (
     UNTOUCHED,
     "reached",
@@ -30,90 +41,134 @@ ORDER = (
     "released",
     "done",
 )
-"""Stages as a report shows them: of things and of drawers, doors and knobs. Whoever stops at placed, released or done
-had what was asked for, and lost it again."""
+"""Stages of objects, drawers, doors and knobs, in the order of reports. `placed`, `released` and `done` mean here that
+the goal atom held and was lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stop(Result):
-    """How many episodes of a group failed at a stage."""
+class StageFailures(Result):
+    """Failures of a group that stop at a stage."""
 
-    group: dict[str, Label]
-    """What they have in common: column -> value; empty for all."""
-    stage: str
-    """The furthest that they came to."""
-    failures: int
-    """That stopped there."""
-    of_failures: int
-    """Failures of which stages are known."""
-    count: int
-    """Episodes of which stages are known, successes too."""
-    share: float
+    group: Annotated[dict[str, Label], Column("condition")]
+    """Columns and values that the episodes share; empty for all."""
+    stage: Annotated[str, Column("furthest stage")]
+    failures: Annotated[int, Column("failures there", "count")]
+    """Failures that stop at the stage."""
+    of_failures: Annotated[int, Column("failures", "count")]
+    """All failures with recorded stages."""
+    count: Annotated[int, Column("episodes", "count")]
+    """Episodes with recorded stages, successes included."""
+    share: Annotated[float, Column("share of failures", "share")]
     """failures / of_failures"""
-    interval: Interval
-    """Of it: Wilson's, over starts and variants."""
+    interval: Annotated[Interval, Column("95 % interval", "share")]
+    """Wilson interval of the share, over starts and variants."""
+
+    @property
+    def name(self) -> str:
+        """Name of the group."""
+        return group_name(self.group) if self.group else ALL
 
 
-def stops(frame: pl.DataFrame) -> tuple[Stop, ...]:
-    """Where failures stop: of all episodes, then of each condition. Raises MeasureError where no stages are known."""
+def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
+    """Stages at which failures stop: all episodes, then each condition. Raises MeasureError without recorded stages."""
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
-        raise MeasureError("the run does not record how far each atom of the goal came")
-    rows = judged(frame).filter(pl.col("stages") != NO_ATOMS)
+        raise MeasureError("the run does not record the stages of goal atoms")
+    rows = valid_rows(frame).filter(pl.col("stages") != NO_ATOMS)
     failed = rows.filter(pl.col("success") == 0)
     if not len(failed):
         return ()
-    at = pl.struct("stages", "truth", "steps").map_elements(_stopped, return_dtype=pl.String)
+    at = pl.struct("stages", "truth", "steps").map_elements(
+        lambda row: final_stage(row["stages"], row["truth"], row["steps"]), return_dtype=pl.String
+    )
     failed = failed.with_columns(_stage=at)
-    found = list(_of_group({}, failed, len(rows)))
+    result = _count_stages({}, failed, len(rows))
     conditions = rows["condition"].unique(maintain_order=True).to_list()
     for condition in conditions if len(conditions) > 1 else ():
         mine = failed.filter(pl.col("condition") == condition)
         if len(mine):
-            found += _of_group({"condition": condition}, mine, int((rows["condition"] == condition).sum()))
-    return tuple(found)
+            result += _count_stages(
+                {"condition": condition}, mine, int((rows["condition"] == condition).sum())
+            )
+    return tuple(result)
 
 
-def _of_group(group: dict[str, Label], failed: pl.DataFrame, count: int) -> list[Stop]:
-    found = []
+def _count_stages(group: dict[str, Label], failed: pl.DataFrame, count: int) -> list[StageFailures]:
+    result = []
     for stage in ORDER:
         here = failed.with_columns(_here=(pl.col("_stage") == stage).cast(pl.Int64))
         hits = int(here["_here"].sum())
         if hits:
             interval = shares(here, "_here")[()][1]
-            found.append(Stop(group, stage, hits, len(failed), count, hits / len(failed), interval))
-    return found
-
-
-def _stopped(row: dict[str, object]) -> str:
-    return stopped_at(str(row["stages"]), str(row["truth"]), int(str(row["steps"])))
+            share = hits / len(failed)
+            result.append(StageFailures(group, stage, hits, len(failed), count, share, interval))
+    return result
 
 
 @lru_cache(maxsize=65_536)
-def stopped_at(stages: str, truth: str, steps: int) -> str:
-    """The stage at which a failure stopped: of the atoms that do not hold in the end, the one that came furthest."""
+def final_stage(stages: str, truth: str, steps: int) -> str:
+    """Furthest stage of the most advanced atom that does not hold at the end."""
     held = json.loads(truth)
     open_atoms = [
-        found
-        for atom, found in json.loads(stages).items()
+        reached
+        for atom, reached in json.loads(stages).items()
         if not any(last > steps for _, last in held.get(atom, ()))
     ]
     return furthest(max(open_atoms, key=atom_progress)) if open_atoms else UNTOUCHED
 
 
-def _measured(run: RunData) -> tuple[Stop, ...]:
-    return stops(run.plausible)
+def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table | None:
+    """Stages at which failures stop."""
+    if not stops:
+        return None
+    return Table.of(
+        "stops",
+        "Where failures stop",
+        stops,
+        Column("condition", value=lambda stop: stop.name),
+        *("stage", "failures", "of_failures", "count", "share", "interval"),
+        note="Furthest stage of the most advanced goal atom that does not hold at the end. Placed, released or done: "
+        f"the atom held and was lost. 95 % intervals: {methods(stop.interval for stop in stops)}.",
+    )
+
+
+def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing | None:
+    """Failures by the stage at which they stop, by condition."""
+    if not stops:
+        return None
+    names = list(dict.fromkeys(stop.name for stop in stops))[:MOST_BARS]
+    shares = {(stop.name, stop.stage): stop.failures / stop.count for stop in stops}
+    stages = [stage for stage in ORDER if any(stop.stage == stage for stop in stops)]
+
+    def paint(figure: Figure) -> None:
+        from matplotlib import colormaps
+
+        axes = figure.subplots()
+        left = np.zeros(len(names))
+        for stage in stages:
+            widths = np.array([shares.get((name, stage), 0.0) for name in names])
+            colour = colormaps["viridis"](0.08 + 0.86 * ORDER.index(stage) / (len(ORDER) - 1))
+            axes.barh(names, widths, left=left, color=colour, label=stage, height=0.7)
+            left = left + widths
+        axes.invert_yaxis()
+        axes.set_xlim(0, max(0.05, left.max()) * 1.02)
+        axes.set_xlabel("share of episodes that fail with this as their furthest stage")
+        percent_axis(axes.xaxis)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside upper center", ncols=5)
+
+    caption = (
+        f"{plural(stops[0].of_failures, 'failure')} of {plural(stops[0].count, 'episode')}. The length of a bar is the "
+        "share of episodes that fail; its colours are the furthest stages. Shares with 95 % intervals "
+        f"({methods(stop.interval for stop in stops)}) are in the table."
+    )
+    size = (WIDTH, 1.1 + 0.24 * len(names))
+    return Drawing("stops", "Where failures stop", caption, size, paint, in_a_column=False)
 
 
 STOPS = Measure(
     "stops",
-    "Where failures stop: the furthest stage of the atom that was worked on.",
-    _measured,
+    "Where failures stop: the furthest stage of the goal atom in progress.",
+    lambda run: stops(run.plausible),
     needs=("stages",),
-    panels=(
-        Panel(
-            HIDDEN,
-            tables=("assay.report.hidden:stops_table",),
-            figures=("assay.report.hidden:stops_figure",),
-        ),
-    ),
+    panels=(Panel(HIDDEN, (stops_table,), (stops_figure,)),),
 )

@@ -1,7 +1,6 @@
-"""Grounding: what was moved and touched first, against what the goal is about.
+"""Grounding: the object moved or touched first, compared with the objects of the goal.
 
-What is moved first tells what was meant. A first touch may be a brush in passing: read it beside that of a
-policy that errs never.
+The object moved first reveals the intention. A first touch may be incidental: compare it with that of a perfect policy.
 """
 
 from __future__ import annotations
@@ -9,38 +8,51 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import polars as pl
 
-from assay.episodes.spec import Label
+from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares
-from assay.measures.frames import atoms, judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import atoms, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
+from assay.measures.views.heat_map import bare_axes, fill_cell
+from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.support.stats.intervals import Interval
 from assay.tasks.language.lexicon import thing_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OTHERS = "others"
+MOST_NAMES = 14
+"""Rows, and columns, of the figure; the others are merged."""
+NARROW_COLUMNS = 7
+"""Columns up to which half the width of the page is enough."""
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion(Result):
-    """Which thing was taken for which."""
+    """Confusion matrix of objects."""
 
-    group: dict[str, Label]
-    """What the episodes have in common: column -> value; empty for all."""
+    group: Annotated[dict[str, Label], Column("condition")]
+    """Columns and values that the episodes share; empty for all."""
     contact: Contact
-    right: int
-    """Episodes in which one of the named things came first."""
-    count: int
-    accuracy: float
-    interval: Interval
+    right: Annotated[int, Column("right", "count")]
+    """Episodes in which an object of the goal came first."""
+    count: Annotated[int, Column("n", "count")]
+    accuracy: Annotated[float, Column("accuracy", "share")]
+    interval: Annotated[Interval, Column("95 % interval", "share")]
     named: tuple[str, ...]
-    """Rows: the things that goals are about; two of one goal are joined with +."""
+    """Rows: objects of goals; several of one goal are joined with +."""
     first: tuple[str, ...]
-    """Columns: what came first; ``nothing`` is one of them, if that happened."""
+    """Columns: the first object; ``nothing`` if there was none."""
     counts: tuple[tuple[int, ...], ...]
     """Rows x columns."""
 
@@ -48,47 +60,49 @@ class Confusion(Result):
 def confusion(
     frame: pl.DataFrame, contact: Contact = "touched", by: Sequence[str] = ()
 ) -> tuple[Confusion, ...]:
-    """The confusion matrix of each group of episodes that share the columns ``by``.
+    """Confusion matrix of each group of episodes that share the columns ``by``.
 
-    The named things are the first arguments of the goal's atoms, or the label ``named`` where words and goal
-    part (several joined with +). Implausible episodes without that label name nothing that could be found,
-    and are left out. Raises MeasureError where no episode tells.
+    The objects of a goal are the first arguments of its atoms, or the label ``named`` if words and goal differ
+    (several joined with +). Implausible episodes without that label are left out. Raises MeasureError if no episode
+    has an object.
     """
-    rows = judged(frame)
+    rows = valid_rows(frame)
     lacking = [name for name in by if name not in rows.columns]
     if lacking:
         raise MeasureError(f"the run has no column {lacking[0]}")
-    said = pl.col("named") if "named" in rows.columns else pl.lit(None, pl.String)
+    label = pl.col("named") if "named" in rows.columns else pl.lit(None, pl.String)
     plausible = pl.col("plausible").fill_null(True) if "plausible" in rows.columns else pl.lit(True)
     rows = rows.with_columns(
         _named=pl.coalesce(
-            said, pl.when(plausible).then(pl.col("truth").map_elements(named, return_dtype=pl.String))
+            label,
+            pl.when(plausible).then(pl.col("truth").map_elements(goal_objects, return_dtype=pl.String)),
         )
     ).filter(pl.col("_named").fill_null("") != "")
     rows = rows.drop_nulls(by)
     if not len(rows):
-        raise MeasureError("no episode says what its goal is about")
+        raise MeasureError("no episode records the objects of its goal")
     here = pl.col(contact).fill_null("")
     rows = rows.with_columns(_right=here.is_in(pl.col("_named").str.split("+")))
-    known = shares(rows, "_right", by)
+    estimates = shares(rows, "_right", by)
     groups = rows.group_by(by, maintain_order=True) if by else [((), rows)]
     return tuple(
-        _confusion(dict(zip(by, key, strict=True)), contact, group, known[key][1]) for key, group in groups
+        _count_confusion(dict(zip(by, key, strict=True)), contact, group, estimates[key][1])
+        for key, group in groups
     )
 
 
-def named(truth: str) -> str:
-    """The things a goal is about, from what is recorded about its atoms; joined with +."""
+def goal_objects(truth: str) -> str:
+    """Objects of a goal, from the record of its atoms; joined with +."""
     things = (atom.split()[1] for atom in sorted(atoms(truth)))
     return "+".join(dict.fromkeys(map(thing_of, things)))
 
 
-def _confusion(
+def _count_confusion(
     group: dict[str, Label], contact: Contact, rows: pl.DataFrame, interval: Interval
 ) -> Confusion:
     cells = Counter(rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
     names = tuple(sorted({name for name, _ in cells}))
-    first = tuple(sorted({each for _, each in cells}, key=lambda each: (each == NOTHING, each)))
+    first = tuple(sorted({name for _, name in cells}, key=lambda name: (name == NOTHING, name)))
     right = int(rows["_right"].sum())
     return Confusion(
         group=group,
@@ -99,27 +113,103 @@ def _confusion(
         interval=interval,
         named=names,
         first=first,
-        counts=tuple(tuple(cells[name, each] for each in first) for name in names),
+        counts=tuple(tuple(cells[name, other] for other in first) for name in names),
     )
 
 
-_PANELS = (
-    Panel(
-        "Grounding",
-        tables=("assay.report.tables:grounding_table",),
-        figures=("assay.report.figures.grounding:confusion_figure",),
-    ),
-)
+def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:
+    """Share of episodes in which an object of the goal came first."""
+    contact = matrices[0].contact
+    title = f"An object named in the goal was {contact} first"
+    return Table.of(f"grounding-{contact}", title, matrices, note="95 % Wilson intervals.")
+
+
+def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
+    """Confusion matrix of all perturbed conditions; of the control, if there is no other."""
+    perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
+    used = perturbed or list(matrices)
+    cells: Counter[tuple[str, str]] = Counter()
+    for matrix in used:
+        for name, row in zip(matrix.named, matrix.counts, strict=True):
+            cells.update({(name, first): count for first, count in zip(matrix.first, row, strict=True)})
+    rows, other_rows = _most_frequent(cells, 0)
+    columns, other_columns = _most_frequent(cells, 1)
+    table = np.zeros((len(rows), len(columns)), int)
+    right = np.zeros(table.shape, bool)
+    for (name, first), count in cells.items():
+        place = (
+            rows.index(name if name in rows else OTHERS),
+            columns.index(first if first in columns else OTHERS),
+        )
+        table[place] += count
+        right[place] |= first in name.split("+")
+    shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    contact = used[0].contact
+
+    def paint(figure: Figure) -> None:
+        from matplotlib.patches import Rectangle
+
+        axes = figure.subplots()
+        for (row, column), count in np.ndenumerate(table):
+            ink = fill_cell(axes, row, column, shares[row, column] if count else None)
+            if count:
+                look: Any = {"ha": "center", "va": "center", "color": ink, "fontsize": 7.5}
+                axes.text(column + 0.5, row + 0.5, f"{count:,}", **look)
+        for row, column in np.argwhere(right):
+            corner = (column + 0.03, row + 0.04)
+            axes.add_patch(Rectangle(corner, 0.94, 0.92, fill=False, edgecolor=ORANGE, linewidth=1.6))
+        axes.set_xlim(0, len(columns))
+        axes.set_ylim(len(rows), 0)
+        look = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+        axes.set_xticks(np.arange(len(columns)) + 0.5, [thing(name) for name in columns], **look)
+        axes.set_yticks(np.arange(len(rows)) + 0.5, [thing(name) for name in rows])
+        axes.set_xlabel(f"{contact} first")
+        axes.set_ylabel("named")
+        bare_axes(axes)
+
+    hits, count = sum(matrix.right for matrix in used), sum(matrix.count for matrix in used)
+    usual = next((matrix for matrix in matrices if group_name(matrix.group) == CONTROL), None)
+    beside = together = ""
+    if usual and perturbed:
+        beside = f" In the controls: {usual.right:,} of {usual.count:,} ({percent(usual.accuracy)})."
+    if other_rows or other_columns:
+        together = (
+            f" Others: {plural(other_rows, 'further name')} and {plural(other_columns, 'further object')}."
+        )
+    caption = (
+        f"Object {contact} first, against the object of the instruction; "
+        f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: a named object, in {hits:,} "
+        f"of {count:,} ({percent(hits / count)}).{beside} Shade: share of the row. Wilson intervals are in the "
+        f"table.{together}"
+    )
+    size = (HALF if len(columns) <= NARROW_COLUMNS else WIDTH, 1.7 + 0.3 * len(rows))
+    return Drawing(f"grounding-{contact}", f"Object {contact} first", caption, size, paint)
+
+
+def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str], int]:
+    """The most frequent names on one side, in alphabetical order, and how many are merged to others."""
+    totals: Counter[str] = Counter()
+    for pair, count in cells.items():
+        totals[pair[side]] += count
+    totals = +totals
+    names = sorted(
+        (name for name, _ in totals.most_common(MOST_NAMES)), key=lambda name: (name == NOTHING, name)
+    )
+    left = len(totals) - len(names)
+    return (names + [OTHERS] if left else names), left
+
+
+_PANELS = (Panel("Grounding", (grounding_table,), (confusion_figure,)),)
 MOVED = Measure(
     "moved",
-    "What moved first, against what the goal is about, by condition.",
+    "Object moved first, against the objects of the goal, by condition.",
     lambda run: confusion(run.frame, "moved", ("condition",)),
     needs=("moved", "truth"),
     panels=_PANELS,
 )
 TOUCHED = Measure(
     "touched",
-    "What was touched first, against what the goal is about, by condition; noisy.",
+    "Object touched first, against the objects of the goal, by condition; noisy.",
     lambda run: confusion(run.frame, "touched", ("condition",)),
     needs=("touched", "truth"),
     panels=_PANELS,

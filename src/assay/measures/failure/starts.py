@@ -1,36 +1,91 @@
-"""What comes of each start (task and seed) with nothing changed."""
+"""Outcomes of the unperturbed starts, and the tasks that the policy can do."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from assay.measures.failure.nearness import FAILURES, Failures
-from assay.measures.frames import PAIR, controls, judged
+from assay.measures.failure.failures import FAILURES
+from assay.measures.failure.near_far import NearFarFailures
+from assay.measures.findings import (
+    Evidence,
+    FlawTest,
+    Profiles,
+    Untested,
+    evidence_from,
+    p_above_tolerated,
+    select_results,
+)
+from assay.measures.flaws import Flaw
+from assay.measures.frames import PAIR, START, controls, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
+from assay.measures.success.rates import CONTROLS
+from assay.support.stats.intervals import Interval, wilson_interval
+
+MIN_SUCCESS = 0.5
+"""Share of successful controls from which on a task counts as done."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Starts(Result):
-    """The controls, one for each task and seed."""
+    """Controls, one for each task and seed."""
 
     count: int
     failures: int
     near: int
-    """Failures close to the successful trajectory, as far as that can be judged."""
+    """Failures close to the successful trajectory, as far as they can be judged."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """task, seed, start, success, near (of a failure: to the successful trajectory; null if not judged)."""
+    """task, seed, start, success, near (failure close to the successful trajectory; null if not judged)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAbility(Result):
+    """Success of the controls of a task."""
+
+    task: str
+    successes: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ability(Result):
+    """Tasks that a policy can do unperturbed."""
+
+    tasks: tuple[TaskAbility, ...]
+    starts: int
+    telling: int
+    """Informative starts: those whose control succeeds."""
+
+    @property
+    def done_tasks(self) -> tuple[str, ...]:
+        """Tasks that succeed in at least half of their controls."""
+        return tuple(task.task for task in self.tasks if task.successes >= MIN_SUCCESS * task.count)
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """Tasks that never succeed."""
+        return tuple(task.task for task in self.tasks if not task.successes)
+
+
+def ability(results: Sequence[Starts]) -> Ability:
+    """Tasks that a policy can do, from the controls of one run or several; a start counts once."""
+    rows = pl.concat(result.rows.select(*START, "success") for result in results)
+    starts = rows.unique(START, keep="first", maintain_order=True)
+    table = starts.group_by("task", maintain_order=True).agg(pl.col("success").sum(), pl.len().alias("count"))
+    tasks = tuple(TaskAbility(*row) for row in table.select("task", "success", "count").iter_rows())
+    return Ability(tasks, len(starts), int(starts["success"].sum()))
 
 
 def starts(run: RunData) -> Starts:
-    """What came of each start with nothing changed."""
-    rows = controls(judged(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
+    """Outcome of each unperturbed start."""
+    rows = controls(valid_rows(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("the run has no control")
-    failures: Failures | Missing = Missing("trajectories are no paths through space")
+    failures: NearFarFailures | Missing = Missing("trajectories are not paths through space")
     if FAILURES.applies(run):
         failures = run.attempt(FAILURES)
     if isinstance(failures, Missing):
@@ -41,9 +96,46 @@ def starts(run: RunData) -> Starts:
     return Starts(len(rows), int((~rows["success"]).sum()), int(rows["near"].sum() or 0), rows.drop("id"))
 
 
+def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test failures of unperturbed episodes; a start that several runs share counts once."""
+    runs, results = select_results(profiles, STARTS)
+    if results:
+        rows = pl.concat(result.rows for result in results)
+        rows = rows.sort(pl.col("near").is_null(), maintain_order=True)  # prefer judged rows
+        unique = rows.unique(START, keep="first", maintain_order=True)
+        lost = unique.filter(~pl.col("success"))
+        count = len(unique)
+        fails = _share_evidence(runs, STARTS.name, len(lost), count)
+        usual = profiles[0][1].get(CONTROLS) if len(profiles) == 1 else None
+        if usual is not None and usual.interval is not None and usual.count == count:  # as on the page
+            interval = Interval(1 - usual.interval.high, 1 - usual.interval.low, usual.interval.method)
+            fails = replace(fails, interval=interval)
+        yield replace(_above_tolerated(Flaw.UNABLE, fails), detail=ability(results))
+        if select_results(profiles, FAILURES)[0]:
+            near = _share_evidence(runs, FAILURES.name, int(lost["near"].fill_null(False).sum()), count)
+            near = replace(near, at_least=bool(lost["near"].null_count()))
+            yield _above_tolerated(Flaw.MISSES, near, fails)
+    yield Untested(Flaw.UNABLE, STARTS.name)
+    if any(FAILURES.name in profile for _, profile in profiles):
+        yield Untested(Flaw.MISSES, FAILURES.name)
+
+
+def _share_evidence(runs: tuple[int, ...], measure: str, hits: int, count: int) -> Evidence:
+    share = hits / count
+    p, interval = p_above_tolerated(hits, count), wilson_interval(share, count)
+    return evidence_from(runs, measure, "", share, interval, p, hits=hits, count=count)
+
+
+def _above_tolerated(flaw: Flaw, *evidence: Evidence) -> FlawTest:
+    first = evidence[0]
+    assert first.p is not None and first.interval is not None
+    least = p_above_tolerated(first.count or 0, first.count or 0)
+    return FlawTest(flaw, evidence, first.p, first.interval, least_p=least)
+
+
 STARTS = Measure(
     "starts",
-    "How often the policy fails with nothing changed, and how close to success.",
+    "Failures of unperturbed episodes, and how close they are to success.",
     starts,
-    tests="assay.measures.hypotheses:unchanged",
+    tests=_test_unperturbed,
 )

@@ -1,49 +1,44 @@
-"""Memory: does the hand go where it went in the control, although the change calls for another path?
+"""Memorisation: does the policy repeat the control's trajectory although the change calls for another one?
 
-A change calls for another path where it is implausible (words that mean nothing or something else, a target
-that is gone), where the goal is another one in the same world, or where a thing that the task is about stands
-far enough from where it stood in the control. (Runs record where things stand at the start; those that do not have
-the label ``distance``, and what they say of memory rests on that.) Then
+A change calls for another trajectory if it is implausible (a meaningless or different instruction, a missing target),
+if the goal is another one in the same world, or if an object of the task is far from its position in the control.
+(Runs record the initial positions of objects; otherwise the label ``distance`` is used.) Then
 
-    D = distance from the path to the nearest successful control of the same task, own seed or other
-        (open-end dynamic time warping, metres: a path may be slower, or begin later)
+    D = distance from the trajectory to the nearest successful control of the same task, own seed or other
+        (open-end dynamic time warping, metres: a trajectory may be slower, or begin later)
 
-is compared with the natural spread of the task (``own_paths``). The path is *the control's own* where D is within
-95 % of that spread, or a centimetre, where controls are even more alike, and where the changed goal was not reached:
-whoever reaches it has taken notice. The index is the share of such paths: 0 for a policy that takes notice, near 1
-for one that plays back what it has learnt. It is tested over starts against the share that chance would have: how
-often the controls of other tasks could be taken for this one's, 5 % at least.
+is compared with the natural spread of the task (``own_paths``). A trajectory is *repeated* if D is within 95 % of that
+spread, or a centimetre, and the changed goal was not reached. The index is the share of repeated trajectories: 0 for a
+policy that reacts, near 1 for one that replays what it has learnt. It is tested over starts against chance: the share
+of controls of other tasks that could be taken for this one's, at least 5 %.
 
-What is not judged, and counted apart:
+Not judged, and counted separately:
 
-- episodes whose control failed or broke: there is nothing well learnt to fall back on; so the index is about starts
-  that the policy can do;
-- episodes that ask for the control's task, too, as a part of what is to be done: it begins likewise;
-- instructions that do not ask for the task any more but let a reader guess it, as its words in another order do;
-- episodes whose control is less than twice the spread away from standing still: whoever waits in both cases,
-  or acts so erratically that anything is within the spread, is not remembering;
-- displacements below ten centimetres or four times the spread, which a path may well follow unnoticed;
-- displacements where the end effector starts elsewhere, too, as in a room where the robot stands elsewhere.
+- episodes whose control failed or ended in an error, so that the index is about starts that the policy can do;
+- episodes that also request the control's task as a part of the goal;
+- instructions that no longer ask for the task but can be guessed, such as its words in another order;
+- episodes whose control is less than twice the spread away from standing still;
+- displacements below ten centimetres or four times the spread;
+- displacements together with another start of the end effector, such as a room with another robot position.
 
-Assumptions: seeds vary the layout less than the change does; what the hand does tells what the policy has in
-mind. A policy that never listens scores 1 on words, whether it remembers or is told the goal by other means. Only
-requests for something else tell whether it listens: whoever hears nonsense may well do what is usual (`Calls`).
+Assumptions: seeds vary the layout less than the change does, and the trajectory reveals the intention. A policy that
+never listens scores 1 on words, whether it remembers or gets the goal by other means. Only requests for something else
+show whether it listens: under nonsense, the trained task is a reasonable default (`Calls`).
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
+from assay.measures.findings import FlawTest, Profiles, Untested, evidence_from, select_results
+from assay.measures.flaws import Flaw
 from assay.measures.frames import (
     START,
     atoms,
@@ -51,86 +46,92 @@ from assay.measures.frames import (
     goal,
     guessable,
     in_another_world,
-    judged,
     pairs,
     sums,
+    valid_rows,
 )
-from assay.measures.measure import Measure, Panel
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.own_paths import (
-    ELSEWHERE,
-    FLOOR,
     QUANTILE,
     alike,
     by_chance,
+    displacement,
     spreads,
-    standing_still,
     starting_elsewhere,
 )
-from assay.measures.memory.paths import Paths
+from assay.measures.memory.paths import Paths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.views.wording import (
-    KeyNumber,
-    between,
-    number,
-    plural,
-)
+from assay.measures.views.forest import SHARES, Mark, forest_drawing
+from assay.measures.views.style import Drawing, series
+from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.wording import KeyNumber, between, listed, number, plural
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
 from assay.support.stats.significance import share_above
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
-__all__ = [
-    "ELSEWHERE",
-    "MEMORISATION",
-    "Calls",
-    "Index",
-    "Memorisation",
-    "along",
-    "by_calls",
-    "displacement",
-    "memorisation",
-]
-
 CHANCE = 1 - QUANTILE
-"""The share of paths that may be the control's own without telling anything."""
+"""Share of trajectories that may be repeated by chance."""
 FAR = 0.1
-"""How far a target must be moved to call for another path, metres."""
-TIMES = 4
-"""... and how many times the spread."""
+"""Smallest displacement that calls for another trajectory, metres."""
+MIN_SPREADS = 4
+"""The same as a multiple of the spread."""
+MIN_CONTROL_SPREADS = 2
+"""Distance of a control from standing still, as a multiple of the spread."""
 
 
 class Calls(StrEnum):
-    """What calls for another path."""
+    """Reasons for another trajectory."""
 
     MOVED = "moved"
-    """A thing that the task is about stands elsewhere."""
+    """An object of the task is at another position."""
     ASKED = "something else"
-    """The instruction asks for something else that can be done in the scene."""
+    """The instruction asks for something else that is possible in the scene."""
     NONSENSE = "nonsense"
-    """The instruction says nothing that could be done."""
+    """The instruction has no executable meaning."""
     IMPOSSIBLE = "impossible"
-    """The task cannot be done: what it is about is gone or another thing, or nothing can be seen."""
+    """The task is impossible: its object is missing or replaced, or nothing is visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index(Result):
-    """How often the path is the control's own."""
+    """Share of repeated trajectories."""
 
     group: str
-    """The axis, the condition or what calls for another path; empty for all."""
-    index: float
-    interval: Interval
-    """Wilson's, over starts."""
-    alike: int
-    """Episodes whose path is the control's own."""
-    count: int
-    """Episodes that were judged."""
-    starts: int
+    """Axis, condition or reason for another trajectory; empty for all."""
+    index: Annotated[float, Column("index", "number")]
+    interval: Annotated[Interval, Column("95 % interval", "number")]
+    """Wilson interval over starts."""
+    alike: Annotated[int, Column("alike", "count")]
+    """Episodes that repeat the control's trajectory."""
+    count: Annotated[int, Column("n", "count")]
+    """Judged episodes."""
+    starts: Annotated[int, Column("starts", "count")]
     p: float
-    """One-sided: that the share is above ``chance``, over starts."""
+    """One-sided p that the share is above ``chance``, over starts."""
     chance: float
-    """The share that chance would have: of other tasks' controls that could be taken for this one's; 5 % at least."""
+    """Share by chance: controls of other tasks that could be taken for this one's; at least 5 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRepeats(Result):
+    """Repeated trajectories of one task."""
+
+    task: str
+    alike: int
+    count: int
+    """Judged episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalledBy(Result):
+    """Conditions and tasks by the reason for another trajectory (`Calls`)."""
+
+    conditions: dict[str, tuple[str, ...]]
+    tasks: dict[str, tuple[TaskRepeats, ...]]
+    of: int
+    """Number of tasks of the runs, including those without a judged episode."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,41 +142,41 @@ class Memorisation(Result):
     axes: tuple[Index, ...]
     conditions: tuple[Index, ...]
     calls: tuple[Index, ...]
-    """By what calls for another path: moved, something else, nonsense, impossible."""
+    """By reason for another trajectory: moved, something else, nonsense, impossible."""
     by_label: int
-    """Episodes judged because the target was moved that have that from a label: the run does not record it."""
+    """Judged episodes whose displacement is known from a label only."""
     reached: int
-    """Episodes judged that reached the changed goal: whatever their path, it is not the control's own."""
+    """Judged episodes that reached the changed goal, which never count as repeated."""
     unjudged: dict[str, int]
-    """Why episodes with such a change were not judged, and how many."""
+    """Reason why episodes were not judged -> count."""
     spread: dict[str, float]
-    """What counts as the control's own path, metres: task -> distance."""
+    """Largest distance of a repeated trajectory, metres, by task."""
     noise: dict[str, float]
-    """The policy's own noise, metres: task -> 95 % of the distances between controls of one start; for tasks that have
-    several (``--hold-start``). There it is what counts as the control's own path, with a centimetre at least."""
+    """Noise of the policy, metres, by task: 95 % of the distances between controls of one start, for tasks with several
+    (``--hold-start``). There it is the largest distance of a repeated trajectory, at least a centimetre."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
 
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
-    """How much of what a policy does is memory.
+    """Memorisation index of a run.
 
-    Episodes during which something happens are left out: until then their path is the control's, as it should be.
+    Episodes with an event are left out: until it happens, the control's trajectory is right.
     """
-    rows = judged(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
-    changed = _prepared(pairs(rows, "id", "truth", "initial_positions"))
+    rows = valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
+    changed = _classify(pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
-        raise MeasureError("no episode with a control has a change that calls for another path")
-    known = controls(rows).filter(pl.col("success") == 1)
-    known = known.filter(pl.Series(paths.has(known["id"].to_numpy())))
-    spread, noise = spreads(known, paths)
-    unjudged: Counter[str] = Counter()
+        raise MeasureError("no episode with a control has a change that calls for another trajectory")
+    successful = controls(rows).filter(pl.col("success") == 1)
+    successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
+    spread, noise = spreads(successful, paths)
+    unjudged: Counter[str] = Counter()  # the reasons are keys of the JSON report
 
     def keep(table: pl.DataFrame, which: np.ndarray | pl.Series, why: str) -> pl.DataFrame:
-        kept = table.filter(pl.Series(which))
-        unjudged[why] += len(table) - len(kept)
-        return kept
+        remaining = table.filter(pl.Series(which))
+        unjudged[why] += len(table) - len(remaining)
+        return remaining
 
     changed = keep(changed, changed["control_success"] == 1, "the control failed")
     changed = keep(changed, ~changed["composed"], "the control's task is a part of what is asked for")
@@ -184,7 +185,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = keep(changed, has, "no path")
     within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
     changed = changed.with_columns(spread=within)
-    far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= TIMES * pl.col("spread"))
+    far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= MIN_SPREADS * pl.col("spread"))
     changed = keep(
         changed,
         changed.select(pl.col("other") | far).to_series(),
@@ -192,17 +193,20 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     )
     elsewhere = starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
     changed = keep(changed, ~elsewhere, "the end effector starts elsewhere")
-    changed = keep(changed, ~standing_still(changed, paths), "the control cannot be told from standing still")
+    control = paths.resample(changed["control_id"].to_numpy())
+    still = np.repeat(control[:, :1], control.shape[1], axis=1)
+    moves = distances(still, control) >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
+    changed = keep(changed, moves, "the control cannot be told from standing still")
     if not len(changed):
-        said = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
-        raise MeasureError(f"no episode can be judged: {said}")
-    chance = by_chance(known, paths, spread)
+        reasons = ", ".join(f"{count} x {why}" for why, count in unjudged.items() if count)
+        raise MeasureError(f"no episode can be judged: {reasons}")
+    chance = by_chance(successful, paths, spread)
     changed = pl.concat(
         group.with_columns(
             alike=alike(
                 group["id"].to_numpy(),
                 group["control_id"].to_numpy(),
-                known.filter(pl.col("task") == task)["id"].to_numpy(),
+                successful.filter(pl.col("task") == task)["id"].to_numpy(),
                 group["spread"].to_numpy(),
                 paths,
             ),
@@ -212,9 +216,9 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     ).with_columns(pl.col("alike") & ~pl.col("reached"))
     return Memorisation(
         overall=_index("", changed),
-        axes=along(changed),
-        conditions=_by("condition", changed),
-        calls=by_calls(changed),
+        axes=indices_by("axis", changed),
+        conditions=indices_by("condition", changed),
+        calls=indices_by("calls", changed),
         by_label=int((~changed["other"] & ~changed["measured"]).sum()),
         reached=int(changed["reached"].sum()),
         unjudged={why: count for why, count in unjudged.items() if count},
@@ -226,20 +230,10 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     )
 
 
-def along(episodes: pl.DataFrame) -> tuple[Index, ...]:
-    """The index of each axis, from judged episodes of one run or of several."""
-    return _by("axis", episodes)
+def _classify(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the axis, the displacement of the target, and the reason for another trajectory.
 
-
-def by_calls(episodes: pl.DataFrame) -> tuple[Index, ...]:
-    """The index by what calls for another path (`Calls`), from judged episodes of one run or of several."""
-    return _by("calls", episodes)
-
-
-def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
-    """The axis, how far the target was moved, and whether something else calls for another path, and what.
-
-    Where nothing else does, the axis is the world: it is what tells, whatever was said besides.
+    If the displacement is the only reason, the axis is the world, even if other axes were changed.
     """
     have = {name: pl.col(name) for name in rows.columns}
     now, usual = goal(), goal("control_truth")
@@ -252,7 +246,7 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
     guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
     another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
     composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
-        lambda each: _composed(**each), return_dtype=pl.Boolean
+        lambda row: _includes_control_task(**row), return_dtype=pl.Boolean
     )
     world = pl.col("axis").fill_null("") != "words"
     return (
@@ -278,28 +272,14 @@ def _prepared(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _composed(asked: str | None, truth: str, control_truth: str) -> bool:
-    """Whether all that the control's task asks for is asked for, too."""
+def _includes_control_task(asked: str | None, truth: str, control_truth: str) -> bool:
+    """Whether the request includes the goal of the control."""
     now = set(asked.split(" and ")) if asked else atoms(truth)
     return bool(usual := atoms(control_truth)) and usual <= now
 
 
-@lru_cache(maxsize=65_536)  # several measures ask
-def displacement(now: str | None, usual: str | None) -> float | None:
-    """How far that of a task's things which was moved farthest stands from where it stood in the control, metres.
-
-    From what both episodes record of the start (JSON); None where one of them does not. Less than a centimetre
-    counts as none: things settle differently.
-    """
-    if now is None or usual is None:
-        return None
-    here, there = json.loads(now), json.loads(usual)
-    apart = [math.dist(here[name], there[name]) for name in here.keys() & there.keys()]
-    farthest = max(apart, default=0.0)
-    return farthest if farthest >= FLOOR else 0.0
-
-
-def _by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
+def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
+    """Index of each value of a column (axis, condition, calls), from judged episodes of one run or several."""
     return tuple(
         _index(str(name), group)
         for (name,), group in rows.drop_nulls(column).group_by(column, maintain_order=True)
@@ -312,7 +292,7 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
     if "chance" in rows.columns:
         chance = float(rows["chance"].mean())  # type: ignore[arg-type]
     effective = effective_count(hits, counts, len(rows))
-    witnesses = effective if len(hits) > 1 else 1.0  # one start cannot show what its episodes have in common
+    independent = effective if len(hits) > 1 else 1.0  # the correlation within a single start is unknown
     return Index(
         group=group,
         index=share,
@@ -320,32 +300,130 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
         alike=int(hits.sum()),
         count=len(rows),
         starts=len(hits),
-        p=share_above(share, witnesses, chance),
+        p=share_above(share, independent, chance),
         chance=chance,
     )
 
 
-MEMORISATION = Measure(
-    "memorisation",
-    "How often the trajectory is the control's although the change calls for another.",
-    lambda run: memorisation(run.frame, run.paths),
-    continuous=True,
-    panels=(
-        Panel(
-            "Memory",
-            tables=("assay.report.tables:memorisation_table",),
-            runs="assay.report.figures.memory:memorisation_figure",
-        ),
-    ),
-    sentences="assay.measures.memory.memorisation:memorisation_sentences",
-    numbers="assay.measures.memory.memorisation:memorisation_numbers",
-    tests="assay.measures.hypotheses:memory",
-)
+def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test whether trajectories are repeated although the object was moved, or something else was requested."""
+    runs, results = select_results(profiles, MEMORISATION)
+    calls: dict[str, Index] = {}
+    detail = CalledBy({}, {}, 0)
+    if results:
+        episodes = pl.concat(result.episodes for result in results)
+        calls = {index.group: index for index in indices_by("calls", episodes)}
+        controls = [profile.get("control") for _, profile in profiles]
+        tasks = max(0 if control is None else control.tasks for control in controls)
+        detail = _group_by_call(episodes, tasks)
+    evidence = {
+        call: evidence_from(
+            runs,
+            MEMORISATION.name,
+            index.group,
+            index.index,
+            index.interval,
+            index.p,
+            hits=index.alike,
+            count=index.count,
+        )
+        for call, index in calls.items()
+    }
+    notes = tuple(dict.fromkeys(why for _, profile in profiles if (why := profile.why(MEMORISATION.name))))
+
+    def test(flaw: Flaw, call: str, *order: str) -> FlawTest:
+        index = calls[call]
+        ordered = tuple(evidence[name] for name in order if name in evidence)
+        return FlawTest(
+            flaw, ordered, index.p, index.interval, least_p=index.chance**index.starts, detail=detail
+        )
+
+    if Calls.MOVED in calls:
+        yield test(Flaw.MEMORISES, Calls.MOVED, Calls.MOVED, Calls.ASKED, Calls.NONSENSE)
+    yield Untested(Flaw.MEMORISES, MEMORISATION.name, notes=notes)
+    # A policy that falls back on the trained task under nonsense may still listen: other requests decide.
+    call = Calls.ASKED if Calls.ASKED in calls else Calls.NONSENSE
+    if call in calls:
+        yield test(Flaw.IGNORES_WORDS, call, Calls.ASKED, Calls.NONSENSE, Calls.MOVED)
+    yield Untested(Flaw.IGNORES_WORDS, MEMORISATION.name, notes=notes)
 
 
-def memorisation_sentences(found: Memorisation, profile: Profile) -> Iterator[str]:
-    """How often the control's trajectory is repeated."""
-    index = found.overall
+def _group_by_call(episodes: pl.DataFrame, tasks: int) -> CalledBy:
+    by_call = episodes.group_by("calls", maintain_order=True)
+    conditions = by_call.agg(pl.col("condition").unique(maintain_order=True))
+    counts = episodes.group_by("calls", "task", maintain_order=True).agg(pl.col("alike").sum(), pl.len())
+    by_task: dict[str, tuple[TaskRepeats, ...]] = {}
+    for call, *counted in counts.iter_rows():
+        by_task[call] = (*by_task.get(call, ()), TaskRepeats(*counted))
+    return CalledBy({call: tuple(names) for call, names in conditions.iter_rows()}, by_task, tasks)
+
+
+def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
+    """Memorisation index by axis and condition."""
+    rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
+    rows += [(index, "condition") for index in result.conditions]
+    note = "Alike: trajectories that repeat the control's. 95 % Wilson intervals over starts."
+    if result.by_label:
+        note += (
+            " The run does not record initial positions: the displacement is known from a label in "
+            f"{result.by_label:,} of the {result.overall.count:,} episodes."
+        )
+    names = ("alike", "count", "starts", "index", "interval")
+    columns = declared_columns(Index)
+    return Table(
+        "memorisation",
+        "Memorisation index",
+        (Column("by"), Column("change"), *(columns[name] for name in names)),
+        tuple((by, index.group or "all", *(getattr(index, name) for name in names)) for index, by in rows),
+        note,
+    )
+
+
+def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
+    """Memorisation index by axis and by condition; one group for each run."""
+
+    def mark(index: Index, place: int, label: str = "") -> Mark:
+        look = series(place)
+        numbers = (
+            number(index.index, 2),
+            between(index.interval, digits=2),
+            f"{index.alike:,}/{index.count:,}",
+        )
+        name = label or index.group
+        return Mark(name, index.index, index.interval, numbers, colour=look["color"], shape=look["marker"])
+
+    groups: dict[str, list[Mark]] = {}
+    sizes = []
+    for place, (run, result) in enumerate(runs.items()):
+        reasons = listed(f"{count:,} because {why}" for why, count in result.unjudged.items())
+        size = f"{plural(result.overall.count, 'episode')} judged" + (
+            f", not judged: {reasons}" if reasons else ""
+        )
+        sizes.append(f"{run}: {size}" if len(runs) > 1 else size)
+        if len(runs) > 1:
+            groups[run] = [mark(result.overall, place, "all"), *(mark(index, place) for index in result.axes)]
+        else:
+            groups["all"] = [mark(result.overall, 0, "all changes")]
+            groups["by axis"] = [mark(index, 0) for index in result.axes]
+            groups["by condition"] = [mark(index, 1) for index in result.conditions]
+    caption = (
+        "Share of trajectories that cannot be distinguished from the controls' although the change calls for another. "
+        f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals over starts."
+    )
+    return forest_drawing(
+        "memorisation",
+        "Memorisation index",
+        caption,
+        groups,
+        along="memorisation index (0: reacts to the change, 1: repeats the control)",
+        heads=("index", "95 % interval", "n"),
+        limits=SHARES,
+    )
+
+
+def memorisation_sentences(result: Memorisation, profile: Profile) -> Iterator[str]:
+    """Share of repeated trajectories."""
+    index = result.overall
     yield (
         f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it "
         f"repeated the control's: memorisation index {number(index.index, 2)} "
@@ -353,8 +431,20 @@ def memorisation_sentences(found: Memorisation, profile: Profile) -> Iterator[st
     )
 
 
-def memorisation_numbers(found: Memorisation, profile: Profile) -> Iterator[KeyNumber]:
+def memorisation_numbers(result: Memorisation, profile: Profile) -> Iterator[KeyNumber]:
     """The memorisation index."""
-    index = found.overall
+    index = result.overall
     about = "Share of episodes whose change calls for another trajectory that repeat the control's."
     yield KeyNumber.of("memorisation index", number(index.index, 2), index.interval, index.count, about, 1)
+
+
+MEMORISATION = Measure(
+    "memorisation",
+    "Share of trajectories that repeat the control's although the change calls for another.",
+    lambda run: memorisation(run.frame, run.paths),
+    continuous=True,
+    panels=(Panel("Memory", (memorisation_table,), runs=memorisation_figure),),
+    sentences=memorisation_sentences,
+    numbers=memorisation_numbers,
+    tests=_test_memory,
+)

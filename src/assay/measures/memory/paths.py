@@ -1,4 +1,4 @@
-"""Where the hand went: many paths in one array, cut and resampled to the same number of points."""
+"""Trajectories of the end effector: storage, resampling, and exact dynamic time warping."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ from assay.runs.store import Store
 from assay.support.jit import compiled
 
 POINTS = 50
-"""As many as LIBERO-Para uses."""
+"""Points of a resampled trajectory, as in LIBERO-Para."""
 STRETCH = 1.75
-"""How many times as long as another path a path may take to go the same way: a third slower and a second late."""
+"""Largest relative duration of a trajectory that follows another: a third slower and a second late."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paths:
-    """The hand's paths of episodes, one after the other."""
+    """Trajectories of episodes in one array."""
 
     ids: np.ndarray
-    """The episodes that have a path of two points at least, ascending: (n,)."""
+    """Ids of episodes with a trajectory of at least two points, ascending: (n,)."""
     points: np.ndarray
     """Metres, float32: (all points, 3)."""
     bounds: np.ndarray
-    """Where each path begins, and where the last one ends: (n + 1,)."""
+    """First point of each trajectory, and the end of the last one: (n + 1,)."""
 
     @classmethod
     def of(cls, paths: Iterable[tuple[int, Trajectory]]) -> Paths:
-        """Gather paths by their episodes' ids, which ascend."""
-        hands = {
+        """Collect trajectories by ascending episode ids."""
+        by_id = {
             number: path.end_effector
             for number, path in paths
             if len(path.end_effector) > 1 and np.isfinite(path.end_effector).all()
         }
-        lengths = [len(hand) for hand in hands.values()]
-        points = np.concatenate(list(hands.values())) if hands else np.zeros((0, 3), np.float32)
+        lengths = [len(points) for points in by_id.values()]
+        points = np.concatenate(list(by_id.values())) if by_id else np.zeros((0, 3), np.float32)
         return cls(
-            np.array(list(hands), np.int64), points, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+            np.array(list(by_id), np.int64), points, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         )
 
     @classmethod
     def read(cls, store: Store) -> Paths:
-        """The paths of all episodes of a run."""
+        """Read the trajectories of all episodes of a run."""
         return cls.of(store.trajectories())
 
     def has(self, ids: np.ndarray) -> np.ndarray:
-        """Which of the episodes have a path: (len(ids),)."""
+        """Whether episodes have a trajectory: (len(ids),)."""
         return np.isin(ids, self.ids)
 
     def lengths(self, ids: np.ndarray) -> np.ndarray:
-        """How many points episodes' paths have: (len(ids),)."""
+        """Number of points of trajectories: (len(ids),)."""
         which = np.searchsorted(self.ids, ids)
         return np.asarray(self.bounds[which + 1] - self.bounds[which])
 
     def first(self, ids: np.ndarray) -> np.ndarray:
-        """Where episodes' paths begin: (len(ids), 3)."""
+        """First points of trajectories: (len(ids), 3)."""
         return np.asarray(self.points[self.bounds[np.searchsorted(self.ids, ids)]])
 
-    def resampled(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
-        """Episodes' paths as 50 points at even times, float32: (len(ids), 50, 3).
+    def resample(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
+        """Resample trajectories to 50 points at even times, float32: (len(ids), 50, 3).
 
-        Of each path only the first ``most`` points count. Every episode must have a path.
+        Only the first ``most`` points of each are used. Every episode must have a trajectory.
         """
         first, lengths = self.bounds[np.searchsorted(self.ids, ids)], self.lengths(ids)
         if most is not None:
@@ -72,9 +72,9 @@ class Paths:
         return np.asarray(_sample(self.points, first, lengths, (lengths - 1) / (POINTS - 1), counts, POINTS))
 
     def beginnings(self, ids: np.ndarray, durations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Episodes' paths as points in the time in which durations (len(ids),) have 50, and how many there are.
+        """Resample trajectories at the rate that gives ``durations`` (len(ids),) 50 points; returns points and counts.
 
-        (len(ids), most, 3), float32, and (len(ids),): up to 1.75 times the duration, given in points as recorded.
+        (len(ids), most, 3), float32, and (len(ids),): up to 1.75 times the duration, which is in recorded points.
         """
         stride = (np.maximum(durations, 2) - 1) / (POINTS - 1)
         most = int(STRETCH * POINTS)
@@ -101,4 +101,72 @@ def _sample(
             row = first[path] + before
             for axis in range(3):
                 result[path, step, axis] = (1 - part) * points[row, axis] + part * points[row + 1, axis]
+    return result
+
+
+def distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+    """Distance of each path (n, k, 3) from its reference (m, k, 3), metres: (n,).
+
+    ``which`` (n,) is the index of each path's reference; by default they correspond one to one. The distance is the
+    sum of Euclidean distances along the best warping, divided by the number of points.
+    """
+    lengths = np.full(len(paths), paths.shape[1])
+    which = np.arange(len(paths)) if which is None else which
+    return np.asarray(_distances(paths, lengths, references, which, False, np.full(len(paths), np.inf)))
+
+
+def open_distances(
+    paths: np.ndarray,
+    lengths: np.ndarray,
+    references: np.ndarray,
+    which: np.ndarray | None = None,
+    within: np.ndarray | None = None,
+) -> np.ndarray:
+    """Distance of the beginning of each path (n, m, 3) that is nearest to its whole reference (r, k, 3): (n,).
+
+    A path has ``lengths`` (n,) points with the same time step as the reference. It may be slower or begin later, and is
+    ignored after it has followed the reference. The sum along the best warping is divided by the number of points of
+    the reference or of the beginning, whichever is larger: a slower path costs no more, and a detour gains little.
+    Distances beyond ``within`` (n,) are not computed exactly, but infinite.
+    """
+    which = np.arange(len(paths)) if which is None else which
+    within = np.full(len(paths), np.inf) if within is None else within
+    return np.asarray(_distances(paths, lengths, references, which, True, within))
+
+
+@compiled
+def _distances(
+    paths: np.ndarray,
+    lengths: np.ndarray,
+    references: np.ndarray,
+    which: np.ndarray,
+    open_end: bool,
+    within: np.ndarray,
+) -> np.ndarray:
+    count, points = paths.shape[0], references.shape[1]
+    result = np.empty(count)
+    row, costs = np.empty(points), np.empty(points)
+    for number in range(count):
+        path, reference = paths[number], references[which[number]]
+        nearest = np.inf
+        most = within[number] * max(points, lengths[number])  # bound of the sum of distances
+        for i in range(lengths[number]):
+            x, y, z = path[i, 0], path[i, 1], path[i, 2]
+            for j in range(points):  # a separate loop is vectorised
+                dx, dy, dz = x - reference[j, 0], y - reference[j, 1], z - reference[j, 2]
+                costs[j] = np.sqrt(dx * dx + dy * dy + dz * dz)
+            diagonal = row[0] if i else 0.0
+            before = least = row[0] = diagonal + costs[0]
+            for j in range(1, points):
+                best = min(diagonal, row[j], before) if i else before
+                diagonal = row[j]
+                before = row[j] = best + costs[j]
+                least = min(least, before)
+            if open_end:
+                nearest = min(nearest, row[points - 1] / max(points, i + 1))
+            if least > most:  # sums only grow
+                break
+        if not open_end:
+            nearest = row[points - 1] / points
+        result[number] = nearest if nearest <= within[number] else np.inf
     return result

@@ -1,26 +1,34 @@
-"""What a change costs: success against the control of the same task and seed."""
+"""Cost of changes: success against the control of the same task and seed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
 
+from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares, variances
-from assay.measures.frames import START, judged, pairs, perturbed_rows, plausible
-from assay.measures.measure import Measure, Panel
+from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, loss, one_sided_p
+from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
+from assay.measures.frames import START, pairs, perturbed_rows, plausible, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
+from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.rates import CONTROLS, SUCCESS
+from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.style import BLUE, FAINT, Drawing
+from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
     between,
     group_name,
     listed,
     number,
+    p_value,
     percent,
     plural,
     points,
@@ -38,84 +46,85 @@ from assay.support.stats.intervals import (
     tested,
 )
 from assay.support.stats.sampled_tasks import mean_over_tasks
-from assay.support.stats.significance import SURE, holm, least_p, paired, telling
+from assay.support.stats.significance import SURE, holm, least_p, paired
+from assay.support.stats.significance import telling as count_telling
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 _AXES = "axes"
-"""The family of the axes themselves."""
-_GIVEN = ("task", "condition")
-"""Within what wordings are drawn."""
+"""Family of the axes themselves."""
+_FIXED = ("task", "condition")
+"""Columns within which wordings are sampled."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
-"""Name -> success of the control, and of the perturbed episode."""
+"""Name -> success of the control and of the perturbed episode."""
 
-_KEPT = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
-"""Columns that a drop keeps of its pairs."""
-_READ = (*_KEPT, "axis", "experiment", "plausible")
+_PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
+"""Columns of the pairs of a drop."""
+_READ = (*_PAIR_COLUMNS, "axis", "experiment", "plausible")
 
 
 @dataclass(frozen=True, slots=True)
 class Drop(Result):
-    """Perturbed episodes against their controls. Negative where success fell."""
+    """Difference of perturbed episodes to their controls, negative for a loss."""
 
-    group: dict[str, Label]
-    """What the perturbed episodes have in common: column -> value."""
-    family: str
-    """The drops that are tested together."""
-    plausible: bool
-    """Whether success is expected; where it is not, a fall is no fault."""
-    pairs: int
+    group: Annotated[dict[str, Label], Column("change")]
+    """Columns and values that the perturbed episodes share."""
+    family: Annotated[str, Column("family")]
+    """Drops that are tested together."""
+    plausible: Annotated[bool, Column("success expected")]
+    """Whether success is expected; otherwise a loss is not a flaw."""
+    pairs: Annotated[int, Column("pairs", "count")]
     starts: int
     """Tasks and initial states; pairs of one start and seed share a control."""
-    unpaired: int
-    """Perturbed episodes whose control is missing or broke."""
+    unpaired: Annotated[int, Column("unpaired", "count")]
+    """Perturbed episodes whose control is missing or ended in an error."""
     both: int
     only_control: int
     only_perturbed: int
     neither: int
-    control: float
-    perturbed: float
-    change: float
+    control: Annotated[float, Column("control", "share")]
+    perturbed: Annotated[float, Column("perturbed", "share")]
+    change: Annotated[float, Column("difference", "change")]
     """perturbed - control"""
-    interval: Interval
-    """Newcombe's, over starts, and over wordings where a condition has several of a task; for this drop by itself, and
-    about these tasks. Reaches to 0 where the test cannot exclude that; does not allow for stopping otherwise."""
+    interval: Annotated[Interval, Column("95 % interval", "change")]
+    """Newcombe interval over starts, and over wordings if a condition has several of a task; for this drop alone and
+    these tasks. Includes 0 if the test does; does not allow for early stopping otherwise."""
     bootstrap: Interval | None
-    """The same from resampled starts, if asked for; too narrow where fewer than about ten pairs differ."""
+    """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""
     p: float
-    """Exact, over starts and within them (``significance.paired``); McNemar's, where each has one pair. Where a
-    condition has several wordings of a task, Student's over starts and wordings, if that is larger; where one was
-    stopped as soon as it was decided, one that holds whenever one stops, if that is larger."""
-    p_holm: float
+    """Exact, over starts and within them (``significance.paired``); McNemar's if each has one pair. The larger of it
+    and Student's over starts and wordings, if a condition has several wordings of a task, and of it and an
+    anytime-valid p, if a condition was stopped early."""
+    p_holm: Annotated[float, Column("Holm p", "p")]
     """Adjusted for the family."""
     least_p: float
-    """The least p that the telling starts can come to: above 5 % they are too few to tell anything."""
+    """Smallest p that the informative starts can reach: above 5 % they are too few."""
     telling: int
-    """Starts with a success, perturbed or not: the others cannot show a difference."""
+    """Informative starts: those with a success, perturbed or not."""
     kept: float | None
-    """Success of the perturbed episodes whose control succeeds; None where none does."""
+    """Success of the perturbed episodes whose control succeeds; None if none does."""
     kept_interval: Interval | None
-    """Wilson's, over starts."""
+    """Wilson interval over starts."""
     tasks: int
     over_tasks: Interval | None
-    """About tasks in general, if these are a sample of them: Student's; None for fewer than three."""
+    """For tasks in general, if these are a sample of them: Student's; None for fewer than three."""
     p_over_tasks: float | None
     """Exact, over tasks; not adjusted."""
     log_odds: LogOdds | None
-    """The same by conditional logistic regression, for who expects that; None where no start can tell."""
+    """Conditional logistic regression for comparison; None without an informative start."""
     agrees: bool
-    """Whether it and the test above say the same about a difference, at 5 % each."""
+    """Whether it and the exact test agree at 5 %."""
     stopped: bool
-    """Whether one of its conditions, or the control, was stopped as soon as it was decided: the change is biased."""
+    """Whether one of its conditions, or the control, was stopped early: the change is biased."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Pair by pair: task, start, condition, instruction, control_success, success."""
+    """Pairs: task, start, condition, instruction, control_success, success."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Start by start: task, start, control, perturbed (successes of either), count."""
+    """Starts: task, start, control, perturbed (successes of either), count."""
 
     @property
     def certain(self) -> bool:
-        """Whether the test and the interval agree that there is a difference."""
+        """Whether both the test and the interval show a difference."""
         return self.p_holm < SURE and not self.interval.low <= 0 <= self.interval.high
 
 
@@ -126,14 +135,14 @@ def drops(
     resampling: bool = True,
     stopped: Collection[str] = (),
 ) -> tuple[Drop, ...]:
-    """The drop of every group of perturbed episodes that share the columns ``by``, in the order they are met.
+    """Drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
 
-    A family is an axis (words, world, senses), or the experiment for what has none; the axes themselves are one.
-    Changes after which success is not expected are apart. Without ``resampling`` there is no bootstrap, which takes
-    most of the time. ``stopped`` are conditions that were stopped as soon as they were decided.
-    Groups none of whose episodes has a control are left out; raises MeasureError where that leaves nothing.
+    A family is an axis (words, world, senses), or the experiment without one; the axes themselves are one family.
+    Changes after which success is not expected are separate. Without ``resampling`` there is no bootstrap, which takes
+    most of the time. ``stopped`` are conditions that were stopped early. Groups without a control are left out; raises
+    MeasureError if none is left.
     """
-    rows = judged(frame)
+    rows = valid_rows(frame)
     for name in by:
         if name not in frame.columns:
             raise MeasureError(f"the run has no column {name}")
@@ -144,30 +153,31 @@ def drops(
     matched = matched.select(name for name in matched.columns if name in (*_READ, *by))
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
-    alone = {key: len(group) for key, group in changed.group_by(by)}
-    found = [
-        _drop(dict(zip(by, key, strict=True)), group, alone[key] - len(group), resampling, stopped)
+    totals = {key: len(group) for key, group in changed.group_by(by)}
+    result = [
+        _measure_group(dict(zip(by, key, strict=True)), group, totals[key] - len(group), resampling, stopped)
         for key, group in matched.group_by(by, maintain_order=True)
     ]
     adjusted: dict[str, list[float]] = {}
-    for family in {each.family for each in found}:
-        adjusted[family] = holm([each.p for each in found if each.family == family])[::-1]
-    return tuple(replace(each, p_holm=adjusted[each.family].pop()) for each in found)
+    for family in {drop.family for drop in result}:
+        adjusted[family] = holm([drop.p for drop in result if drop.family == family])[::-1]
+    return tuple(replace(drop, p_holm=adjusted[drop.family].pop()) for drop in result)
 
 
-def pooled(found: Sequence[Drop]) -> Drop:
-    """The same change in several runs of a policy as one drop, not adjusted; what shares a start stays so."""
-    first, *rest = found
+def pool_drops(drops: Sequence[Drop]) -> Drop:
+    """Pool the same change in several runs of a policy to one drop, not adjusted; starts stay clusters."""
+    first, *rest = drops
     if not rest:
         return first
-    rows = pl.concat([each.rows for each in found], how="diagonal_relaxed")
-    counts = {name: sum(getattr(each, name) for each in found) for name in (*_OUTCOMES, "pairs", "unpaired")}
-    early = any(each.stopped for each in found)
-    measured = _measured(rows, resampling=False, early=early)
-    return replace(first, **counts, **measured, p_holm=1.0, stopped=early)
+    rows = pl.concat([drop.rows for drop in drops], how="diagonal_relaxed")
+    counts = {name: sum(getattr(drop, name) for drop in drops) for name in (*_OUTCOMES, "pairs", "unpaired")}
+    early = any(drop.stopped for drop in drops)
+    return replace(
+        first, **counts, **_estimate(rows, resampling=False, early=early), p_holm=1.0, stopped=early
+    )
 
 
-def _drop(
+def _measure_group(
     group: dict[str, Label],
     rows: pl.DataFrame,
     unpaired: int,
@@ -190,8 +200,8 @@ def _drop(
         pairs=len(rows),
         unpaired=unpaired,
         **outcomes,
-        **_measured(
-            rows.select(name for name in _KEPT if name in rows.columns),
+        **_estimate(
+            rows.select(name for name in _PAIR_COLUMNS if name in rows.columns),
             resampling=resampling,
             early=early,
         ),
@@ -200,8 +210,8 @@ def _drop(
     )
 
 
-def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """What pairs come to; ``early``: one of their conditions, or the control, was stopped as soon as it was decided."""
+def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
+    """Statistics of pairs; ``early``: one of their conditions, or the control, was stopped early."""
     table = rows.group_by(START, maintain_order=True).agg(
         control=pl.col("control_success").sum(),
         perturbed=pl.col("success").sum(),
@@ -212,19 +222,19 @@ def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     table = table.drop("kept")
     outcomes = table.select("control", "perturbed", "count").to_numpy().astype(float)
     control, changed, count = outcomes.T
-    known = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
-    usual, ones = np.rint(control / count), np.ones(len(count))  # of a start in several runs what is usual
+    effective = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
+    usual, ones = np.rint(control / count), np.ones(len(count))  # the majority, for a start in several runs
     p = paired(usual, ones, changed, count)
-    if _worded(rows):  # the control has no wordings
-        known = known[0], min(known[1], shares(rows, "success", given=_GIVEN)[()][0])
+    if _has_wordings(rows):  # the control has no wordings
+        effective = effective[0], min(effective[1], shares(rows, "success", given=_FIXED)[()][0])
         apart = pl.col("success") - pl.col("control_success")
-        (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_GIVEN)
+        (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_FIXED)
         change = float((changed - control).sum() / count.sum())
         p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
-    found = difference_of((control, changed), (count, count), known)
+    estimate = difference_of((control, changed), (count, count), effective)
     if early:
-        p = max(p, _whenever(rows))
-    interval = tested(found.interval, p)
+        p = max(p, _anytime_p(rows))
+    interval = tested(estimate.interval, p)
     _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
@@ -232,14 +242,14 @@ def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     hits, tried = kept[control > 0], control[control > 0]
     return {
         "starts": len(table),
-        "control": found.first,
-        "perturbed": found.second,
-        "change": found.difference,
+        "control": estimate.first,
+        "perturbed": estimate.second,
+        "change": estimate.difference,
         "interval": interval,
-        "bootstrap": bootstrap(outcomes, _less) if resampling else None,
+        "bootstrap": bootstrap(outcomes, _change_of_totals) if resampling else None,
         "p": p,
-        "least_p": least_p(telling(control, changed)),
-        "telling": telling(control, changed),
+        "least_p": least_p(count_telling(control, changed)),
+        "telling": count_telling(control, changed),
         "kept": float(hits.sum() / tried.sum()) if len(hits) else None,
         "kept_interval": share_interval(hits, tried, tried.sum()) if len(hits) else None,
         "tasks": len(by_task),
@@ -252,120 +262,258 @@ def _measured(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     }
 
 
-def _less(totals: np.ndarray) -> np.ndarray:
-    """The change from totals (draws, 3) of the control, of what is changed, and of pairs."""
+def _change_of_totals(totals: np.ndarray) -> np.ndarray:
+    """Change from totals (draws, 3) of control, perturbed, and pairs."""
     return np.asarray((totals[:, 1] - totals[:, 0]) / totals[:, 2])
 
 
-def _worded(rows: pl.DataFrame) -> bool:
+def _has_wordings(rows: pl.DataFrame) -> bool:
     """Whether some condition has several wordings of a task, each with several starts."""
     if "instruction" not in rows.columns:
         return False
     names = ("task", "condition", "instruction")
-    said = set(zip(*(rows[name].to_list() for name in names), strict=True))
-    if len(said) == len({(task, condition) for task, condition, _ in said}):  # the usual, and quickly known
+    wordings = set(zip(*(rows[name].to_list() for name in names), strict=True))
+    if len(wordings) == len(
+        {(task, condition) for task, condition, _ in wordings}
+    ):  # the common case, and fast
         return False
-    variants = rows.group_by("task", "condition", "instruction").agg(
-        pl.struct(START).n_unique().alias("_starts")
-    )
+    variants = rows.group_by(names).agg(pl.struct(START).n_unique().alias("_starts"))
     several = variants.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
     return bool((several["len"] > 1).any())
 
 
-def _whenever(rows: pl.DataFrame) -> float:
-    """The p that holds whenever one stops, from starts in the order in which they were played.
+def _anytime_p(rows: pl.DataFrame) -> float:
+    """Anytime-valid p, from starts in the order in which they were run.
 
-    A start is one pair, that of its first episode by key, as where it is decided when to stop: several wordings beside
-    one control would all fall if that happened to succeed.
+    A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one control
+    would all fall if that happened to succeed.
     """
     apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
-    each = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
-    ordered = sorted(each.iter_rows(), key=lambda row: start_order(row[0], row[1]))
+    starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
+    ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
     return anytime_p(apart for *_, apart in ordered)
 
 
-def change_drops(run: RunData) -> tuple[Drop, ...]:
-    """What each change costs, alone or together with others, over all conditions that make it."""
+def _drops_by_change(run: RunData) -> tuple[Drop, ...]:
+    """Cost of each change, single or joint, over all conditions that make it."""
     rows = run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL))
     return drops(rows, ("change",), stopped=run.stopped)
 
 
-CHANGES = Measure(
-    "changes",
-    "The paired difference to the control, by what is changed: names, position, appearance+object, ...",
-    change_drops,
-    panels=(
-        Panel(
-            SUCCESS,
-            tables=("assay.report.tables:changes_table",),
-            figures=("assay.report.figures.success:changes_figure",),
-        ),
-    ),
-    tests="assay.measures.hypotheses:changes",
-)
-AXES = Measure(
-    "axes",
-    "The paired difference to the control by axis; only changes after which success is expected.",
-    lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
-    needs=("axis",),
-    panels=(Panel(SUCCESS, tables=("assay.report.tables:axes_table",)),),
-    sentences="assay.measures.success.drops:axes_sentences",
-)
-DROPS = Measure(
-    "drops",
-    "The paired difference to the control, by condition.",
-    lambda run: drops(run.frame, stopped=run.stopped),
-    panels=(
-        Panel(
-            SUCCESS,
-            tables=("assay.report.tables:drops_table",),
-            figures=("assay.report.figures.success:drops_figure",),
-        ),
-    ),
-    sentences="assay.measures.success.drops:drops_sentences",
-)
+def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
+    """Evidence from the cost of a change."""
+    once = drop.pairs == drop.starts  # otherwise controls are counted several times
+    return evidence_from(
+        runs,
+        measure,
+        part,
+        drop.change,
+        drop.interval,
+        one_sided_p(drop.change, drop.p),
+        hits=drop.both + drop.only_perturbed,
+        count=drop.pairs,
+        reference_hits=drop.both + drop.only_control if once else None,
+        reference_count=drop.pairs if once else None,
+        reference=drop.control,
+        cost=True,
+    )
+
+
+def loss_test(
+    flaw: str, runs: tuple[int, ...], measure: str, part: str, drop: Drop, detail: Result | None = None
+) -> FlawTest:
+    """Test of a loss under a change."""
+    evidence = drop_evidence(runs, measure, part, drop)
+    p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
+    return FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=least, detail=detail, table=drop.table)
+
+
+def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test the cost of each change against the controls, pooled over runs, and of all changes together."""
+    by_change: dict[str, list[tuple[int, Drop]]] = {}
+    for run, profile in profiles:
+        for drop in profile.get(CHANGES) or ():
+            by_change.setdefault(str(drop.group["change"]), []).append((run, drop))
+    by_change.pop(Change.TASK, None)  # another task has controls of its own
+    parts = [(run, drop) for entries in by_change.values() for run, drop in entries if drop.plausible]
+    if any(drop.control for _, drop in parts):
+        name = next(iter(by_change)) if len(by_change) == 1 else ""
+        runs = tuple(dict.fromkeys(run for run, _ in parts))
+        yield loss_test(Flaw.LOSS, runs, CHANGES.name, name, pool_drops([drop for _, drop in parts]))
+    if any(profile.get("names") is not None for _, profile in profiles):
+        by_change.pop(Change.NAMES, None)  # wordings that keep names separate names from sentences
+    if any(profile.get("surface") is not None for _, profile in profiles):
+        by_change.pop(Change.SURFACE, None)  # tested form by form
+    factors = {
+        contrast.change: (run, contrast)
+        for run, profile in profiles
+        if (attribution := profile.get("attribution")) is not None
+        for contrast in attribution.contrasts
+        if contrast.change in by_change and len(by_change[contrast.change]) == 1
+    }
+    for change, runs_and_drops in by_change.items():
+        drop = pool_drops([drop for _, drop in runs_and_drops])
+        flaw, *others = shown_by(change)
+        if others:  # a joint change reveals no single flaw
+            continue
+        if change in factors and factors[change][1].count > drop.pairs:
+            run, contrast = factors[change]  # includes its cost beside other changes
+            yield contrast.flaw_test(flaw, run, telling(drop.table))
+        elif drop.control:
+            curves = (profile.get("displacement") for _, profile in profiles)
+            onsets = (curve.onset() for curve in curves if curve is not None)
+            detail = next(filter(None, onsets), None) if flaw is Flaw.POSITION else None
+            yield loss_test(flaw, tuple(run for run, _ in runs_and_drops), CHANGES.name, change, drop, detail)
+    for flaw in BY_CHANGE.values():
+        yield Untested(flaw, CHANGES.name)
+
+
+def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Table]:
+    """Table of drops with a name and a title."""
+
+    def table(drops: Sequence[Drop], report: ReportedRun) -> Table:
+        return Table.of(
+            name,
+            title,
+            drops,
+            *(
+                "group",
+                "family",
+                "plausible",
+                "pairs",
+                "unpaired",
+                "control",
+                "perturbed",
+                "change",
+                "interval",
+            ),
+            Column(
+                "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
+            ),
+            "p_holm",
+            note="Paired differences to the control of the same task and seed, or of the requested task; 95 % Newcombe "
+            "intervals over starts. Both p belong to one test. If success is expected: of a loss, exact, one-sided, 1 "
+            "for a rise; Holm p is adjusted for all tests. If success is not expected, a loss is not a flaw: both are "
+            "two-sided, and Holm p is adjusted within the family.",
+        )
+
+    return table
+
+
+def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Drawing]:
+    """Forest plot of drops with a name and a title; at most `MOST`, the largest losses."""
+
+    def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
+        largest = sorted(drops, key=lambda drop: drop.change)[:MOST]
+        groups: dict[str, list[Mark]] = {}
+        for drop in (drop for drop in drops if drop in largest):
+            numbers = (
+                points(drop.change),
+                between(drop.interval, 100),
+                f"{drop.pairs:,}",
+                p_value(drop.p_holm),
+            )
+            groups.setdefault(drop.family, []).append(
+                Mark(
+                    group_name(drop.group),
+                    drop.change,
+                    drop.interval,
+                    numbers,
+                    sure=drop.p_holm < SURE,
+                    colour=BLUE if drop.plausible else FAINT,
+                    shape="o" if drop.plausible else "D",
+                )
+            )
+        left = (
+            f" Of {len(drops)} conditions, the {MOST} largest losses are shown." if len(drops) > MOST else ""
+        )
+        grey = " Grey diamonds: changes after which success is not expected."
+        caption = (
+            f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control of the same "
+            "task and seed. Lines: 95 % Newcombe intervals over starts. p: of a loss, exact, by flips over starts and "
+            "permutation within them (McNemar's if each has one pair), adjusted for all tests; "
+            f"filled marks: p < {SURE:g}.{'' if all(drop.plausible for drop in largest) else grey}{left}"
+        )
+        return forest_drawing(
+            name,
+            title,
+            caption,
+            groups,
+            along="paired difference to the control, points",
+            heads=("points", "95 % interval", "pairs", "Holm p"),
+            unit="points",
+            zero=0.0,
+            least=0.1,
+        )
+
+    return draw
 
 
 def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """What changes of words, world and senses cost."""
+    """Cost of changes of words, world and senses."""
+    usual = profile.get(CONTROLS)
     for drop in sorted(axes, key=lambda drop: drop.change):
         name = group_name(drop.group).replace("+", " and ")
-        if not drop.control:  # at the floor nothing shows, which is no robustness
-            yield (
-                f"What changes of the {name} cost cannot be measured: none of the controls succeeds "
-                f"({plural(drop.starts, 'start')})."
-            )
+        if not drop.control:  # a policy that always fails is not robust
+            starts = plural(drop.starts, "start")
+            yield f"The cost of {name} changes cannot be measured: none of the controls succeeds ({starts})."
             continue
         numbers = (
             f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
         )
-        rates = (
-            f"{percent(drop.control, 0)}{_of_pairs(drop, profile)} to {percent(drop.perturbed, 0)} of "
-            f"{plural(drop.pairs, 'pair')}"
-        )
         if drop.certain and drop.change < 0:
-            yield f"Changes of the {name} cost it {number(100 * -drop.change)} points ({numbers})."
-        else:
-            yield f"Under changes of the {name} success goes from {rates} ({numbers})."
-
-
-def _of_pairs(drop: Drop, profile: Profile) -> str:
-    """Why it is another share of the controls than the one that is told first, where it is."""
-    usual = profile.get(CONTROLS)
-    same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
-    return "" if same else " (controls, each once for every pair)"
+            yield f"Changes of the {name} cost {number(100 * -drop.change)} points ({numbers})."
+            continue
+        same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
+        paired = "" if same else " (each control counted once per pair)"
+        yield (
+            f"Under changes of the {name} success goes from {percent(drop.control, 0)}{paired} to "
+            f"{percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')} ({numbers})."
+        )
 
 
 def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """The conditions that cost most."""
-    worst = [
-        drop
-        for drop in sorted(drops, key=lambda drop: drop.change)
-        if drop.plausible and drop.change < 0 and drop.certain
-    ]
-    if worst:
-        losses = listed(
+    """The conditions with the largest losses."""
+    losses = [drop for drop in drops if drop.plausible and drop.change < 0 and drop.certain]
+    if losses:
+        worst = listed(
             f"{group_name(drop.group)} ({percent(drop.control, 0)} to {percent(drop.perturbed, 0)})"
-            for drop in worst[:3]
+            for drop in sorted(losses, key=lambda drop: drop.change)[:3]
         )
-        yield f"Its largest significant losses: {losses}."
+        yield f"Largest significant losses: {worst}."
+
+
+CHANGES = Measure(
+    "changes",
+    "Paired difference to the control by change: names, position, appearance+object, ...",
+    _drops_by_change,
+    panels=(
+        Panel(
+            SUCCESS,
+            (drops_view("changes", "Cost by kind of change"),),
+            (drops_drawing("changes", "Cost of each kind of change"),),
+        ),
+    ),
+    tests=_test_changes,
+)
+AXES = Measure(
+    "axes",
+    "Paired difference to the control by axis; only changes after which success is expected.",
+    lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
+    needs=("axis",),
+    panels=(Panel(SUCCESS, (drops_view("axes", "Cost by axis"),)),),
+    sentences=axes_sentences,
+)
+DROPS = Measure(
+    "drops",
+    "Paired difference to the control by condition.",
+    lambda run: drops(run.frame, stopped=run.stopped),
+    panels=(
+        Panel(
+            SUCCESS,
+            (drops_view("drops", "Cost of each condition"),),
+            (drops_drawing("drops", "Cost of each condition"),),
+        ),
+    ),
+    sentences=drops_sentences,
+)

@@ -1,15 +1,14 @@
-"""Asked for another task of the same scene: success against the control of the task that was asked for.
+"""Requests for another task of the same scene: success against the control of the requested task.
 
-A policy that is bad at a task is bad at it wherever it is asked for it; that is no flaw of its listening. So an
-episode that asks for a known task (the label ``asked_from``) goes with that task's control, and one that asks for
-two tasks at once with both: it should succeed where both do. Goals that nobody was trained on have no control, and
-are as different from the task's own as tasks are: they are compared task by task, against half of what the policy
-does otherwise.
+A policy that is bad at a task is bad at it wherever it is requested, which says nothing about listening. An episode
+that requests a known task (label ``asked_from``) is therefore paired with the control of that task, and one that
+requests two tasks at once with both. New goals have no control; they are compared task by task with half of the
+usual success.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,18 +16,21 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import atoms, controls, judged, pairs, plausible
+from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, loss, select_results
+from assay.measures.flaws import Flaw
+from assay.measures.frames import atoms, controls, pairs, plausible, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, Result, attempt
 from assay.measures.run_data import RunData
-from assay.measures.success.drops import Drop, drops
+from assay.measures.sample_size import least_one_sided
+from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
 from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, tested
 from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
-"""The share of its usual success without which a policy does not do what is new: new goals may be harder."""
+"""Share of the usual success below which a policy fails at new goals, which may be harder."""
 _ROWS = (
     *("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "axis", "change"),
     "initial_positions",
@@ -37,45 +39,45 @@ _ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class NewGoals(Result):
-    """Goals that no task has, against the controls of the tasks in whose scenes they are asked for."""
+    """New goals, against the controls of the tasks in whose scenes they are requested."""
 
     successes: int
     count: int
     tasks: int
     control: float
-    """Success in the controls of the same tasks, each task counted once."""
+    """Mean success of the controls of the same tasks."""
     rate: float
-    """Success with new goals, likewise."""
+    """Mean success with new goals over tasks."""
     change: float
     """rate - control"""
     interval: Interval | None
-    """Student's, over tasks; None for a single task."""
+    """Student interval over tasks; None for a single task."""
     p: float
-    """One-sided, exact over tasks: that it is less than half of the control's."""
+    """One-sided, exact over tasks: success is less than half of the control's."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherTasks(Result):
-    """What comes of asking for another task."""
+    """Success at requested other tasks."""
 
     asked: tuple[Drop, ...]
-    """Each condition against the controls of what was asked for. Last all that ask for one task; or for two, if none
-    does: both would use the same controls twice, and what these have by luck would count as so many witnesses."""
+    """Each condition against the controls of the requested task. The last one pools all requests for one task, or for
+    two without such requests; pooling both would use the same controls twice."""
     new: NewGoals | None
     unmatched: int
-    """Episodes that ask for a known task whose control the run has not."""
+    """Episodes that request a known task without a control in the run."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """As `TaskChanges` has them: of requests for another task, beside the control of what was asked for."""
+    """As `TaskChanges.rows`: requests for another task with the control of the requested task."""
 
     @property
     def conditions(self) -> set[str]:
-        """Those that ask for another task."""
+        """Conditions that request another task."""
         return set(self.rows["condition"])
 
 
 def other_tasks(run: RunData) -> OtherTasks:
-    """Success at other tasks; empty where none is asked for."""
-    rows = judged(run.frame)
+    """Success at other tasks; empty if none is requested."""
+    rows = valid_rows(run.frame)
     known = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
     asked = plausible(rows).filter((change == Change.TASK) & (pl.col("condition") != CONTROL))
@@ -96,24 +98,20 @@ def other_tasks(run: RunData) -> OtherTasks:
         attempt(drops, rows_of, (by,), resampling=False, stopped=run.stopped)
         for rows_of, by in ((table, "condition"), (once, "change"))
     ]
-    found = [drop for part in parts if isinstance(part, tuple) for drop in part]
+    asked_drops = [drop for part in parts if isinstance(part, tuple) for drop in part]
     unmatched = len(single.filter(~pl.col("task").is_in(usual["task"].implode())))
-    return OtherTasks(tuple(found), _new_goals(new, usual), unmatched, _rows(run, table, new, usual))
-
-
-def _rows(run: RunData, table: pl.DataFrame, new: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """All requests for another task beside a control: that of what was asked for, or the task's own."""
-    own = pl.concat([usual, new], how="diagonal_relaxed")
-    return pl.concat(
-        with_paths(run, pairs(each, "id", "initial_positions"))
+    own = pl.concat([usual, new], how="diagonal_relaxed")  # new goals with the task's own control
+    paired = pl.concat(
+        with_paths(run, pairs(part, "id", "initial_positions"))
         .with_columns(change=pl.lit(str(Change.TASK)))
         .select(ROWS)
-        for each in (table, own)
+        for part in (table, own)
     )
+    return OtherTasks(tuple(asked_drops), _new_goals(new, usual), unmatched, paired)
 
 
 def _partner(task: str, goal: frozenset[str], goals: dict[str, frozenset[str]]) -> str | None:
-    """The task that makes up the rest of a goal, where that is the episode's own task and another one."""
+    """The other task of a goal that combines the episode's own task with another one."""
     own = goals.get(task)
     if own is None or not own < goal:
         return None
@@ -122,7 +120,7 @@ def _partner(task: str, goal: frozenset[str], goals: dict[str, frozenset[str]]) 
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """Episodes under the names of the tasks that they ask for, and the controls of these."""
+    """Episodes under the names of the requested tasks, and the controls of these."""
     name = (pl.col("task") + " and " + pl.col("_partner")).alias("task")
     second = usual.select(pl.col("task").alias("_partner"), "seed", (pl.col("success") == 1).alias("_other"))
     wanted = double.select(pl.col("task"), "_partner").unique(maintain_order=True)
@@ -136,23 +134,23 @@ def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFra
             .otherwise(pl.lit("failure")),
         )
     )
-    everything = (usual, both, single, double.with_columns(name))
+    parts = (usual, both, single, double.with_columns(name))
     axis = pl.col("axis") if "axis" in usual.columns else pl.lit("words")
     return pl.concat(
-        each.with_columns(
+        part.with_columns(
             axis.cast(pl.String).alias("axis"), pl.lit(str(Change.TASK)).alias("change")
         ).select(_ROWS)
-        for each in everything
+        for part in parts
     )
 
 
-def fair(found: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
-    """What conditions, or changes, cost; with those that ask for another task against what was asked for.
+def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
+    """Drops of conditions or changes, with requests for other tasks compared with what was requested.
 
-    Goals that no task has are left as they are, without a test: p is 1.
+    New goals stay as they are, without a test: p is 1.
     """
     if other is None:
-        return tuple(found)
+        return tuple(drops)
     right = {tuple(drop.group.values()): drop for drop in other.asked}
     conditions = {*other.conditions, str(Change.TASK)}
     return tuple(
@@ -161,7 +159,7 @@ def fair(found: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
         else replace(right[key], family=drop.family)
         if key in right
         else replace(drop, p=1.0, p_holm=1.0, interval=tested(drop.interval, 1.0))
-        for drop in found
+        for drop in drops
     )
 
 
@@ -196,10 +194,44 @@ def _new_goals(asked: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
     )
 
 
+def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test other tasks, each against the control of the requested task, and new goals."""
+    runs, results = select_results(profiles, OTHER_TASKS)
+    asked = [result.asked[-1] for result in results if result.asked]
+    tests = []
+    if asked and (drop := pool_drops(asked)).control:
+        tests.append(loss_test(Flaw.OTHER_TASKS, runs, OTHER_TASKS.name, "known", drop))
+    for run, result in zip(runs, results, strict=True):
+        new = result.new
+        if new is None or not new.control or new.interval is None:
+            continue
+        evidence = Evidence(
+            run,
+            OTHER_TASKS.name,
+            "new",
+            new.change,
+            new.interval,
+            new.p,
+            hits=new.successes,
+            count=new.count,
+            share=new.rate,
+            reference=new.control,
+            same_tasks=False,
+        )
+        least = least_one_sided(new.tasks)
+        tests.append(FlawTest(Flaw.OTHER_TASKS, (evidence,), new.p, loss(new.interval), least_p=least))
+    if tests:  # the most significant counts, adjusted for the number of tests
+        best = min(tests, key=lambda test: test.p)
+        rest = (evidence for test in tests if test is not best for evidence in test.evidence)
+        p, least = (min(1.0, len(tests) * value) for value in (best.p, best.least_p))
+        yield replace(best, evidence=(*best.evidence, *rest), p=p, least_p=least)
+    yield Untested(Flaw.OTHER_TASKS, OTHER_TASKS.name)
+
+
 OTHER_TASKS = Measure(
     "other_tasks",
-    "Other tasks of the scene, against the controls of the tasks that were asked for.",
+    "Other tasks of the scene, against the controls of the requested tasks.",
     other_tasks,
     needs=("change", "truth"),
-    tests="assay.measures.hypotheses:asked_otherwise",
+    tests=_test_other_tasks,
 )

@@ -1,25 +1,32 @@
-"""How often it succeeds: counts, rates and Wilson's intervals, errors apart."""
+"""Success rates: counts, rates and Wilson intervals, without errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
-from assay.measures.frames import judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
+from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
+from assay.measures.views.style import Drawing, series
+from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
     KeyNumber,
     between,
+    group_name,
+    methods,
+    natural,
     percent,
     plural,
+    task_instruction,
 )
 from assay.support.stats.intervals import Interval
 from assay.support.stats.sampled_tasks import share_over_tasks
@@ -30,34 +37,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rate(Result):
-    """How often a group of episodes succeeded."""
+    """Success rate of a group of episodes."""
 
-    group: dict[str, Label]
-    """What they have in common: column -> value; empty for all."""
-    successes: int
-    count: int
-    """Episodes that count: successes and failures."""
-    errors: int
-    """Episodes that broke; they are excluded."""
-    rate: float | None
-    """None where all broke."""
+    group: Annotated[dict[str, Label], Column("condition")]
+    """Columns and values that the episodes share; empty for all."""
+    successes: Annotated[int, Column("successes", "count")]
+    count: Annotated[int, Column("n", "count")]
+    """Successes and failures."""
+    errors: Annotated[int, Column("errors", "count")]
+    """Excluded episodes that ended in an error."""
+    rate: Annotated[float | None, Column("success", "share")]
+    """None if all episodes ended in an error."""
     effective: float | None
     """Effective sample size."""
-    interval: Interval | None
-    """About these tasks and new starts."""
+    interval: Annotated[Interval | None, Column("95 % interval", "share")]
+    """For these tasks and new starts."""
     tasks: int = 0
     over_tasks: Interval | None = None
-    """About tasks in general, if these are a sample of them; None for fewer than three."""
+    """For tasks in general, if these are a sample of them; None for fewer than three."""
     errors_as_failures: float | None = None
-    """The rate, if every error were a failure: the least that it can be, if what broke would have failed."""
+    """Rate if every error were a failure: a lower bound."""
     stopped: bool = False
-    """Whether a condition in it was stopped as soon as it was decided: its rate is biased away from what it was tested
-    against, and only the interval of the sequence that decided it allows for that."""
+    """Whether it includes a condition that was stopped early. Its rate is biased, and only the interval of the
+    confidence sequence that stopped it allows for that."""
+
+
+RATE = ("successes", "count", "errors", "rate", "interval")
+"""Columns of a rate in tables."""
 
 
 def success_rate(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Rate:
-    """The success rate of all episodes. Raises MeasureError where none counts."""
-    judged(frame)
+    """Success rate of all episodes. Raises MeasureError if all ended in an error."""
+    valid_rows(frame)
     return rates(frame, (), stopped)[0]
 
 
@@ -66,35 +77,36 @@ def rates(
     by: Sequence[str] = ("condition",),
     stopped: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[Rate, ...]:
-    """Success rates of the groups that share the columns ``by``, in the order in which they are met.
+    """Success rates of the groups that share the columns ``by``, in order of appearance.
 
-    Episodes without a value in one of the columns belong to no group. The tasks are the experiment's and given;
-    what is drawn are starts and variants. Where a group has several episodes of one start, or of one variant,
-    its interval is as wide as the intra-cluster correlation demands. A condition that was ``stopped`` as soon as it was
-    decided has the interval of the sequence that decided it, which holds whenever one stops.
+    Episodes without a value in one of the columns belong to no group. Tasks are fixed; starts and variants are
+    sampled. The interval allows for the intra-cluster correlation of episodes of one start or variant. A condition
+    that was ``stopped`` early has the interval of its confidence sequence, which is valid at any stopping time.
     """
     for name in by:
         if name not in frame.columns:
             raise MeasureError(f"the run has no column {name}")
+    stopped = stopped or {}
     rows = frame.drop_nulls(by).with_columns(
         success=pl.when(pl.col("outcome") != "error").then((pl.col("outcome") == "success").cast(pl.Int64))
     )
     counted = (pl.col("success").sum(), pl.col("success").count().alias("count"), pl.len().alias("all"))
     counts = rows.group_by(by, maintain_order=True).agg(counted) if by else rows.select(counted)
-    known = shares(rows.drop_nulls("success"), "success", by) if counts["count"].sum() else {}
-    tasks = _task_sums(rows.drop_nulls("success"), by)
-    early = _stopped(rows, by, stopped or {})
-    found = []
+    valid = rows.drop_nulls("success")
+    estimates = shares(valid, "success", by) if len(valid) else {}
+    tasks = _task_sums(valid, by)
+    early = rows.filter(pl.col("condition").is_in(list(stopped))) if stopped else rows.clear()
+    stopped_groups = set(early.select(by).unique().iter_rows()) if by else {()} if len(early) else set()
+    result = []
     for row in counts.iter_rows(named=True):
         group, count = {name: row[name] for name in by}, row["count"]
-        which = tuple(group.values())
-        effective, interval = known.get(which, (None, None))
-        hits, tried = tasks.get(which, (np.zeros(0), np.zeros(0)))
-        over = None if effective is None else share_over_tasks(hits, tried, effective)
-        if by == ("condition",) and row["condition"] in (stopped or {}):
-            rule = (stopped or {})[row["condition"]]
+        key = tuple(group.values())
+        effective, interval = estimates.get(key, (None, None))
+        hits, tried = tasks.get(key, (np.zeros(0), np.zeros(0)))
+        if by == ("condition",) and row["condition"] in stopped:
+            rule = stopped[row["condition"]]
             interval = Interval(float(rule["low"]), float(rule["high"]), "confidence sequence")
-        found.append(
+        result.append(
             Rate(
                 group=group,
                 successes=row["success"],
@@ -104,91 +116,137 @@ def rates(
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),
-                over_tasks=over,
+                over_tasks=None if effective is None else share_over_tasks(hits, tried, effective),
                 errors_as_failures=row["success"] / row["all"],
-                stopped=which in early,
+                stopped=key in stopped_groups,
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def _task_sums(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
-    """Successes and episodes of each task, (tasks,) each, of the groups that share the columns ``by``."""
-    each = rows.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
+    """Successes and episodes of each task, (tasks,) each, in each group of columns ``by``."""
+    tasks = rows.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
         pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
     )
-    groups = each.group_by(by, maintain_order=True) if by else [((), each)]
+    groups = tasks.group_by(by, maintain_order=True) if by else [((), tasks)]
     return {
         tuple(key): (group["_hits"].to_numpy().astype(float), group["_count"].to_numpy().astype(float))
         for key, group in groups
     }
 
 
-def _stopped(
-    rows: pl.DataFrame, by: Sequence[str], stopped: Mapping[str, Mapping[str, Any]]
-) -> set[tuple[Any, ...]]:
-    """The groups with episodes of a condition that was stopped."""
-    if not stopped:
-        return set()
-    mine = rows.filter(pl.col("condition").is_in(list(stopped)))
-    return set(mine.select(by).unique().iter_rows()) if by else {()} if len(mine) else set()
+def interval_note(rates: Iterable[Rate]) -> str:
+    """Methods of the intervals of rates, as a note."""
+    return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
 
 
-def by_task(run: RunData) -> tuple[Rate, ...]:
-    """Success on each task, perturbed or not: the group's ``perturbed`` tells."""
-    rows = run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL)
-    return rates(rows, ("task", "perturbed"), run.stopped)
+def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
+    """Success, steps to success and flawless success of each condition."""
+    flawless = {group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
+    medians = {group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()}
+    if not rates:
+        return None
+    return Table.of(
+        "conditions",
+        "Success by condition",
+        rates,
+        *("group", *RATE),
+        Column("without a mistake", "share", value=lambda rate: flawless.get(group_name(rate.group))),
+        Column("steps to success", "count", value=lambda rate: medians.get(group_name(rate.group))),
+        note=f"{interval_note(rates)} Without a mistake: with the minimum number of actions, if it is known; else an "
+        "object named in the goal moved first, and no goal atom was undone. Steps to success: median.",
+    )
 
 
-SUCCESS = "Success, and what each change costs"
-"""The section of the report."""
-SUCCESS_RATE = Measure(
-    "success_rate",
-    "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
-    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
-    sentences="assay.measures.success.rates:success_sentences",
-    numbers="assay.measures.success.rates:success_numbers",
-)
-CONTROLS = Measure(
-    "control",
-    "Success in the controls.",
-    lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL), run.stopped),
-    numbers="assay.measures.success.rates:control_numbers",
-)
-CONDITIONS = Measure(
-    "conditions",
-    "Success by condition.",
-    lambda run: rates(run.frame, stopped=run.stopped),
-    panels=(Panel(SUCCESS, tables=("assay.report.tables:conditions_table",)),),
-)
-TASKS = Measure(
-    "tasks",
-    "Success by task, perturbed or not, where success is expected.",
-    by_task,
-    panels=(
-        Panel(
-            SUCCESS,
-            tables=("assay.report.tables:tasks_table",),
-            figures=("assay.report.figures.success:tasks_figure",),
-        ),
-    ),
-)
+def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
+    """Success of each task."""
+    if not rates:
+        return None
+    return Table.of(
+        "tasks",
+        "Success by task",
+        sorted(rates, key=lambda rate: natural(str(rate.group["task"]))),
+        Column("task", value=lambda rate: str(rate.group["task"])),
+        Column("instruction", value=lambda rate: task_instruction(str(rate.group["task"]))),
+        Column("perturbed", value=lambda rate: bool(rate.group["perturbed"])),
+        *RATE,
+        note=interval_note(rates),
+    )
+
+
+def rates_drawing(
+    name: str, title: str, caption: str, groups: Mapping[str, Iterable[tuple[str, Rate | None]]]
+) -> Drawing:
+    """Forest plot of labelled rates in groups; the groups differ in colour and mark."""
+    marks = {
+        group: [
+            Mark(
+                label,
+                rate.rate,
+                rate.interval,
+                (percent(rate.rate), between(rate.interval, 100), f"{rate.successes:,}/{rate.count:,}"),
+                colour=series(place)["color"],
+                shape=series(place)["marker"],
+            )
+            for label, rate in rates
+            if rate is not None and rate.rate is not None
+        ][:MOST]
+        for place, (group, rates) in enumerate(groups.items())
+    }
+    marks = {group: rows for group, rows in marks.items() if rows}
+    if not marks:
+        raise MeasureError("no episode ended without an error")
+    heads = ("success", "95 % interval", "n")
+    return forest_drawing(
+        name, title, caption, marks, along="success", heads=heads, unit="share", limits=SHARES
+    )
+
+
+def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
+    """Success on each task, unperturbed and perturbed."""
+    ordered = sorted(rates, key=lambda rate: natural(str(rate.group["task"])))
+    tasks = {str(rate.group["task"]) for rate in rates if rate.count}
+    groups = {
+        name: [
+            (str(rate.group["task"]), rate) for rate in ordered if bool(rate.group["perturbed"]) is perturbed
+        ]
+        for name, perturbed in (("control", False), ("perturbed", True))
+    }
+    caption = (
+        f"{plural(sum(rate.count for rate in rates), 'episode')} of {plural(len(tasks), 'task')}; errors "
+        "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes of one start or variant."
+    )
+    return rates_drawing("tasks", "Success by task", caption, groups)
+
+
+def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Drawing:
+    """Success of several runs: controls and perturbed episodes."""
+    groups = {
+        name: [(run, both[place]) for run, both in runs.items()]
+        for place, name in enumerate(("control", "perturbed"))
+    }
+    caption = (
+        "Success of each run, on its controls and on its perturbed episodes in which success is "
+        "expected; errors are excluded. Lines: 95 % Wilson intervals."
+    )
+    return rates_drawing("overview", "Success of the runs", caption, groups)
 
 
 def has_perturbed_episodes(profile: Profile) -> bool:
-    """Whether anything was changed that should not matter."""
+    """Whether a run has perturbed episodes in which success is expected."""
     return any(rate.group["perturbed"] for rate in profile.get(TASKS) or ())
 
 
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
-    """How often it succeeds, beside its controls."""
-    control, changed = profile.get(CONTROLS), has_perturbed_episodes(profile)
-    what = "perturbed episodes in which success is expected" if changed else "unperturbed episodes"
+    """Success rate, beside that of the controls."""
+    control, perturbed = profile.get(CONTROLS), has_perturbed_episodes(profile)
+    what = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
     text = (
         f"It succeeds in {rate.successes:,} of {rate.count:,} {what} ({percent(rate.rate)}, 95 % interval "
         f"{between(rate.interval, 100)})"
     )
-    if changed and control is not None:
+    if perturbed and control is not None:
         text += (
             f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
         )
@@ -207,6 +265,40 @@ def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
 
 def control_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
     """Success in controls."""
-    about = "Share of controls, in which nothing is changed, that succeed."
+    about = "Share of controls, which are unperturbed, that succeed."
     number = KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
     yield number.over(rate.over_tasks)
+
+
+def _rates_by_task(run: RunData) -> tuple[Rate, ...]:
+    rows = run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL)
+    return rates(rows, ("task", "perturbed"), run.stopped)
+
+
+SUCCESS = "Success, and what each change costs"
+"""Section of the report."""
+SUCCESS_RATE = Measure(
+    "success_rate",
+    "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
+    lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
+    sentences=success_sentences,
+    numbers=success_numbers,
+)
+CONTROLS = Measure(
+    "control",
+    "Success in the controls.",
+    lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL), run.stopped),
+    numbers=control_numbers,
+)
+CONDITIONS = Measure(
+    "conditions",
+    "Success by condition.",
+    lambda run: rates(run.frame, stopped=run.stopped),
+    panels=(Panel(SUCCESS, (conditions_table,)),),
+)
+TASKS = Measure(
+    "tasks",
+    "Success by task, unperturbed and perturbed, if success is expected.",
+    _rates_by_task,
+    panels=(Panel(SUCCESS, (tasks_table,), (tasks_figure,)),),
+)

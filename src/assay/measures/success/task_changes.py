@@ -1,33 +1,51 @@
-"""Where a change costs success, and whether it costs more than another: tasks x changes, of the starts that can tell.
+"""Cost of each change in each task, and changes compared with each other, from the informative starts.
 
-Only a start whose control succeeds can lose something. What is *kept* is the share of such pairs that still succeed:
-a policy of 20 % that keeps all of it is robust, one of 90 % that keeps half of it is not.
+Only a start whose control succeeds can lose. *Kept* success is the share of such pairs that still succeed: a policy
+with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 import scipy
 
-from assay.episodes.perturbation import Change
-from assay.measures.enough import loss_p
+from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures.flaws import shown_by
-from assay.measures.frames import START, judged, pairs
-from assay.measures.measure import Measure, Panel
-from assay.measures.memory.memorisation import MEMORISATION, displacement
-from assay.measures.memory.own_paths import starting_elsewhere
+from assay.measures.frames import START, pairs, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.memory.memorisation import MEMORISATION
+from assay.measures.memory.own_paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
+from assay.measures.sample_size import loss_p
+from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import SUCCESS
-from assay.support.stats.distributions import hypergeometric
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import (
+    between,
+    describe_change,
+    listed,
+    natural,
+    p_phrase,
+    percent,
+    plural,
+    points,
+)
+from assay.support.stats.distributions import hypergeometric, t_quantile
 from assay.support.stats.intervals import Interval, share_interval, stratified, tested
-from assay.support.stats.significance import holm, paired
+from assay.support.stats.significance import SURE, holm, paired
 from assay.support.streams import stream
 
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
+
+_MOST_NAMED = 3
+"""Changes that a sentence names."""
 _SHUFFLES = 400
 ROWS = (
     *("id", "task", "seed", "start", "condition", "change", "success", "control_success", "alike"),
@@ -37,44 +55,44 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class TaskChange(Result):
-    """What a change costs in one task."""
+    """Cost of a change in one task."""
 
-    task: str
-    change: str
-    pairs: int
-    starts: int
-    telling: int
+    task: Annotated[str, Column("task")]
+    change: Annotated[str, Column("change")]
+    pairs: Annotated[int, Column("pairs", "count")]
+    starts: Annotated[int, Column("starts", "count")]
+    telling: Annotated[int, Column("informative starts", "count")]
     """Starts whose control succeeds: only they can show a loss."""
-    control: float
-    perturbed: float
-    p: float
+    control: Annotated[float, Column("control", "share")]
+    perturbed: Annotated[float, Column("perturbed", "share")]
+    p: Annotated[float, Column("p of a loss", "p")]
     """One-sided, exact over starts."""
-    more_p: float
-    """One-sided, exact: that more of its starts are lost than of the other tasks'; Holm over tasks."""
+    more_p: Annotated[float, Column("more than others: Holm p", "p")]
+    """One-sided, exact p that it loses more of its starts than the other tasks; Holm over tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCost(Result):
-    """What a change leaves of the success that there is, and how much of the whole fall it makes up."""
+    """Success kept under a change, and its part of the fall over all changes."""
 
-    change: str
-    kept: int
+    change: Annotated[str, Column("change")]
+    kept: Annotated[int, Column("kept", "count")]
     """Pairs in which both succeed."""
-    count: int
+    count: Annotated[int, Column("n", "count")]
     """Pairs whose control succeeds."""
-    share: float | None
-    """kept / count; None where no control succeeds."""
-    interval: Interval | None
-    """Wilson's, over starts."""
-    of_fall: float | None
-    """Its part of the fall over all changes, which its number of episodes decides too; None without a fall."""
-    of_fall_interval: Interval | None
+    share: Annotated[float | None, Column("kept, share", "share")]
+    """kept / count; None if no control succeeds."""
+    interval: Annotated[Interval | None, Column("95 % interval", "share")]
+    """Wilson interval over starts."""
+    of_fall: Annotated[float | None, Column("part of the fall", "share")]
+    """Part of the fall over all changes, which also depends on its number of episodes; None without a fall."""
+    of_fall_interval: Annotated[Interval | None, Column("part, 95 % interval", "share")]
     """Linearised, over starts."""
-    more: float | None
-    """Success kept with it less that kept with any other change, in the same starts; None for a single change."""
-    more_interval: Interval | None
-    """Newcombe's, over starts."""
-    more_p: float | None
+    more: Annotated[float | None, Column("against other changes", "change")] = None
+    """Success kept with it minus that kept with the other changes in the same starts; None for a single change."""
+    more_interval: Annotated[Interval | None, Column("95 % interval of that", "change")] = None
+    """Newcombe interval over starts."""
+    more_p: Annotated[float | None, Column("Holm p of that", "p")] = None
     """Exact, two-sided, adjusted for all changes (Holm)."""
 
 
@@ -84,67 +102,65 @@ class TaskChanges(Result):
 
     cells: tuple[TaskChange, ...]
     costs: tuple[ChangeCost, ...]
-    """The changes that are made alone, the costliest first."""
+    """Single changes, the costliest first."""
     alike_p: float | None
-    """That all changes cost alike: Mantel and Haenszel's, within starts; None for fewer than two changes."""
+    """p that all changes cost the same (Mantel-Haenszel, within starts); None for fewer than two changes."""
     uneven: dict[str, float]
-    """Change -> p that it costs alike in all tasks: by starts dealt anew to tasks."""
+    """Change -> p that it costs the same in all tasks, by permutation of starts between tasks."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, start, condition, change, success, control_success, alike (the path is the control's; null where
-    that was not judged), elsewhere (a thing or the hand starts elsewhere than in the control)."""
+    """id, task, seed, start, condition, change, success, control_success, alike (repeats the control's trajectory; null
+    if not judged), elsewhere (an object or the end effector starts elsewhere than in the control)."""
     changes: dict[str, str] = field(default_factory=dict, repr=False, metadata=FOR_DRAWING)
-    """Condition -> what it changes, also where that is less than its kind of change."""
+    """Condition -> its change, including weaker forms of a change."""
 
 
 def task_changes(run: RunData) -> TaskChanges:
-    """What each change costs in each task. Raises MeasureError where no perturbed episode has a control."""
-    found = measured(paired_rows(run))
-    labels = run.frame.select("condition", "change").drop_nulls().unique() if run.has("change") else None
-    return found if labels is None else replace(found, changes=dict(labels.iter_rows()))
-
-
-def paired_rows(run: RunData) -> pl.DataFrame:
-    """Perturbed episodes beside their controls: those that should not matter, and ask for the same task."""
-    rows = pairs(judged(run.changed), "id", "initial_positions")
+    """Cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
+    rows = pairs(valid_rows(run.changed), "id", "initial_positions")
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
-    return with_paths(run, rows).select(ROWS)
+    result = measure_task_changes(with_paths(run, rows).select(ROWS))
+    if not run.has("change"):
+        return result
+    labels = run.frame.select("condition", "change").drop_nulls().unique()
+    return replace(result, changes=dict(labels.iter_rows()))
 
 
 def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
-    """Paired rows with what their paths tell: ``alike``, the control's (null where that was not judged); ``elsewhere``,
-    whether a thing of the task, or the hand, starts elsewhere than in the control."""
+    """Add the columns ``alike`` and ``elsewhere`` of `TaskChanges.rows` to paired rows."""
     moved = pl.struct("initial_positions", "control_initial_positions").map_elements(
         lambda both: (displacement(*both.values()) or 0.0) > 0, return_dtype=pl.Boolean
     )
     rows = rows.with_columns(elsewhere=moved)
     memory = run.attempt(MEMORISATION) if MEMORISATION.applies(run) else Missing("")
     if not isinstance(memory, Missing):
-        known = run.paths.has(rows["id"].to_numpy()) & run.paths.has(rows["control_id"].to_numpy())
+        has_paths = run.paths.has(rows["id"].to_numpy()) & run.paths.has(rows["control_id"].to_numpy())
         apart = np.zeros(len(rows), bool)
-        apart[known] = starting_elsewhere(rows.filter(pl.Series(known)), run.paths)
+        apart[has_paths] = starting_elsewhere(rows.filter(pl.Series(has_paths)), run.paths)
         rows = rows.with_columns(elsewhere=pl.col("elsewhere") | pl.Series(apart))
         alike = memory.episodes.select("id", "alike")
         return rows.join(alike, on="id", how="left", maintain_order="left")
     return rows.with_columns(alike=pl.lit(None, pl.Boolean))
 
 
-def measured(rows: pl.DataFrame) -> TaskChanges:
-    """The same from paired rows, of one run or of several."""
-    alone = rows.filter(pl.col("change").map_elements(_is_one, return_dtype=pl.Boolean))
+def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
+    """Cost of each change in each task, from the paired rows of one run or several."""
+    is_single = pl.col("change").map_elements(lambda name: len(shown_by(name)) == 1, return_dtype=pl.Boolean)
+    alone = rows.filter(is_single)
     changes = sorted(alone["change"].unique())
-    lost = _lost_by_start(rows)
-    costs = [_cost(change, alone.filter(pl.col("change") == change), lost) for change in changes]
+    lost = pl.col("control_success") - pl.col("success")
+    all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost.sum())
+    costs = [_measure_cost(change, alone.filter(pl.col("change") == change), all_lost) for change in changes]
     contrasts = [_against_others(change, alone) for change in changes]
     raised = holm([1.0 if contrast is None else contrast[2] for contrast in contrasts])
     costs = [
-        cost if each is None else replace(cost, more=each[0], more_interval=each[1], more_p=p)
-        for cost, each, p in zip(costs, contrasts, raised, strict=True)
+        cost if contrast is None else replace(cost, more=contrast[0], more_interval=contrast[1], more_p=p)
+        for cost, contrast, p in zip(costs, contrasts, raised, strict=True)
     ]
     return TaskChanges(
-        cells=tuple(cell for change in changes for cell in cells(change, alone)),
-        costs=tuple(sorted(costs, key=lambda each: 1.0 if each.share is None else each.share)),
+        cells=tuple(cell for change in changes for cell in measure_cells(change, alone)),
+        costs=tuple(sorted(costs, key=lambda cost: 1.0 if cost.share is None else cost.share)),
         alike_p=alike_p(alone) if len(changes) > 1 else None,
         uneven={
             change: p
@@ -155,13 +171,13 @@ def measured(rows: pl.DataFrame) -> TaskChanges:
     )
 
 
-def cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
-    """What a change costs in each task, in the order of the tasks."""
+def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
+    """Cost of a change in each task."""
     rows = rows.filter(pl.col("change") == change)
-    found = []
+    cells = []
     for (task, _), table in by_cell(rows).items():
         control, perturbed, pairs = table.sum(axis=0)
-        found.append(
+        cells.append(
             TaskChange(
                 task=task,
                 change=change,
@@ -174,14 +190,14 @@ def cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
                 more_p=1.0,
             )
         )
-    able = by_start(rows.filter(pl.col("control_success") == 1))
+    able = _by_start(rows.filter(pl.col("control_success") == 1))
     lost, tasks = (2 * able["perturbed"] <= able["count"]).to_numpy(), able["task"].to_numpy()
-    raised = holm([_more_lost(tasks == each.task, lost) for each in found])
-    return [replace(each, more_p=p) for each, p in zip(found, raised, strict=True)]
+    raised = holm([_more_lost_p(tasks == cell.task, lost) for cell in cells])
+    return [replace(cell, more_p=p) for cell, p in zip(cells, raised, strict=True)]
 
 
-def _more_lost(mine: np.ndarray, lost: np.ndarray) -> float:
-    """One-sided p that more of the starts that are ``mine`` are lost than of the others, (starts,) each."""
+def _more_lost_p(mine: np.ndarray, lost: np.ndarray) -> float:
+    """One-sided p that the starts ``mine`` are ``lost`` more often than the others, (starts,) each."""
     hits, count, total = int(lost[mine].sum()), int(mine.sum()), len(lost)
     if not hits or count == total:
         return 1.0
@@ -189,31 +205,28 @@ def _more_lost(mine: np.ndarray, lost: np.ndarray) -> float:
     return float(hypergeometric(np.array(total), np.array(int(lost.sum())), np.array(count), drawn).sum())
 
 
-def by_start(rows: pl.DataFrame) -> pl.DataFrame:
-    """Start by start: control, perturbed (successes of either) and count, as the table of a drop has them."""
-    return rows.group_by(START, maintain_order=True).agg(
+def _by_start(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
+    """Control, perturbed (successes of either) and count of each start, as in the table of a drop."""
+    return rows.group_by(*more, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
-    """Task and change -> start by start: control, perturbed and count, (starts, 3), in the order of the rows."""
-    cell = ("task", "change")
-    table = rows.group_by(*cell, "start", maintain_order=True).agg(
-        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
-    )
+    """Task and change -> control, perturbed and count of its starts, (starts, 3), in the order of the rows."""
+    table = _by_start(rows, "change")
     values = table.select("control", "perturbed", "count").to_numpy().astype(float)
     places: dict[tuple[str, str], list[int]] = {}
-    for place, key in enumerate(table.select(cell).iter_rows()):
+    for place, key in enumerate(table.select("task", "change").iter_rows()):
         places.setdefault(key, []).append(place)
     return {key: values[mine] for key, mine in places.items()}
 
 
 def alike_p(rows: pl.DataFrame) -> float:
-    """p that all changes cost alike, from the starts whose controls succeed, if changes were dealt anew within a start.
+    """p that all changes cost the same, from the starts whose controls succeed, under permutation within starts.
 
-    The general test of Mantel and Haenszel: how far successes by change are off what a start's would be, against
-    their covariance; chi-squared.
+    The generalised Mantel-Haenszel test: deviation of the successes by change from the mean of their start, against
+    its covariance; chi-squared.
     """
     rows = rows.filter(pl.col("control_success") == 1)
     start = rows.select(pl.struct(START).rank("dense")).to_series().to_numpy().astype(int) - 1
@@ -235,8 +248,8 @@ def alike_p(rows: pl.DataFrame) -> float:
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:
-    """p that a change costs alike in all tasks: starts are dealt anew to tasks; None for a single task."""
-    table = by_start(rows.filter(pl.col("control_success") == 1))
+    """p that a change costs the same in all tasks, by permutation of starts between tasks; None for a single task."""
+    table = _by_start(rows.filter(pl.col("control_success") == 1))
     task = table["task"].rank("dense").to_numpy().astype(int) - 1 if len(table) else np.zeros(0, int)
     if not len(table) or task.max() < 1:
         return None
@@ -248,23 +261,12 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
     random, seen = stream("tasks alike", len(table)), apart(np.arange(len(table)))
     dealt = (random.permutation(len(table)) for _ in range(_SHUFFLES))
-    return (1 + sum(apart(each) >= seen - 1e-9 for each in dealt)) / (1 + _SHUFFLES)
+    return (1 + sum(apart(order) >= seen - 1e-9 for order in dealt)) / (1 + _SHUFFLES)
 
 
-def _is_one(change: str) -> bool:
-    """Whether a change is one question, and not several things at once."""
-    return len(shown_by(change)) == 1
-
-
-def _lost_by_start(rows: pl.DataFrame) -> pl.DataFrame:
-    """Start by start, what is lost under all changes."""
-    return rows.group_by(START, maintain_order=True).agg(
-        _all=(pl.col("control_success") - pl.col("success")).sum()
-    )
-
-
-def _cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
-    able = by_start(rows.filter(pl.col("control_success") == 1))
+def _measure_cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
+    """Cost of a change, given the successes ``_all`` lost in each start under all changes."""
+    able = _by_start(rows.filter(pl.col("control_success") == 1))
     hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
     count = int(counts.sum())
     mine = rows.group_by(START).agg(_mine=(pl.col("control_success") - pl.col("success")).sum())
@@ -280,16 +282,11 @@ def _cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
         interval=share_interval(hits, counts, count) if count else None,
         of_fall=part,
         of_fall_interval=interval,
-        more=None,
-        more_interval=None,
-        more_p=None,
     )
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval | None]:
-    """The ratio of two sums over starts, and its linearised interval; None unless the whole is above 0 for sure."""
-    from assay.support.stats.distributions import t_quantile
-
+    """Ratio of two sums over starts, and its linearised interval; None unless the whole is significantly above 0."""
     total, starts = whole.sum(), len(whole)
     if total <= 0 or starts < 3:
         return None, None
@@ -303,7 +300,7 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval 
 
 
 def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, float] | None:
-    """What one change keeps less what the others do in the same starts, its interval, and p."""
+    """Success kept with one change minus that with the others in the same starts, its interval, and p."""
     mine, success = pl.col("change") == change, pl.col("success")
     table = (
         rows.filter(pl.col("control_success") == 1)
@@ -320,28 +317,115 @@ def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, f
         return None
     sides = table.select("others", "others_count", "hits", "count").to_numpy().astype(float).T
     p = paired(*sides)
-    found = stratified(*sides)
-    return found.difference, tested(found.interval, p), p
+    estimate = stratified(*sides)
+    return estimate.difference, tested(estimate.interval, p), p
 
 
-def pooled(parts: Sequence[pl.DataFrame]) -> TaskChanges:
-    """The same from the rows of several runs of a policy."""
-    return measured(pl.concat(parts))
+def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
+    """Success kept under each change."""
+    if not result.costs:
+        return None
+    alike = ""
+    if result.alike_p is not None:
+        verdict = (
+            "the changes differ in cost"
+            if result.alike_p < SURE
+            else "the changes do not differ significantly"
+        )
+        alike = f"Overall, {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
+    return Table.of(
+        "kept",
+        "Success kept, if the control succeeds",
+        result.costs,
+        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: share of all successes "
+        "lost under all changes, which also depends on the number of episodes. Against other changes: success kept "
+        f"with this change minus that kept with the others in the same starts. {alike}",
+        shown_at_once=True,
+    )
+
+
+def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
+    """Cost of each change in these tasks, and in tasks in general if these are a sample of them."""
+    drops = [
+        drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None
+    ]
+    if not drops:
+        return None
+    return Table.of(
+        "over-tasks",
+        "These tasks, or tasks in general",
+        drops,
+        Column("change", value=lambda drop: drop.group),
+        Column("tasks", "count", value=lambda drop: drop.tasks),
+        Column("difference", "change", value=lambda drop: drop.change),
+        Column("these tasks, 95 % interval", "change", value=lambda drop: drop.interval),
+        Column("Holm p of a loss", "p", value=lambda drop: drop.p_holm),
+        Column("tasks in general, 95 % interval", "change", value=lambda drop: drop.over_tasks),
+        Column("p over tasks, two-sided", "p", value=lambda drop: drop.p_over_tasks),
+        Column("log-odds", "number", value=lambda drop: drop.log_odds and drop.log_odds.log_odds),
+        Column("p of that, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
+        note="The diagnosis holds for these tasks with new starts. Tasks in general: as if these were a random sample, "
+        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the two other p are not "
+        "adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
+    )
+
+
+def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
+    """Cost of each change in each task."""
+    if len({cell.task for cell in result.cells}) < 2:
+        return None
+    uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
+    verdict = (
+        f"Costs more in some tasks: {listed(uneven)}" if uneven else "No change costs more in some tasks"
+    )
+    return Table.of(
+        "task-changes",
+        "Cost of each change in each task",
+        sorted(result.cells, key=lambda cell: (cell.change, natural(cell.task))),
+        *("change", "task", "pairs", "starts", "telling", "control", "perturbed"),
+        Column("difference", "change", value=lambda cell: cell.perturbed - cell.control),
+        *("p", "more_p"),
+        note="p of a loss: in that task, one-sided, exact over starts, not adjusted. More than others: more starts are "
+        "lost than in the other tasks, Holm over the tasks of the change. Informative starts are those whose control "
+        f"succeeds. {verdict} (permutation of starts between tasks).",
+    )
+
+
+def _under(change: str) -> str:
+    if change in (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION):
+        return describe_change(change)
+    return f"under changes of {change.replace(TOGETHER, ' and ')}"
+
+
+def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
+    """Success kept under the costliest changes."""
+    costs = [cost for cost in result.costs if cost.share is not None]
+    if not costs:
+        return
+    shares = listed(
+        f"{percent(cost.share, 0)} {_under(cost.change)} "
+        f"({cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)})"
+        for cost in costs[:_MOST_NAMED]
+    )
+    rest = len(costs) - _MOST_NAMED
+    more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
+    yield f"Of the successes of its controls it keeps {shares}{more}."
+    worse = [
+        cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
+    ]
+    if worse:
+        names = listed(
+            f"{cost.change.replace('+', ' and ')} ({points(cost.more or 0.0)} points, "
+            f"95 % interval {between(cost.more_interval, 100)})"
+            for cost in worse
+        )
+        yield f"Cost more than the other changes in the same starts: {names}."
 
 
 TASK_CHANGES = Measure(
     "task_changes",
-    "What each change costs in each task, and of the success that there is.",
+    "Cost of each change in each task, and success kept under each change.",
     task_changes,
-    panels=(
-        Panel(
-            SUCCESS,
-            tables=(
-                "assay.report.costs:costs_table",
-                "assay.report.costs:task_changes_table",
-                "assay.report.costs:over_tasks_table",
-            ),
-        ),
-    ),
-    sentences="assay.report.costs:costs_sentences",
+    panels=(Panel(SUCCESS, (costs_table, task_changes_table, over_tasks_table)),),
+    sentences=costs_sentences,
 )

@@ -1,4 +1,4 @@
-"""What an answer costs: episodes saved by stopping in time, decisions for each episode."""
+"""Cost of a run: episodes saved by early stopping, decisions per episode."""
 
 from __future__ import annotations
 
@@ -9,64 +9,64 @@ from typing import Any
 import polars as pl
 
 from assay.measures.clustering import mean
-from assay.measures.frames import judged
+from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Result
 from assay.support.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Condition(Result):
-    """What one condition cost."""
+class ConditionCost(Result):
+    """Cost of one condition."""
 
     condition: str
     planned: int
     used: int
-    """Episodes that decided it, or all that were done."""
+    """Episodes until it was stopped, or all that were done."""
     saved: int
-    """Episodes of the plan that were not needed."""
+    """Planned episodes that were not needed."""
     rule: str | None
-    """The rule that stopped it; None where it ran on."""
+    """The rule that stopped it; None if it was not stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiency(Result):
-    """What a run cost."""
+    """Cost of a run."""
 
     planned: int
     used: int
     saved: int
     share: float
     """saved / planned"""
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ConditionCost, ...]
     decisions: float
-    """How often the policy was asked in an episode, on average."""
+    """Mean number of decisions of the policy per episode."""
     decisions_interval: Interval | None
     episodes: int
-    """Episodes that were asked about."""
+    """Episodes of that mean."""
 
 
 def efficiency(
     frame: pl.DataFrame, counts: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]]
 ) -> Efficiency:
-    """What a run cost, from its frame, ``Store.counts`` and ``Store.stopped``."""
-    rows = judged(frame)
-    found = []
+    """Cost of a run, from its frame, ``Store.counts`` and ``Store.stopped``."""
+    rows = valid_rows(frame)
+    costs = []
     for condition, planned, done in counts.select("condition", "planned", "done").iter_rows():
         used, rule = done, None
         if condition in stopped:
             used, rule = int(stopped[condition]["episodes"]), str(stopped[condition]["rule"])
-        found.append(Condition(condition, planned, used, planned - used if rule else 0, rule))
-    planned, used = sum(each.planned for each in found), sum(each.used for each in found)
+        costs.append(ConditionCost(condition, planned, used, planned - used if rule else 0, rule))
+    planned, used = sum(cost.planned for cost in costs), sum(cost.used for cost in costs)
     if not planned:
         raise MeasureError("the run has no plan")
-    saved = sum(each.saved for each in found)
+    saved = sum(cost.saved for cost in costs)
     return Efficiency(
         planned,
         used,
         saved,
         saved / planned,
-        tuple(found),
+        tuple(costs),
         float(rows["decisions"].to_numpy().mean()),
         mean(rows, "decisions"),
         len(rows),
@@ -75,6 +75,6 @@ def efficiency(
 
 EFFICIENCY = Measure(
     "efficiency",
-    "What the run cost: episodes saved by stopping early, decisions of the policy.",
+    "Cost of the run: episodes saved by early stopping, decisions of the policy.",
     lambda run: efficiency(run.frame, run.counts, run.stopped),
 )

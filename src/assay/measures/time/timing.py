@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from assay.episodes.spec import Label
+from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import medians, shares
 from assay.measures.conduct.progress import NO_ATOMS
-from assay.measures.failure.grounding import named
-from assay.measures.frames import controls, judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.failure.grounding import goal_objects
+from assay.measures.frames import controls, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
+from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.style import BLUE, HALF, ORANGE, Drawing, aside, series, share_limits
+from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.wording import between, group_name, number, plural
 from assay.measures.world.curves import TIME
 from assay.support.stats.intervals import Interval
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
-"""Limits as multiples of a reference time, as LIBERO-X has them; None for no limit."""
+"""Limits as multiples of a reference time, as in LIBERO-X; None for no limit."""
 
 DEMONSTRATED = "reference_steps"
-"""The label of the demonstrator's time, control steps."""
+"""Label of the demonstrator's time, control steps."""
 FEWEST = "best"
-"""The label of the fewest actions that a task can be done with, where a world knows them."""
+"""Label of the minimum number of actions of a task, in worlds that know it."""
 REFERENCE = "_reference"
-"""The column of reference times, control steps; it is no label."""
+"""Column of reference times, control steps."""
 UNTIMED = "_untimed"
-"""The column that says of which tasks no success within a limit can be told: one of them has no reference time."""
+"""Column of tasks with a success that has no reference time, so that success within a limit is unknown."""
 LIMITED = "limit_factor"
-"""The label of an episode's own limit, as a multiple of that time; null for none."""
+"""Label of an episode's own limit, as a multiple of the reference time; null for none."""
+REFERENCE_NOTE = (
+    "Limits are multiples of a reference time: human times, if the run was given them (times=FILE); the demonstrator's "
+    "in the same episode, if it is known; else the median of the run's successful controls of the task."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +52,11 @@ class Limit(Result):
     """Success within a time limit."""
 
     factor: float | None
-    """Of the reference time; None for no limit but the task's horizon."""
-    successes: int
-    count: int
-    rate: float
-    interval: Interval
+    """Multiple of the reference time; None for no limit but the task's horizon."""
+    successes: Annotated[int, Column("successes", "count")]
+    count: Annotated[int, Column("n", "count")]
+    rate: Annotated[float, Column("success", "share")]
+    interval: Annotated[Interval, Column("95 % interval", "share")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +65,34 @@ class Limits(Result):
 
     limits: tuple[Limit, ...]
     reference: dict[str, float]
-    """Control steps: task -> reference time; the median where its episodes have several."""
+    """Task -> reference time, control steps; the median, if its episodes have several."""
     unknown: int
-    """Episodes of tasks without a reference time; they do not count."""
+    """Excluded episodes of tasks without a reference time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeToSuccess(Result):
-    """How long successes take, in control steps: of successes alone, so that groups with other rates do not compare."""
+    """Duration of successes, control steps; not comparable between groups with different success rates."""
 
     group: dict[str, Label]
     median: float
-    """Of the successes."""
     interval: Interval | None
-    """From order statistics, over starts and variants; None where they are worth fewer than six."""
+    """From order statistics, over starts and variants; None for an effective sample size below six."""
     successes: int
     count: int
     """Successes and failures."""
     half_succeed_by: float | None
-    """By when half of all episodes have succeeded; None where fewer do. This one compares between groups."""
+    """Time by which half of all episodes have succeeded; None if fewer do. Comparable between groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoMistakes(Result):
-    """Success without a mistake (CoGeLoT): at the first attempt, with nothing lost again."""
+    """Success without a mistake (CoGeLoT): at the first attempt, with no goal atom undone."""
 
     group: dict[str, Label]
     flawless: int
-    """Successes in which a named thing moved first, and no atom that had come true came apart again; after a request
-    that was taken back nothing need have moved."""
+    """Successes in which a named object moved first, and no goal atom was undone; after a cancelled instruction nothing
+    need have moved."""
     successes: int
     count: int
     rate: float
@@ -94,60 +105,58 @@ def time_limits(
     reference: Mapping[str, float] | None = None,
     factors: Sequence[float | None] = FACTORS,
 ) -> Limits:
-    """Success, had the time been limited to multiples of a reference time (control steps).
+    """Success within multiples of a reference time (control steps).
 
-    What happens after a limit cannot change what happened before it, so one run gives all limits up to its
-    own; ``None``, no limit, only where no episode had one. Raises MeasureError where no task has a reference.
+    A run determines the success within all limits up to its own; ``None``, no limit, only if no episode had one.
+    Raises MeasureError if no task has a reference time.
     """
     rows = with_references(frame, reference)
-    known = rows.drop_nulls(REFERENCE)
-    if not len(known):
-        raise MeasureError("no task has a reference time, nor a successful control")
-    found = tuple(_within(known, (), factor)[()] for factor in possible(known, factors))
-    typical = known.group_by("task").agg(pl.col(REFERENCE).median()).sort("task")
-    return Limits(found, dict(typical.iter_rows()), len(rows) - len(known))
+    timed = rows.drop_nulls(REFERENCE)
+    if not len(timed):
+        raise MeasureError("no task has a reference time or a successful control")
+    limits = tuple(_within(timed, (), factor)[()] for factor in possible(timed, factors))
+    typical = timed.group_by("task").agg(pl.col(REFERENCE).median()).sort("task")
+    return Limits(limits, dict(typical.iter_rows()), len(rows) - len(timed))
 
 
 def limits_by(
     frame: pl.DataFrame, by: Sequence[str], factors: Sequence[float | None] = FACTORS
 ) -> dict[tuple[Label, ...], tuple[Limit, ...]]:
-    """Success within each limit that the run can tell, of the groups that share the columns ``by``.
+    """Success within each limit that the run determines, of the groups that share the columns ``by``.
 
-    What failed has failed within every limit, with a reference time or without. A success without one cannot be
-    judged: within a limit, its task is left out, of parts of a `timed` run in all of them. Raises MeasureError where
-    no limit can be told.
+    A failure fails within every limit, with a reference time or without. A success without one cannot be judged: its
+    task is left out within a limit. Raises MeasureError if no limit can be determined.
     """
     rows = with_references(frame).drop_nulls(by)
-    known = rows.filter(~pl.col(UNTIMED))
-    found: dict[tuple[Label, ...], list[Limit]] = {}
-    told = possible(rows, factors)
-    if not told:
-        raise MeasureError(
-            f"its episodes were stopped before {min(each for each in factors if each):g} times the reference time"
-        )
-    for factor in told:
-        for group, limit in _within(rows if factor is None else known, by, factor).items():
-            found.setdefault(group, []).append(limit)
-    if not found:
-        raise MeasureError("no task has a reference time, nor a successful control")
-    return {group: tuple(limits) for group, limits in found.items()}
+    result: dict[tuple[Label, ...], list[Limit]] = {}
+    limits = possible(rows, factors)
+    if not limits:
+        least = min(factor for factor in factors if factor)
+        raise MeasureError(f"its episodes were stopped before {least:g} times the reference time")
+    for factor in limits:
+        part = rows if factor is None else rows.filter(~pl.col(UNTIMED))
+        for group, limit in _within(part, by, factor).items():
+            result.setdefault(group, []).append(limit)
+    if not result:
+        raise MeasureError("no task has a reference time or a successful control")
+    return {group: tuple(within) for group, within in result.items()}
 
 
 def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """The judged rows with a column of reference times, control steps, null where none is known; and `UNTIMED`.
+    """Valid rows with the columns `REFERENCE`, control steps (null if unknown), and `UNTIMED`.
 
-    That is, for each episode: the task's in ``reference``; else the demonstrator's, which certified episodes
-    have as a label; else the median of the run's own successful controls of the task. Columns that are there
-    already stay: part of a run has its references from the whole.
+    The reference time is the task's in ``reference``; else the demonstrator's, which certified episodes have as a
+    label; else the median of the run's successful controls of the task. Existing columns are kept: a part of a run has
+    the references of the whole.
     """
-    rows = judged(frame)
+    rows = valid_rows(frame)
     if REFERENCE in rows.columns:
         return rows
     successes = controls(rows).filter(pl.col("success") == 1)
     usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
     given, own_median = (
-        pl.col("task").replace_strict(dict(each), default=None, return_dtype=pl.Float64)
-        for each in (reference or {}, usual)
+        pl.col("task").replace_strict(dict(times), default=None, return_dtype=pl.Float64)
+        for times in (reference or {}, usual)
     )
     label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
     untold = (pl.col("success") == 1) & pl.col(REFERENCE).is_null()
@@ -157,17 +166,17 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
 
 
 def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
-    """The rows with successes that came later than a multiple of the reference time as failures.
+    """Rows in which successes later than a multiple of the reference time count as failures.
 
-    As in `limits_by`, tasks with a success that has no reference time are left out.
+    As in `limits_by`, tasks with a success without a reference time are left out.
     """
     late = (pl.col("outcome") == "success") & (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     outcome = pl.when(late).then(pl.lit("failure")).otherwise("outcome").alias("outcome")
-    return timed(frame).filter(~pl.col(UNTIMED)).with_columns(outcome)
+    return add_references(frame).filter(~pl.col(UNTIMED)).with_columns(outcome)
 
 
-def timed(frame: pl.DataFrame) -> pl.DataFrame:
-    """All rows, errors too, with the columns of `with_references`, for measures of parts of the run."""
+def add_references(frame: pl.DataFrame) -> pl.DataFrame:
+    """All rows, including errors, with the columns of `with_references`, for measures of parts of the run."""
     times = with_references(frame).select("id", REFERENCE, UNTIMED)
     rows = frame.drop(REFERENCE, UNTIMED, strict=False)
     rows = rows.join(times, on="id", how="left", maintain_order="left")
@@ -175,81 +184,167 @@ def timed(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
-    """The limits that episodes can tell: up to their own; none at all only where none of them had one."""
+    """Limits that episodes determine: up to their own; no limit only if none of them had one."""
     own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf
     return [factor for factor in factors if (math.inf if factor is None else factor) <= own]
 
 
 def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:
-    """Success of each group within a limit; nothing where there is no row."""
+    """Success of each group within a limit; empty without rows."""
     if not len(rows):
         return {}
     late = (
         pl.lit(False) if factor is None else (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     )
-    told = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
-    known = shares(told, "_in_time", by)
+    rows = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
+    estimates = shares(rows, "_in_time", by)
     counted = pl.col("_in_time").sum(), pl.len()
-    counts = told.group_by(by, maintain_order=True).agg(counted) if by else told.select(counted)
+    counts = rows.group_by(by, maintain_order=True).agg(counted) if by else rows.select(counted)
     return {
-        tuple(group): Limit(factor, hits, count, hits / count, known[tuple(group)][1])
+        tuple(group): Limit(factor, hits, count, hits / count, estimates[tuple(group)][1])
         for *group, hits, count in counts.iter_rows()
     }
 
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
-    """How long the successes of each group take; groups without a success are left out."""
-    tried = judged(frame).drop_nulls(by)
+    """Duration of the successes of each group; groups without a success are left out."""
+    tried = valid_rows(frame).drop_nulls(by)
     rows = tried.filter(pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("no episode succeeds")
     counts = {key: len(group) for key, group in (tried.group_by(by) if by else [((), tried)])}
-    known = medians(rows, "steps", by)
-    found = []
+    intervals = medians(rows, "steps", by)
+    result = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
         middle = float(np.median(group["steps"].to_numpy()))
         group_of = dict(zip(by, key, strict=True))
         steps, half = np.sort(group["steps"].to_numpy()), -(-counts[key] // 2)
         by_then = float(steps[half - 1]) if len(steps) >= half else None
-        found.append(TimeToSuccess(group_of, middle, known[key], len(group), counts[key], by_then))
-    return tuple(found)
+        result.append(TimeToSuccess(group_of, middle, intervals[key], len(group), counts[key], by_then))
+    return tuple(result)
 
 
 def no_mistakes(
     frame: pl.DataFrame, by: Sequence[str] = ("condition",), ignoring: Sequence[str] = ()
 ) -> tuple[NoMistakes, ...]:
-    """How often each group succeeds without a mistake: with the fewest actions, where they are known.
+    """Success of each group without a mistake: with the minimum number of actions, if it is known.
 
-    The columns ``ignoring`` go with the start, and do not tell variants of a task apart.
+    The columns ``ignoring`` belong to the start, and do not distinguish variants of a task.
     """
-    rows = judged(frame).drop_nulls(by)
+    rows = valid_rows(frame).drop_nulls(by)
     if FEWEST in rows.columns:
         clean = pl.col("steps") <= pl.col(FEWEST)
     elif (rows["truth"] != "{}").any():
         stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
-        clean = pl.struct("truth", "moved", stages).map_elements(_clean, return_dtype=pl.Boolean)
+        clean = pl.struct("truth", "moved", stages).map_elements(_is_flawless, return_dtype=pl.Boolean)
     else:
-        raise MeasureError("no episode says when its goal was true")
+        raise MeasureError("no episode records when its goal was true")
     rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean).drop(*ignoring, strict=False)
-    known = shares(rows, "_flawless", by)
-    found = []
+    estimates = shares(rows, "_flawless", by)
+    result = []
     for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
-        hits, count, (_, interval) = int(group["_flawless"].sum()), len(group), known[key]
+        hits, count, (_, interval) = int(group["_flawless"].sum()), len(group), estimates[key]
         group_of = dict(zip(by, key, strict=True))
-        found.append(NoMistakes(group_of, hits, int(group["success"].sum()), count, hits / count, interval))
-    return tuple(found)
+        successes = int(group["success"].sum())
+        result.append(NoMistakes(group_of, hits, successes, count, hits / count, interval))
+    return tuple(result)
 
 
-def _clean(row: dict[str, str | None]) -> bool:
-    """A named thing moved first, and each atom came true once; what held at the start may be undone.
+def _is_flawless(row: dict[str, str | None]) -> bool:
+    """Whether a named object moved first, and each atom became true once; initial atoms may be undone.
 
-    Whoever stops because the request was taken back may have moved nothing yet.
+    After a cancelled instruction nothing need have moved.
     """
     truth = str(row["truth"])
     once = all(sum(first > 0 for first, _ in spans) <= 1 for spans in json.loads(truth).values())
     if row["moved"] is None and row["stages"] == NO_ATOMS:
         return once
-    return once and row["moved"] in named(truth).split("+")
+    return once and row["moved"] in goal_objects(truth).split("+")
+
+
+def limit_name(factor: float | None) -> str:
+    """Name of a time limit: its multiple of the reference time, or none."""
+    return "none" if factor is None else f"{factor:g}"
+
+
+def limits_table(result: Limits, report: ReportedRun) -> Table:
+    """Success against the time limit."""
+    return Table.of(
+        "time-limits",
+        "Success against the time limit",
+        result.limits,
+        Column("limit", value=lambda limit: limit_name(limit.factor)),
+        *declared_columns(Limit),
+        note=f"{REFERENCE_NOTE} 95 % Wilson intervals. Controls are included.",
+    )
+
+
+def limit_places(factors: Iterable[float | None]) -> dict[float | None, int]:
+    """Places of the limits of all runs on one axis, in order; no limit is the last one."""
+    ordered = sorted(set(factors), key=lambda factor: math.inf if factor is None else factor)
+    return {factor: place for place, factor in enumerate(ordered)}
+
+
+def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
+    """Draw success against the time limit, one line for each run, all limits on the same axis."""
+    places = limit_places(limit.factor for limits in runs.values() for limit in limits)
+    for place, (run, limits) in enumerate(runs.items()):
+        look = series(place)
+        x = np.array([places[limit.factor] for limit in limits])
+        x = x + aside(place, len(runs)) * max(len(places) - 1, 1)
+        axes.plot(x, [limit.rate for limit in limits], label=run, **look)
+        ends = ([getattr(limit.interval, end) for limit in limits] for end in ("low", "high"))
+        axes.vlines(x, *ends, color=look["color"], linewidth=1.1)
+    axes.set_xticks(range(len(places)), [limit_name(factor) for factor in places])
+    share_limits(axes)
+    axes.set_xlabel("time limit, multiple of the reference")
+
+
+def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
+    """Success against the time limit; one line for each run."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        limits_axes(axes, {run: result.limits for run, result in runs.items()})
+        axes.set_ylabel("success")
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+
+    sizes = "; ".join(
+        (f"{run}: " if len(runs) > 1 else "")
+        + plural(result.limits[0].count, "episode")
+        + (f" ({result.unknown:,} of tasks without a reference left out)" if result.unknown else "")
+        for run, result in runs.items()
+    )
+    caption = (
+        f"Success with less time; {sizes}, including controls. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+    )
+    return Drawing("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
+
+
+def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
+    """Duration of successes, by condition."""
+    marks = []
+    for result in results[:MOST]:
+        name = group_name(result.group)
+        numbers = number(result.median, 0), between(result.interval, digits=0), f"{result.successes:,}"
+        colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
+        marks.append(Mark(name, result.median, result.interval, numbers, colour=colour, shape=shape))
+    ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
+    left = f" The first {MOST} of {len(results)} conditions." if len(results) > MOST else ""
+    caption = (
+        f"Median time of {plural(sum(result.successes for result in results), 'success', 'successes')}. Lines: 95 % "
+        f"intervals from order statistics, for at least six successes.{left}"
+    )
+    return forest_drawing(
+        "time-to-success",
+        "Time to success",
+        caption,
+        {"": marks},
+        along="control steps to success (20 per second)",
+        heads=("median", "95 % interval", "successes"),
+        limits=(0, 1.05 * max(ends, default=1.0)),
+    )
 
 
 TIME_LIMITS = Measure(
@@ -257,20 +352,14 @@ TIME_LIMITS = Measure(
     "Success against the time limit; only changes after which success is expected.",
     lambda run: time_limits(run.plausible),
     continuous=True,
-    panels=(
-        Panel(
-            TIME,
-            tables=("assay.report.tables:limits_table",),
-            runs="assay.report.figures.curves:limits_figure",
-        ),
-    ),
+    panels=(Panel(TIME, (limits_table,), runs=limits_figure),),
 )
 TIME_TO_SUCCESS = Measure(
     "time_to_success",
-    "How long successes take, by condition.",
+    "Duration of successes, by condition.",
     lambda run: time_to_success(run.frame),
     continuous=True,
-    panels=(Panel(TIME, figures=("assay.report.figures.curves:time_figure",)),),
+    panels=(Panel(TIME, figures=(time_figure,)),),
 )
 NO_MISTAKES = Measure(
     "no_mistakes",

@@ -1,4 +1,4 @@
-"""Values with their intervals, one below the other: a forest plot."""
+"""Forest plots: values with their intervals, one per row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 ROW = 0.19
 """Height of a row, inches."""
 MOST = 60
-"""Rows of a plot that can still be read."""
+"""Most rows of a readable plot."""
 SHARES = (-0.02, 1.02)
 """Limits of an axis of shares, with room for marks at both ends."""
 LETTERS = 7.2
-"""Height of the notes' letters, points."""
+"""Font size of the notes, points."""
 CHARACTER = 4.4
-"""Width of one of them, points."""
+"""Mean width of a character of the notes, points."""
 LONGEST = 30
-"""Letters of a label that leave room for a plot in a column of a paper; the experiment's name is left out there."""
+"""Longest label that leaves room for a plot in a column of a paper, without the name of the experiment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Mark:
     value: float
     interval: Interval | None
     notes: tuple[str, ...] = ()
-    """Numbers to be written beside it."""
+    """Numbers beside the row."""
     sure: bool = True
-    """Whether it is filled, or hollow."""
+    """Whether the mark is filled; otherwise hollow."""
     colour: str = BLUE
     shape: str = "o"
 
 
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
-    """How high a forest grows, inches."""
+    """Height of a forest plot, inches."""
     return 0.95 + ROW * sum(len(marks) + bool(name) for name, marks in groups.items())
 
 
@@ -90,9 +90,9 @@ def forest(
     zero: float | None = None,
     least: float = 0.0,
 ) -> None:
-    """Draw groups of marks below their names (none, if that is empty); ``heads`` stand above the notes.
+    """Draw groups of marks below their names (no name if it is empty), with ``heads`` above the notes.
 
-    The axis shows ``zero`` and at least ``least`` to either side of it.
+    The axis includes ``zero`` and at least ``least`` to either side of it.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -113,13 +113,12 @@ def forest(
     for place, row in enumerate(rows):
         if isinstance(row, Mark):
             _mark(axes, row, place)
-            for end, text in zip(ends, row.notes, strict=False):  # printed narrow, not all have room
+            for end, text in zip(ends, row.notes, strict=False):  # a narrow print has no room for all
                 note(axes, text, end, place)
     inside = (
         how is not None and how.narrow
-    )  # beside the rows' labels, a group's name leaves no room for the plot
-    names = ["" if inside else row if isinstance(row, str) else row.label for row in rows]
-    names = [row.label if isinstance(row, Mark) else name for row, name in zip(rows, names, strict=True)]
+    )  # a group's name beside the labels would leave no room for the plot
+    names = [row.label if isinstance(row, Mark) else "" if inside else row for row in rows]
     axes.set_yticks(range(len(rows)), names)
     for place, (tick, row) in enumerate(zip(axes.get_yticklabels(), rows, strict=True)):
         if isinstance(row, str):
@@ -155,7 +154,7 @@ def _mark(axes: Axes, mark: Mark, place: int) -> None:
 
 
 def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> None:
-    """Write beside the axes, at a row; the text ends so many points to their right."""
+    """Write at a row beside the axes; the text ends ``end`` points to their right."""
     axes.annotate(
         text,
         (1.0, place),

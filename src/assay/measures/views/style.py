@@ -1,7 +1,7 @@
-"""How figures look, and how they become SVG: the same run gives the same bytes.
+"""Style of figures, and their rendering to SVG: the same run gives the same bytes.
 
-Colours are Okabe and Ito's, which people with colour-blindness tell apart, and cividis; series differ in
-their marks too, for print without colours. Text stays text: it is small, can be searched and copied.
+Colours are those of Okabe and Ito, which are safe for colour blindness, and cividis; series also differ in their
+marks, for print without colours. Text stays text, so that it can be searched and copied.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from html import escape
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
-from assay.measures.views.printing import Print, printed_size, readable
+from assay.measures.views.printing import Print, print_size, readable
 from assay.measures.views.wording import signed
 
-if TYPE_CHECKING:  # matplotlib takes half a second to import: it is loaded when a figure is drawn
+if TYPE_CHECKING:  # matplotlib takes half a second to import and is loaded when a figure is drawn
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -34,13 +34,13 @@ BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
 )
 SERIES = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK)
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
-# A dark page's style sheet (page.css) has others in place of these; not of white and black text, which is on shades.
+# The dark style sheet (page.css) replaces these, but not white and black, which are text on shades.
 INK, FAINT, RULE, EMPTY = "#1d1d22", "#5f6068", "#d9d9de", "#ececf0"
 SHADES = "cividis"
 WIDTH = 9.6
-"""Of a figure as wide as the page, inches."""
+"""Width of a figure that spans the page, inches."""
 HALF = 4.6
-"""Of one that shares a row with another."""
+"""Width of a figure that shares a row with another, inches."""
 
 _FAMILY = "DejaVu Sans"  # comes with matplotlib: other machines lay text out alike
 _SHOWN = "'DejaVu Sans',Verdana,Arial,sans-serif"
@@ -77,40 +77,40 @@ _STYLE: Any = {
     "ytick.labelsize": 8,
 }
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-_ONE_AT_A_TIME = threading.Lock()  # matplotlib's settings are the process's
+_ONE_AT_A_TIME = threading.Lock()  # the settings of matplotlib are global
 _print: Print | None = None
-"""How the figure that is being painted will be printed; None for the page. Held under the lock."""
+"""Print settings of the figure being painted; None for the page. Set under the lock."""
 
 
 def printing() -> Print | None:
-    """How the figure that is being painted will be printed; None where it is for the page."""
+    """Print settings of the figure being painted; None for the page."""
     return _print
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure; it is drawn when it is looked at."""
+    """A figure, drawn on first access."""
 
     name: str
-    """Of its file, without the suffix."""
+    """Stem of the file name."""
     title: str
     caption: str
-    """Says what is shown, n, and how intervals were made."""
+    """Content, n, and the method of the intervals."""
     size: tuple[float, float]
-    """Of the page's, inches."""
+    """Width and height on the page, inches."""
     paint: Callable[[Figure], None]
-    """Draws it, on a figure of any size."""
+    """Draws it on a figure of any size."""
     in_a_column: bool = True
-    """Whether it can be read in a column of a paper; otherwise it is printed as wide as the page."""
+    """Whether it is readable in a column of a paper; otherwise it is printed as wide as the page."""
 
     @property
     def wide(self) -> bool:
-        """Whether it wants a row for itself."""
+        """Whether it needs a whole row of the page."""
         return self.size[0] > HALF + 0.5
 
     @cached_property
     def svg(self) -> str:
-        """The figure as part of a page."""
+        """SVG element for a page."""
         import matplotlib
         from matplotlib.figure import Figure
 
@@ -126,16 +126,16 @@ class Drawing:
 
     @property
     def file(self) -> str:
-        """The figure as a file of its own."""
+        """SVG document."""
         return f'<?xml version="1.0" encoding="utf-8"?>\n{self.svg}'
 
-    def printed(self, how: Print) -> bytes:
-        """The figure for a paper: of the paper's width, with letters of its size, as PDF or SVG."""
+    def render_print(self, how: Print) -> bytes:
+        """PDF or SVG for a paper, with its width and font size."""
         import matplotlib
         from matplotlib.figure import Figure
 
         global _print
-        width, height = printed_size(self.size, how, in_a_column=self.in_a_column)
+        width, height = print_size(self.size, how, in_a_column=self.in_a_column)
         here = replace(how, width=width)
         style = {**_STYLE, **how.style, "svg.hashsalt": self.name}
         with _ONE_AT_A_TIME, matplotlib.rc_context(style):
@@ -146,7 +146,7 @@ class Drawing:
                 readable(figure, here)
                 written = BytesIO()
                 none = {"CreationDate": None, "Creator": None, "Producer": None}
-                with _letters_alone():
+                with _glyphs_only():
                     figure.savefig(
                         written, format=how.format, metadata=none if how.format == "pdf" else _NO_METADATA
                     )
@@ -156,11 +156,11 @@ class Drawing:
 
 
 @contextmanager
-def _letters_alone() -> Iterator[None]:
-    """Fonts in a PDF have the letters that are shown, and no rules for setting others: these take half of the time."""
+def _glyphs_only() -> Iterator[None]:
+    """Embed only the glyphs of fonts in a PDF: subsetting their layout tables takes half of the time."""
     from fontTools.subset import Options  # type: ignore[import-untyped]
 
-    usual = getattr(Options, "_drop_tables_default", [])  # where there is no such list, it takes longer
+    usual = getattr(Options, "_drop_tables_default", [])  # without this list, saving takes longer
     Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB"]
     try:
         yield
@@ -169,21 +169,21 @@ def _letters_alone() -> Iterator[None]:
 
 
 def percent_axis(axis: Any) -> None:
-    """Shares (0 to 1) along an axis, as percentages."""
+    """Format shares (0 to 1) along an axis as percentages."""
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
 def points_axis(axis: Any) -> None:
-    """Differences of shares (-1 to 1) along an axis, as percentage points."""
+    """Format differences of shares (-1 to 1) along an axis as percentage points."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: signed(100 * value, 0)))
 
 
 def share_limits(axes: Axes) -> None:
-    """From nothing to everything, upwards, with room for marks at both ends."""
+    """Set the y axis to shares from 0 to 100 %, with room for marks at both ends."""
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     percent_axis(axes.yaxis)
@@ -195,12 +195,12 @@ def series(place: int) -> dict[str, Any]:
 
 
 def aside(place: int, count: int) -> float:
-    """How far the n-th of so many series is moved, as a part of the axis, so that error bars stay apart."""
+    """Horizontal offset of the n-th of ``count`` series, as a part of the axis, so that error bars do not overlap."""
     return 0.012 * (place - (count - 1) / 2)
 
 
 def _tidy(svg: str, title: str) -> str:
-    """Without what a browser does not need: prologue, metadata, names of groups."""
+    """Remove prologue, metadata and group names, which a browser does not need."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)

@@ -26,8 +26,8 @@ from assay.support.stats.intervals import Interval
 
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]
-"""Format of a column. Share and change are fractions, shown as percentages and percentage points; a chance is a share
-that may be tiny."""
+"""Format of a column. Share and change are fractions, formatted as percentages and percentage points; a chance is a
+share that may be tiny."""
 
 _DIGITS = {"share": 1, "change": 1, "number": 2, "metres": 3}
 _LATEX = {
@@ -66,7 +66,7 @@ class Column:
         """Whether the column is set flush right."""
         return self.kind != "text"
 
-    def shown(self, value: Value) -> str:
+    def format(self, value: Value) -> str:
         """Format a value for readers."""
         if value is None:
             return NOT
@@ -128,17 +128,17 @@ class Table:
             return cls(name, title, (), (), note, shown_at_once)
         kind: Any = type(results[0])
         chosen = [
-            column if isinstance(column, Column) else _declared(kind, column)
+            column if isinstance(column, Column) else _find_column(kind, column)
             for column in columns or declared_columns(kind)
         ]
         rows = tuple(tuple(_cell(column, result) for column in chosen) for result in results)
         return cls(name, title, tuple(chosen), rows, note, shown_at_once)
 
     @property
-    def shown(self) -> list[list[str]]:
-        """The rows, formatted for readers."""
+    def formatted_rows(self) -> list[list[str]]:
+        """Rows formatted for readers."""
         return [
-            [column.shown(value) for column, value in zip(self.columns, row, strict=True)]
+            [column.format(value) for column, value in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
 
@@ -163,14 +163,14 @@ class Table:
 
     def as_markdown(self) -> str:
         """Markdown with the note as a caption."""
-        rows = [[column.heading for column in self.columns], *self.shown]
+        rows = [[column.heading for column in self.columns], *self.formatted_rows]
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         rule = "| " + " | ".join("---:" if column.right else "---" for column in self.columns) + " |"
         return "\n".join([f"**{self.title}.** {self.note}".strip(), "", lines[0], rule, *lines[1:], ""])
 
     def as_latex(self) -> str:
         """LaTeX; needs booktabs."""
-        rows = [[column.heading for column in self.columns], *self.shown]
+        rows = [[column.heading for column in self.columns], *self.formatted_rows]
         lines = [" & ".join(map(latex, row)) + r" \\" for row in rows]
         places = "".join("r" if column.right else "l" for column in self.columns)
         return "\n".join(
@@ -207,13 +207,13 @@ def declared_columns(kind: type) -> dict[str, Column]:
 
 
 @cache
-def _declared(kind: type, path: str) -> Column:
+def _find_column(kind: type, path: str) -> Column:
     """The column of a field, ``path`` being its name or the dotted path to it through nested results."""
     field, _, rest = path.partition(".")
     if not rest:
         return declared_columns(kind)[field]
     hint = get_type_hints(kind)[field]
-    column = _declared(next(part for part in (hint, *get_args(hint)) if is_dataclass(part)), rest)  # type: ignore[arg-type]
+    column = _find_column(next(part for part in (hint, *get_args(hint)) if is_dataclass(part)), rest)  # type: ignore[arg-type]
     read = column.value
     assert read is not None
     return replace(

@@ -1,4 +1,4 @@
-"""Numbers as people read them: percentages, points, intervals, p values."""
+"""Text of numbers and names: percentages, points, intervals, p values, lists."""
 
 from __future__ import annotations
 
@@ -15,80 +15,80 @@ from assay.errors import AssayError
 from assay.support.stats.intervals import Interval
 
 NOT = "\N{EN DASH}"
-"""Stands for a number that there is not."""
+"""Placeholder for a missing number."""
 MINUS = "\N{MINUS SIGN}"
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number with a true minus sign; zero has none. Halves are rounded away from zero, all of them."""
+    """Format a number with a true minus sign; zero has none, and halves are rounded away from zero."""
     size = math.floor(abs(value) * 10**digits + 0.5) / 10**digits
     return f"{MINUS if value < 0 and size else ''}{size:,.{digits}f}"
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """A number that says whether it is above or below zero."""
+    """Format a number with its sign."""
     text = number(value, digits)
     return text if text[0] == MINUS or not float(text.replace(",", "")) else f"+{text}"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share (0 to 1) in percent."""
+    """Format a share (0 to 1) in percent."""
     return NOT if share is None else f"{number(100 * share, digits)} %"
 
 
 def points(change: float) -> str:
-    """The difference of two shares, in percentage points, with its sign."""
+    """Format a difference of shares in percentage points, with its sign."""
     return signed(100 * change)
 
 
 def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> str:
-    """Both ends of an interval, times ``scale``."""
+    """Format both ends of an interval, times ``scale``."""
     if interval is None:
         return NOT
     return f"{number(scale * interval.low, digits)} to {number(scale * interval.high, digits)}"
 
 
-def turned(interval: Interval | None) -> Interval | None:
-    """The interval of the negated value."""
+def negate(interval: Interval | None) -> Interval | None:
+    """Interval of the negated value."""
     return None if interval is None else Interval(-interval.high, -interval.low, interval.method)
 
 
 def methods(intervals: Iterable[Interval | None]) -> str:
-    """How intervals were made: "Wilson", "Student, over starts"."""
-    found = dict.fromkeys(interval.method for interval in intervals if interval is not None)
+    """Methods of intervals: "Wilson", "Student, over starts"."""
+    names = dict.fromkeys(interval.method for interval in intervals if interval is not None)
     return re.sub(
-        r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), "; ".join(found)
+        r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), "; ".join(names)
     )
 
 
 def p_value(p: float) -> str:
-    """A p value; below a thousandth nobody needs its digits."""
+    """Format a p value."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def p_phrase(p: float) -> str:
-    """A p value within a sentence."""
+    """Format a p value within a sentence."""
     return f"p {p_value(p)}" if p < 0.001 else f"p = {p_value(p)}"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """A count and what is counted."""
+    """Format a count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listed(parts: Iterable[str], last: str = "and") -> str:
-    """Parts as one phrase: a, b and c."""
+    """Join parts to a phrase: a, b and c."""
     *rest, end = list(parts) or [""]
     return f"{', '.join(rest)} {last} {end}" if rest else end
 
 
 def group_name(group: dict[str, Label]) -> str:
-    """What the episodes of a group have in common, in a word."""
+    """Name of a group of episodes, from its columns and values."""
     return ", ".join(str(value) for value in group.values()) or "all"
 
 
-def told(task: str) -> str | None:
-    """A task's own words; None where it is none of ours."""
+def task_instruction(task: str) -> str | None:
+    """Instruction of a task; None if the task is not in the catalogue."""
     try:
         return tasks.load(task).instruction.text
     except AssayError:
@@ -96,22 +96,22 @@ def told(task: str) -> str | None:
 
 
 def natural(name: str) -> list[str | int]:
-    """Sorts names as people do: libero_goal/2 is before libero_goal/10."""
+    """Sort key that orders numbers by value: libero_goal/2 before libero_goal/10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
 
 
 def counted_in_order(names: Iterable[str]) -> list[str]:
-    """Each name once, where it comes first; those that differ in a number alone, as L1 and L4, by that number."""
-    found = list(dict.fromkeys(names))
+    """Distinct names in order of appearance; names that differ only in a number, as L1 and L4, by that number."""
+    distinct = list(dict.fromkeys(names))
     alike: dict[str, list[str]] = {}
-    for name in found:
+    for name in distinct:
         alike.setdefault(re.sub(r"[0-9]+", "0", name), []).append(name)
     ordered = {kind: iter(sorted(same, key=natural)) for kind, same in alike.items()}
-    return [next(ordered[re.sub(r"[0-9]+", "0", name)]) for name in found]
+    return [next(ordered[re.sub(r"[0-9]+", "0", name)]) for name in distinct]
 
 
 def thing(name: str) -> str:
-    """An entity as people call it: ``akita_black_bowl_1`` is akita black bowl."""
+    """Readable name of an entity: ``akita_black_bowl_1`` is akita black bowl."""
     return " + ".join(
         " ".join(word for word in part.split("_") if not word.isdigit()) for part in name.split("+")
     )
@@ -119,17 +119,17 @@ def thing(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeyNumber:
-    """A number to be seen first."""
+    """A number at the head of a report."""
 
     name: str
     value: str
     detail: str
-    """Its interval and count."""
+    """Interval and count."""
     about: str = ""
-    """What is counted, over which episodes: one line."""
+    """Definition in one line."""
 
     def over(self, tasks: Interval | None) -> KeyNumber:
-        """The same with the interval about tasks in general, if there is one."""
+        """Copy with the interval for tasks in general, if there is one."""
         if tasks is None:
             return self
         return replace(self, detail=f"{self.detail}; tasks in general {between(tasks, 100)}")
@@ -138,7 +138,7 @@ class KeyNumber:
     def of(
         cls, name: str, value: str, interval: Interval | None, count: int, about: str = "", scale: float = 100
     ) -> KeyNumber:
-        """With its interval, times ``scale``, and its count."""
+        """Key number with its interval, times ``scale``, and its count."""
         return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}", about)
 
 
@@ -147,21 +147,21 @@ CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
         "wording": "with other wordings",
         "names": "with other names",
         "surface": "with the same words written differently",
-        "": "when something is changed",
-        "task": "when another task is asked for",
-        "position": "with objects elsewhere",
-        "appearance": "with objects that look different",
+        "": "under all changes",
+        "task": "when another task is requested",
+        "position": "with objects at other positions",
+        "appearance": "with objects of another appearance",
         "object": "with objects of another size or category",
-        "appearance+object": "with objects of another look, size or category",
-        "clutter": "with further objects",
+        "appearance+object": "with objects of another appearance, size or category",
+        "clutter": "with additional objects",
         "room": "with another background or lighting",
-        "camera": "with the camera elsewhere",
-        "robot": "with the robot elsewhere",
+        "camera": "with another camera pose",
+        "robot": "with another robot pose",
         "senses": "with disturbed observations or actions",
-        "meanwhile": "after things were moved during the episode",
-        "request": "after the request was changed during the episode",
-        "cancel": "(stop safely) after the request was taken back",
-        "interruption": "after another light, camera, object, frozen image or delay during the episode",
+        "meanwhile": "after objects were moved mid-episode",
+        "request": "after the instruction was changed mid-episode",
+        "cancel": "(stop safely) after the instruction was cancelled",
+        "interruption": "after a mid-episode change of lighting or camera, a new object, a frozen image or a delay",
         "mask=instruction": "with the whole prompt masked",
         "instruction=other": "with the prompt of another task",
         "mask=language": "with the words masked",
@@ -179,7 +179,7 @@ CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
 
 
 def describe_change(part: str) -> str:
-    """Under which change."""
+    """Phrase for a change: ``with another camera pose``."""
     if part not in CHANGE_PHRASES and TOGETHER in part:
         return f"with {listed(part.split(TOGETHER))} changed together"
     return CHANGE_PHRASES.get(part, f"under {part}")

@@ -1,49 +1,60 @@
-"""Ways to say what to do: what each of them costs against the others, with every name kept."""
+"""Ways to phrase the action: each compared with the others, with all names kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
-from assay.measures.frames import codes, judged, require
+from assay.measures.findings import (
+    FlawTest,
+    Profiles,
+    Shows,
+    Untested,
+    evidence_from,
+    loss,
+    one_sided_p,
+    select_results,
+)
+from assay.measures.flaws import Flaw
+from assay.measures.frames import Codes, require, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.support.stats.intervals import Interval, stratified, tested
-from assay.support.stats.significance import holm, within
+from assay.support.stats.significance import SURE, holm, within
 
 STRATUM = ("task", "object")
 
 
 @dataclass(frozen=True, slots=True)
 class ActionGap(Result):
-    """Wordings that say what to do in one way against those that say it in another; names are kept."""
+    """Wordings that phrase the action in one way, compared with the others; names are kept."""
 
     action: str
     successes: int
-    """Said this way."""
+    """Successes with this phrasing."""
     count: int
     others: int
-    """Successes said in any other way."""
+    """Successes with any other phrasing."""
     others_count: int
     change: float
-    """Success said this way less success said otherwise: within strata, weighted by what both know."""
+    """Success with this phrasing minus that with the others, within strata weighted by information."""
     interval: Interval
-    """Newcombe's, over strata; reaches to 0 where the test cannot exclude that."""
+    """Newcombe interval over strata; includes 0 if the test does."""
     strata: int
-    """Tasks x ways to name things that have both."""
+    """Tasks x ways to name objects that have both."""
     p: float
-    """Exact: the larger of one of wordings within strata, and one of episodes within strata and starts."""
-    p_holm: float
-    """Adjusted for all ways to say it."""
+    """Exact: the larger of a test of wordings within strata and of episodes within strata and starts."""
+    p_holm: float = 1.0
+    """Adjusted for all phrasings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActionGaps(Result):
-    """What ways to say what to do cost."""
+    """Cost of phrasings of the action."""
 
     actions: tuple[ActionGap, ...]
     """The costliest first."""
@@ -52,76 +63,105 @@ class ActionGaps(Result):
 
 
 def action_gaps(frame: pl.DataFrame) -> ActionGaps:
-    """What each way to say what to do costs. Needs the columns that ``changes.changed`` adds."""
+    """Cost of each phrasing of the action. Needs the columns of `label_changes`."""
     require(frame, "action", "object")
     rows = frame.filter(pl.col("change") == Change.WORDING).drop_nulls(["action", "object"])
     if not len(rows):
         raise MeasureError("no paraphrase keeps every name")
-    found = pooled([judged(rows)])
-    if not found.actions:
-        raise MeasureError("no task is said in several ways with every name kept")
-    return found
+    result = pool_actions([valid_rows(rows)])
+    if not result.actions:
+        raise MeasureError("no task has several phrasings of the action with all names kept")
+    return result
 
 
-def pooled(parts: Sequence[pl.DataFrame]) -> ActionGaps:
-    """The same from the rows of one run, or of several runs of a policy."""
+def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
+    """Cost of each phrasing, from the rows of one run or several runs of a policy."""
     rows = pl.concat(part.select(*STRATUM, "seed", "action", "instruction", "success") for part in parts)
     usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
     wordings = rows.group_by(*STRATUM, "action", "instruction", maintain_order=True).agg(usual)
-    told = _Told.of(rows, STRATUM)
-    # Seeds of one wording are no witnesses of their own, and another start is no other way to say it.
-    witnesses = (_Told.of(wordings, STRATUM), _Told.of(rows, (*STRATUM, "seed")))
-    gaps = [gap for action in sorted(rows["action"].unique()) if (gap := _gap(action, told, witnesses))]
-    adjusted = holm([each.p for each in gaps])
-    gaps = [replace(each, p_holm=p) for each, p in zip(gaps, adjusted, strict=True)]
-    return ActionGaps(tuple(sorted(gaps, key=lambda each: each.change)), rows)
+    episodes = _Outcomes.of(rows, STRATUM)
+    # Seeds of one wording are not independent, and another start is not another phrasing.
+    units = (_Outcomes.of(wordings, STRATUM), _Outcomes.of(rows, (*STRATUM, "seed")))
+    gaps = [
+        gap for action in sorted(rows["action"].unique()) if (gap := _measure_gap(action, episodes, units))
+    ]
+    adjusted = holm([gap.p for gap in gaps])
+    gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
+    return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Told:
-    """Episodes or wordings, (n,) each: the number of the stratum, the way to say it, success (0 or 1)."""
+class _Outcomes:
+    """Episodes or wordings, (n,) each: number of the stratum, phrasing, success (0 or 1)."""
 
     stratum: np.ndarray
     action: np.ndarray
     success: np.ndarray
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, strata: Sequence[str]) -> _Told:
-        return cls(codes(rows, strata), rows["action"].to_numpy(), rows["success"].to_numpy().astype(float))
+    def of(cls, rows: pl.DataFrame, strata: Sequence[str]) -> _Outcomes:
+        return cls(Codes(rows)(strata), rows["action"].to_numpy(), rows["success"].to_numpy().astype(float))
 
     def sides(self, action: str) -> np.ndarray:
-        """Successes and how many, said this way and otherwise, in each stratum that has both: (4, strata)."""
+        """Successes and counts with this phrasing and with the others, in each stratum that has both: (4, strata)."""
         mine = self.action == action
         sums = (self.success * mine, mine, self.success * ~mine, ~mine)
-        table = np.array([np.bincount(self.stratum, each) for each in sums])
+        table = np.array([np.bincount(self.stratum, values) for values in sums])
         return table[:, (table[1] > 0) & (table[3] > 0)]
 
 
-def _gap(action: str, told: _Told, witnesses: Sequence[_Told]) -> ActionGap | None:
-    strata = told.sides(action)
+def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -> ActionGap | None:
+    strata = episodes.sides(action)
     if not strata.size:
         return None
-    p = max(within(*witness.sides(action)) for witness in witnesses)
+    p = max(within(*outcomes.sides(action)) for outcomes in units)
     hits, count, others, others_count = strata
-    found = stratified(others, others_count, hits, count)
+    estimate = stratified(others, others_count, hits, count)
     return ActionGap(
         action=action,
         successes=int(hits.sum()),
         count=int(count.sum()),
         others=int(others.sum()),
         others_count=int(others_count.sum()),
-        change=found.difference,
-        interval=tested(found.interval, p),
+        change=estimate.difference,
+        interval=tested(estimate.interval, p),
         strata=strata.shape[1],
         p=p,
-        p_holm=1.0,
     )
+
+
+def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test the costliest phrasing of the action against all others; names are kept."""
+    runs, results = select_results(profiles, ACTIONS)
+    if not results:
+        return
+    gaps = pool_actions([result.rows for result in results]).actions
+    adjusted = holm([one_sided_p(gap.change, gap.p) for gap in gaps])
+    ranked = sorted(zip(adjusted, gaps, strict=True), key=lambda entry: (entry[0], entry[1].change))
+    evidence = tuple(
+        evidence_from(
+            runs,
+            ACTIONS.name,
+            gap.action,
+            gap.change,
+            gap.interval,
+            one_sided_p(gap.change, gap.p),
+            hits=gap.successes,
+            count=gap.count,
+            reference_hits=gap.others,
+            reference_count=gap.others_count,
+            shows=Shows.LOSS if p < SURE and gap.interval.high < 0 else Shows.NOTHING,
+        )
+        for p, gap in ranked
+    )
+    p, worst = ranked[0]
+    yield FlawTest(Flaw.WORDING, evidence, p, loss(worst.interval))
 
 
 ACTIONS = Measure(
     "actions",
-    "Ways to say what to do, each against the others, with every name kept.",
+    "Phrasings of the action, each compared with the others, with all names kept.",
     lambda run: action_gaps(run.changed),
     needs=("action", "object"),
-    tests="assay.measures.hypotheses:ways_to_say_it",
+    tests=_test_phrasings,
 )

@@ -1,101 +1,114 @@
-"""Names: what it costs to call a thing by a name that the task's own instruction does not have."""
+"""Cost of other names: objects called by a name that the task's own instruction does not use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from assay.episodes.perturbation import Change
-from assay.measures.changes import JOINED
-from assay.measures.frames import judged
-from assay.measures.measure import Measure, Panel
-from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.views.wording import (
-    between,
-    points,
+from assay.measures.findings import (
+    HARMLESS,
+    Evidence,
+    FlawTest,
+    Profiles,
+    Shows,
+    Untested,
+    evidence_from,
+    loss,
+    one_sided_p,
+    select_results,
 )
+from assay.measures.flaws import Flaw
+from assay.measures.frames import JOINED, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.sample_size import least_one_sided
+from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.style import Drawing
+from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.wording import between, p_value, plural, points
 from assay.support.stats.intervals import Interval, stratified, tested
-from assay.support.stats.significance import paired
+from assay.support.stats.significance import SURE, holm, paired
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 WORDS = "Words"
-"""The section of the report about instructions."""
+"""Section of the report about instructions."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameGap(Result):
-    """Wordings that keep names against wordings of the same tasks that change them."""
+    """Wordings that change names, compared with wordings of the same tasks that keep them."""
 
     noun: str
-    """The one noun that was renamed; empty for any."""
-    kept: int
-    """Successes with every name kept."""
-    kept_count: int
-    changed: int
+    """The only noun that was renamed; empty for any."""
+    kept: Annotated[int, Column("successes, kept", "count")]
+    """Successes with all names kept."""
+    kept_count: Annotated[int, Column("n, kept", "count")]
+    changed: Annotated[int, Column("successes, changed", "count")]
     """Successes with the name changed."""
-    changed_count: int
-    change: float
-    """Success with the name changed less success with it kept: within strata, weighted by what both know."""
-    interval: Interval
-    """Newcombe's, over strata; reaches to 0 where the test cannot exclude that."""
-    strata: int
-    """Tasks x ways to say what to do (or seeds, where that has no label) that have both."""
-    p: float
+    changed_count: Annotated[int, Column("n, changed", "count")]
+    change: Annotated[float, Column("difference", "change")]
+    """Success with the name changed minus success with it kept, within strata weighted by information."""
+    interval: Annotated[Interval, Column("95 % interval", "change")]
+    """Newcombe interval over strata; includes 0 if the test does."""
+    strata: Annotated[int, Column("strata", "count")]
+    """Tasks x phrasings of the action (or seeds, without that label) that have both."""
+    p: Annotated[float, Column("p", "p")]
     """Exact, over strata and within them."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Stratum by stratum: task, manner; successes and episodes of either side."""
+    """Strata: task, manner; successes and episodes of either side."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameGaps(Result):
-    """What new names cost."""
+    """Cost of other names."""
 
     overall: NameGap
     one: NameGap | None
-    """Wordings that change one name alone."""
+    """Wordings that change a single name."""
     several: NameGap | None
-    """Wordings that change more than one."""
+    """Wordings that change several names."""
     nouns: tuple[NameGap, ...]
-    """Each noun that was renamed alone somewhere, the costliest first."""
+    """Nouns that were renamed alone, the costliest first."""
 
 
 def name_gaps(frame: pl.DataFrame) -> NameGaps:
-    """What new names cost, in all and noun by noun. Needs the columns that ``changes.changed`` adds."""
+    """Cost of other names, overall and for each noun. Needs the columns of `label_changes`."""
     rows = frame.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
     if not len(rows):
         raise MeasureError("no episode has its instruction changed alone")
     manner = pl.col("seed").cast(pl.String)
     if "action" in rows.columns:
         manner = pl.coalesce("action", manner)
-    rows = judged(rows).with_columns(manner=manner)
-    alone = sorted(each for each in rows["renamed"].unique() if each and JOINED not in each)
+    rows = valid_rows(rows).with_columns(manner=manner)
+    alone = sorted(noun for noun in rows["renamed"].unique() if noun and JOINED not in noun)
     gaps = (_gap(noun, rows.filter(pl.col("renamed").is_in(["", noun]))) for noun in alone)
     nouns = [gap for gap in gaps if gap is not None]
     overall = _gap("", rows)
     if overall is None:
         raise MeasureError("no task has wordings that keep the names and others that change them")
     several = pl.col("renamed").str.contains(JOINED, literal=True)
-    parts = (rows.filter(each | (pl.col("change") == Change.WORDING)) for each in (~several, several))
+    parts = (rows.filter(which | (pl.col("change") == Change.WORDING)) for which in (~several, several))
     one, more = (_gap("", part) for part in parts)
-    return NameGaps(overall, one, more, tuple(sorted(nouns, key=lambda each: each.change)))
+    return NameGaps(overall, one, more, tuple(sorted(nouns, key=lambda gap: gap.change)))
 
 
-def pooled(found: Sequence[NameGap]) -> NameGap:
-    """The same gap in several runs of a policy as one."""
-    first, *rest = found
+def pool_names(gaps: Sequence[NameGap]) -> NameGap:
+    """Pool the same gap in several runs of a policy."""
+    first, *rest = gaps
     if not rest:
         return first
-    table = pl.concat([each.table for each in found])
-    return _measured(first.noun, table.group_by("task", "manner", maintain_order=True).sum())
+    table = pl.concat([gap.table for gap in gaps])
+    return _measure_gap(first.noun, table.group_by("task", "manner", maintain_order=True).sum())
 
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
-    """Kept against changed, within the strata that have both."""
+    """Compare kept with changed names within the strata that have both; None without such strata."""
     new, success = pl.col("change") == Change.NAMES, pl.col("success")
     table = rows.group_by("task", "manner", maintain_order=True).agg(
         hits=success.filter(~new).sum(),
@@ -104,49 +117,134 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
         new_count=new.sum(),
     )
     table = table.filter((pl.col("count") > 0) & (pl.col("new_count") > 0))
-    return _measured(noun, table) if len(table) else None
+    return _measure_gap(noun, table) if len(table) else None
 
 
-def _measured(noun: str, table: pl.DataFrame) -> NameGap:
+def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
     columns = ("hits", "count", "new_hits", "new_count")
     hits, count, new_hits, new_count = table.select(columns).to_numpy().astype(float).T
-    found, p = stratified(hits, count, new_hits, new_count), paired(hits, count, new_hits, new_count)
+    estimate, p = stratified(hits, count, new_hits, new_count), paired(hits, count, new_hits, new_count)
     return NameGap(
         noun=noun,
         kept=int(hits.sum()),
         kept_count=int(count.sum()),
         changed=int(new_hits.sum()),
         changed_count=int(new_count.sum()),
-        change=found.difference,
-        interval=tested(found.interval, p),
+        change=estimate.difference,
+        interval=tested(estimate.interval, p),
         strata=len(table),
         p=p,
         table=table,
     )
 
 
-NAMES = Measure(
-    "names",
-    "Instructions that keep every name against instructions that change one, and noun by noun.",
-    lambda run: name_gaps(run.changed),
-    needs=("instruction",),
-    panels=(
-        Panel(
-            WORDS,
-            tables=("assay.report.tables:names_table",),
-            figures=("assay.report.figures.paraphrase:names_figure",),
-        ),
-    ),
-    sentences="assay.measures.words.names:names_sentences",
-    tests="assay.measures.hypotheses:names_kept",
-)
+def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:
+    return evidence_from(
+        runs,
+        NAMES.name,
+        part,
+        gap.change,
+        gap.interval,
+        one_sided_p(gap.change, gap.p),
+        hits=gap.changed,
+        count=gap.changed_count,
+        reference_hits=gap.kept,
+        reference_count=gap.kept_count,
+        **more,
+    )
 
 
-def names_sentences(names: NameGaps, profile: Profile) -> Iterator[str]:
-    """What other names cost."""
-    gap = names.overall
+def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test the cost of other names, overall and for each noun."""
+    runs, results = select_results(profiles, NAMES)
+    if not results:
+        return
+    overall = pool_names([result.overall for result in results])
+    by_noun: dict[str, list[NameGap]] = {}
+    for gap in (gap for result in results for gap in result.nouns):
+        by_noun.setdefault(gap.noun, []).append(gap)
+    nouns = sorted((pool_names(gaps) for gaps in by_noun.values()), key=lambda gap: gap.change)
+    adjusted = holm([one_sided_p(gap.change, gap.p) for gap in nouns])
+    evidence = [_gap_evidence(runs, overall, "overall", cost=True)]
+    for part in ("one", "several"):
+        if gaps := [gap for result in results if (gap := getattr(result, part))]:
+            evidence.append(_gap_evidence(runs, pool_names(gaps), part))
+    for gap, p in zip(nouns, adjusted, strict=True):
+        shows = Shows.NOTHING
+        if p < SURE and gap.interval.high < 0:
+            shows = Shows.LOSS
+        elif gap.interval.high >= 0 and gap.interval.low > -HARMLESS:
+            shows = Shows.NO_HARM
+        evidence.append(_gap_evidence(runs, gap, gap.noun, shows=shows))
+    p = one_sided_p(overall.change, overall.p)
+    least = least_one_sided(int((overall.table["hits"] > 0).sum()))
+    yield FlawTest(Flaw.UNKNOWN_NAMES, tuple(evidence), p, loss(overall.interval), least_p=least)
+
+
+def names_table(result: NameGaps, report: ReportedRun) -> Table:
+    """Cost of other names."""
+    return Table.of(
+        "names",
+        "Cost of other names",
+        (result.overall, *result.nouns),
+        Column("name", value=lambda gap: gap.noun or "any"),
+        *declared_columns(NameGap),
+        note="95 % Newcombe intervals over strata; exact p, two-sided, not adjusted.",
+    )
+
+
+def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
+    """Cost of calling each object by another name."""
+    marks = [
+        Mark(
+            f"the {gap.noun}" if gap.noun else "any name",
+            gap.change,
+            gap.interval,
+            (
+                points(gap.change),
+                between(gap.interval, 100),
+                f"{gap.kept:,}/{gap.kept_count:,}",
+                f"{gap.changed:,}/{gap.changed_count:,}",
+                p_value(gap.p),
+            ),
+            sure=gap.p < SURE,
+        )
+        for gap in (result.overall, *result.nouns)
+    ]
+    caption = (
+        f"Wordings that change a name, compared with wordings of the same tasks that keep all, over "
+        f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, each noun that "
+        f"was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: p < {SURE:g}."
+    )
+    return forest_drawing(
+        "names",
+        "Names it knows",
+        caption,
+        {"": marks[:MOST]},
+        along="change of success with another name, points",
+        heads=("points", "95 % interval", "name kept", "changed", "p"),
+        unit="points",
+        zero=0.0,
+        least=0.1,
+    )
+
+
+def names_sentences(result: NameGaps, profile: Profile) -> Iterator[str]:
+    """Cost of other names."""
+    gap = result.overall
     yield (
-        f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep every name "
+        f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names "
         f"and in {gap.changed:,} of {gap.changed_count:,} that change one: {points(gap.change)} points "
         f"(95 % interval {between(gap.interval, 100)})."
     )
+
+
+NAMES = Measure(
+    "names",
+    "Instructions that keep all names, compared with instructions that change one, overall and for each noun.",
+    lambda run: name_gaps(run.changed),
+    needs=("instruction",),
+    panels=(Panel(WORDS, (names_table,), (names_figure,)),),
+    sentences=names_sentences,
+    tests=_test_names,
+)

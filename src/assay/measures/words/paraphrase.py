@@ -1,67 +1,71 @@
-"""Paraphrases: the grid of objects and actions, what an object's new name costs, and how far words may go."""
+"""Paraphrases: the grid of names and phrasings, the cost of other names, and success against distance."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import judged, require, sums
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import require, sums, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.success.rates import Rate, rates
+from assay.measures.success.rates import RATE, Rate, interval_note, rates
+from assay.measures.views.forest import SHARES, Mark, forest_drawing
+from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, rate_cell
+from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, share_limits
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.permutation import table_correlation
 
-NONE = "none"
-"""Said as in the original instruction."""
-OBJECTS = (NONE, "addition", "contextual", "habitual")
-"""Ways to name things, after LIBERO-Para; ``assay.perturb.words.grid.cells`` makes them."""
-ACTIONS = (
-    *(NONE, "addition", "contextual", "habitual", "coordination", "subordination"),
-    *("need", "embedded", "permission", "question", "hint"),
-)
-"""Ways to say what to do."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MARGIN_GAP = 0.25
+"""Gap between the grid and its margins, cells."""
 _PRESERVED = (NONE, "addition")
 _NONE = {"object": NONE, "action": NONE}
 
 
 @dataclass(frozen=True, slots=True)
-class Cell(Result):
-    """One combination of a way to name things and a way to say what to do with them."""
+class GridCell(Result):
+    """One combination of a way to name objects and a phrasing of the action."""
 
-    object: str
-    action: str
+    object: Annotated[str, Column("names")]
+    action: Annotated[str, Column("action")]
     rate: Rate
-    pd: float | None
-    """Mean distance of its words from the original's; None where they were not scored."""
+    pd: Annotated[float | None, Column("PD", "number")]
+    """Mean distance of its instructions from the original; None if not scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid(Result):
-    """Success over the cells; the control stands where both are none."""
+    """Success over the cells; the control is the cell of none and none."""
 
-    cells: tuple[Cell, ...]
-    """Those that have episodes, row by row."""
+    cells: tuple[GridCell, ...]
+    """Cells with episodes, row by row."""
     objects: tuple[Rate, ...]
-    """Each way to name things, whatever the action; without the control."""
+    """Each way to name objects, over all phrasings; without the control."""
     actions: tuple[Rate, ...]
-    """Each way to say what to do, whatever the object; without the control."""
+    """Each phrasing of the action, over all ways to name objects; without the control."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectGap(Result):
-    """Paraphrases that keep the object's name (none, addition) against those that change it."""
+    """Paraphrases that keep the object's name (none, addition), compared with those that change it."""
 
     preserved: Rate
     paraphrased: Rate
     change: float
     """paraphrased - preserved"""
     interval: Interval
-    """Newcombe's, over wordings."""
+    """Newcombe interval over wordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +75,33 @@ class Correlation(Result):
     r: float
     cells: int
     p: float
-    """If rows and columns of the grid could change places: cells of one row or column are no witnesses of their own."""
+    """By permutation of rows and columns of the grid: cells of one row or column are not independent."""
     interval: Interval
-    """Fisher's, as wide as such changes make it."""
+    """Fisher interval, widened accordingly."""
 
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are paraphrases. Raises MeasureError where there is none."""
+    """Rows of paraphrases in the grid. Raises MeasureError if the frame has none."""
     require(frame, "object", "action")
     return frame.filter(
         (pl.col("condition") != CONTROL) & pl.col("object").is_not_null() & pl.col("action").is_not_null()
     )
 
 
-def reworded(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are paraphrases, whether or not it is known how they were made.
-
-    Raises MeasureError where there is none.
-    """
-    told = [each for each in (("object", "action"), ("scores",)) if set(each) <= set(frame.columns)]
-    known = [pl.all_horizontal(pl.col(each).is_not_null()) for each in told]
-    rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(known)) if known else frame[:0]
+def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of paraphrases, also of unknown type. Raises MeasureError without such rows."""
+    labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
+    has_labels = [pl.all_horizontal(pl.col(names).is_not_null()) for names in labels]
+    rows = frame[:0]
+    if labels:
+        rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(has_labels))
     if not len(rows):
         raise MeasureError("no episode has the labels of a paraphrase")
     return rows
 
 
 def grid(frame: pl.DataFrame) -> Grid:
-    """The 4 x 11 grid and its margins."""
+    """Success over the 4 x 11 grid, and its margins."""
     rows = paraphrases(frame)
     usual = frame.filter(pl.col("condition") == CONTROL).with_columns(
         **{name: pl.lit(value) for name, value in _NONE.items()}
@@ -109,16 +112,15 @@ def grid(frame: pl.DataFrame) -> Grid:
         for thing, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
     }
     distances[_NONE["object"], _NONE["action"]] = 0.0
-    found = {
+    by_cell = {
         (str(rate.group["object"]), str(rate.group["action"])): rate
         for part in (usual, rows)
         for rate in rates(part, ("object", "action"))
     }
     cells = tuple(
-        Cell(thing, action, found[thing, action], distances.get((thing, action)))
-        for thing in OBJECTS
-        for action in ACTIONS
-        if (thing, action) in found
+        GridCell(thing, action, by_cell[thing, action], distances.get((thing, action)))
+        for thing, action in product(OBJECTS, ACTIONS)
+        if (thing, action) in by_cell
     )
     return Grid(
         cells, *(_margin(rows, name, order) for name, order in (("object", OBJECTS), ("action", ACTIONS)))
@@ -126,15 +128,15 @@ def grid(frame: pl.DataFrame) -> Grid:
 
 
 def object_gap(frame: pl.DataFrame) -> ObjectGap:
-    """What it costs to call things by another name."""
+    """Cost of calling objects by another name."""
     rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in(_PRESERVED))
     both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
         raise MeasureError("needs paraphrases that keep the object's name and others that change it")
     kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
     table = sums(
-        judged(rows),
-        wording(rows),
+        valid_rows(rows),
+        wording_columns(rows),
         hits=kept * success,
         weights=kept,
         other_hits=(1 - kept) * success,
@@ -142,12 +144,12 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
     ).T
     hits, weights, other_hits, other_weights = table
     most = (weights.sum(), other_weights.sum())
-    found = paired_difference((hits, other_hits), (weights, other_weights), most)
-    return ObjectGap(both[True], both[False], found.difference, found.interval)
+    estimate = paired_difference((hits, other_hits), (weights, other_weights), most)
+    return ObjectGap(both[True], both[False], estimate.difference, estimate.interval)
 
 
 def distance_correlation(grid: Grid) -> Correlation:
-    """Whether success falls as words move away, cell by cell; without the control."""
+    """Correlation of success with the distance of the instruction over cells, without the control."""
     points = [
         (cell.object, cell.action, cell.pd, cell.rate.rate)
         for cell in grid.cells
@@ -156,53 +158,174 @@ def distance_correlation(grid: Grid) -> Correlation:
         and (cell.object, cell.action) != tuple(_NONE.values())
     ]
     if len(points) < 4:
-        raise MeasureError(f"{len(points)} scored cells; needs 4 at least")
+        raise MeasureError(f"{len(points)} scored cells; needs at least 4")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
     for thing, action, *point in points:
         tables[:, OBJECTS.index(thing), ACTIONS.index(action)] = point
     if any(np.nanmax(table) == np.nanmin(table) for table in tables):
-        raise MeasureError("all cells are alike")
+        raise MeasureError("all cells are equal")
     r, p, interval = table_correlation(*tables)
     return Correlation(r, len(points), p, interval)
 
 
-def wording(rows: pl.DataFrame) -> list[str]:
-    """The columns that tell one wording from another; its seeds share them."""
+def wording_columns(rows: pl.DataFrame) -> list[str]:
+    """Columns that identify a wording; its seeds share them."""
     return [name for name in ("task", "condition", "instruction", "s_k", "s_t") if name in rows.columns]
 
 
 def _margin(rows: pl.DataFrame, name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
-    found = {str(rate.group[name]): rate for rate in rates(rows, (name,))}
-    return tuple(found[value] for value in order if value in found)
+    by_value = {str(rate.group[name]): rate for rate in rates(rows, (name,))}
+    return tuple(by_value[value] for value in order if value in by_value)
+
+
+def grid_table(grid: Grid, report: ReportedRun) -> Table:
+    """The grid of paraphrases."""
+    return Table.of(
+        "paraphrase-grid",
+        "The paraphrase grid",
+        grid.cells,
+        *("object", "action", *(f"rate.{name}" for name in RATE), "pd"),
+        note=f"{interval_note(cell.rate for cell in grid.cells)} PD: mean distance from the original instruction.",
+    )
+
+
+def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
+    """The 4 x 11 heat map with its margins."""
+    cells: dict[tuple[float, float], Rate] = {
+        (OBJECTS.index(cell.object), ACTIONS.index(cell.action)): cell.rate for cell in grid.cells
+    }
+    right, below = len(ACTIONS) + _MARGIN_GAP, len(OBJECTS) + _MARGIN_GAP
+    margins = {(float(OBJECTS.index(str(rate.group["object"]))), right): rate for rate in grid.objects}
+    margins |= {(below, float(ACTIONS.index(str(rate.group["action"])))): rate for rate in grid.actions}
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place in product(range(len(OBJECTS)), range(len(ACTIONS))):
+            if place not in cells:
+                fill_cell(axes, *place, None, hatch="////")
+        for (row, column), rate in {**cells, **margins}.items():
+            rate_cell(axes, row, column, rate)
+        rows, columns = [*range(len(OBJECTS)), below], [*range(len(ACTIONS)), right]
+        grid_axes(axes, rows, [*OBJECTS, "all"], columns, [*ACTIONS, "all"])
+
+    widest = max(
+        max(rate.interval.high - rate.rate, rate.rate - rate.interval.low)
+        if rate.interval is not None and rate.rate is not None
+        else 0.0
+        for rate in cells.values()
+    )
+    caption = (
+        f"Success in per cent and, below it, the number of episodes; "
+        f"{plural(sum(rate.count for rate in cells.values()), 'episode')} in {len(cells)} of 44 cells. Top left: "
+        "control; the margins exclude it; hatched cells have no episode. The widest 95 % Wilson interval of a cell "
+        f"extends {100 * widest:.0f} points to one side."
+    )
+    title = "Success over the paraphrase grid"
+    return Drawing("paraphrase-grid", title, caption, (WIDTH, 3.6), paint, in_a_column=False)
+
+
+def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
+    """Success of each cell against the mean distance of its instructions."""
+    correlation = report.profile.get(DISTANCE_CORRELATION)
+    points_by_object: dict[str, list[tuple[float, float, Interval]]] = {}
+    for cell in grid.cells:
+        if cell.pd and cell.rate.rate is not None and cell.rate.interval is not None:
+            point = cell.pd, cell.rate.rate, cell.rate.interval
+            points_by_object.setdefault(cell.object, []).append(point)
+    if not points_by_object:
+        raise MeasureError("no cell has episodes without an error and a distance")
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, name in enumerate(OBJECTS):
+            if name not in points_by_object:
+                continue
+            x, y, intervals = zip(*points_by_object[name], strict=True)
+            look = series(place)
+            low, high = [interval.low for interval in intervals], [interval.high for interval in intervals]
+            axes.vlines(x, low, high, color=look["color"], lw=0.7, alpha=0.5)
+            axes.plot(x, y, linestyle="", label=name, markersize=4.5, clip_on=False, **look)
+        if correlation is not None:
+            every = [(x, y) for points in points_by_object.values() for x, y, _ in points]
+            distance, success = np.array(every).T
+            slope, level = np.polyfit(distance, success, 1)
+            along = np.linspace(distance.min(), distance.max(), 200)
+            line = slope * along + level
+            within = (line >= 0) & (line <= 1)
+            axes.plot(along[within], line[within], color=FAINT, linewidth=1.1, linestyle="--", zorder=1)
+        share_limits(axes)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("mean distance from the original instruction, PD")
+        axes.set_ylabel("success")
+        figure.legend(title="names", loc="outside lower center", ncols=4, columnspacing=1, handletextpad=0.2)
+
+    text = "There are too few cells, or too little variation, for a correlation."
+    if correlation is not None:
+        text = (
+            f"Pearson's r = {number(correlation.r, 2)} over {correlation.cells} cells "
+            f"(95 % interval {between(correlation.interval, digits=2)}, Fisher; {p_phrase(correlation.p)})."
+        )
+    caption = f"Each mark is a cell of the grid; lines: 95 % Wilson intervals. {text}"
+    title = "Success against the distance of the instruction"
+    return Drawing("distance-success", title, caption, (HALF, 3.2), paint)
+
+
+def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
+    """Success with the original names of objects and with other names."""
+    groups: dict[str, list[Mark]] = {}
+    for name, gap in runs.items():
+        groups[name if len(runs) > 1 else ""] = [
+            Mark(
+                label,
+                rate.rate or 0.0,
+                rate.interval,
+                (percent(rate.rate), f"{rate.successes:,}/{rate.count:,}"),
+                colour=series(place)["color"],
+                shape=series(place)["marker"],
+            )
+            for place, (label, rate) in enumerate(
+                (("name kept", gap.preserved), ("another name", gap.paraphrased))
+            )
+        ]
+    costs = "; ".join(
+        (f"{name}: " if len(runs) > 1 else "")
+        + f"{points(gap.change)} points (95 % interval {between(gap.interval, 100)}, Newcombe over wordings)"
+        for name, gap in runs.items()
+    )
+    caption = (
+        "Paraphrases that keep the names of objects (none, addition) and those that change them. "
+        f"{costs}. Lines: 95 % Wilson intervals."
+    )
+    return forest_drawing(
+        "object-gap",
+        "Cost of another name",
+        caption,
+        groups,
+        along="success",
+        heads=("success", "n"),
+        unit="share",
+        limits=SHARES,
+    )
 
 
 _NEEDS = ("object", "action")
 GRID = Measure(
     "grid",
-    "Success over LIBERO-Para's grid of ways to name things and ways to say what to do.",
+    "Success over LIBERO-Para's grid of ways to name objects and phrasings of the action.",
     lambda run: grid(run.frame),
     needs=_NEEDS,
-    panels=(
-        Panel(
-            WORDS,
-            tables=("assay.report.tables:grid_table",),
-            figures=(
-                "assay.report.figures.paraphrase:grid_figure",
-                "assay.report.figures.paraphrase:distance_figure",
-            ),
-        ),
-    ),
+    panels=(Panel(WORDS, (grid_table,), (grid_figure, distance_figure)),),
 )
 OBJECT_GAP = Measure(
     "object_gap",
-    "Paraphrases that keep the object's name against those that change it, as LIBERO-Para's labels have it.",
+    "Paraphrases that keep the object's name, compared with those that change it, by LIBERO-Para's labels.",
     lambda run: object_gap(run.frame),
     needs=_NEEDS,
-    panels=(Panel(WORDS, runs="assay.report.figures.paraphrase:gap_figure"),),
+    panels=(Panel(WORDS, runs=gap_figure),),
 )
 DISTANCE_CORRELATION = Measure(
     "distance_correlation",
-    "Whether success falls as the instruction moves away from the original, cell by cell.",
+    "Correlation of success with the distance of the instruction from the original, over cells.",
     lambda run: distance_correlation(run.result(GRID)),
     needs=(*_NEEDS, "pd"),
 )

@@ -1,40 +1,38 @@
-"""PRIDE: success weighted by how far the words went from the original's (LIBERO-Para).
+"""PRIDE: success weighted by the distance of the instruction from the original (LIBERO-Para).
 
 PD(a) = 1 - (a S_K + (1 - a) S_T)        PRIDE(a) = 100 sum(success PD) / sum(PD)
 
-a weighs keywords against structure. PD is linear in a, so sums of success and similarities are all it takes.
+a weighs keywords against structure. PD is linear in a, so that PRIDE follows from sums of success and similarities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
 from assay.measures.clustering import linear, shares
-from assay.measures.frames import judged, require
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import require, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.wording import (
-    KeyNumber,
-    between,
-    number,
-    percent,
-    signed,
-)
+from assay.measures.views.style import HALF, Drawing, series
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import KeyNumber, between, methods, number, percent, plural, signed
 from assay.measures.words.names import WORDS
-from assay.measures.words.paraphrase import reworded, wording
+from assay.measures.words.paraphrase import all_paraphrases, wording_columns
 from assay.support.stats.intervals import Interval
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.measures.profile import Profile
 
 ALPHA = 0.5
-FEWEST = 5
-"""Wordings below which nothing is said about how sure a slope is."""
+MIN_WORDINGS = 5
+"""Wordings that the interval of a slope needs."""
 ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
 
 
@@ -42,16 +40,16 @@ ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
 class Pride(Result):
     """PRIDE at one weight."""
 
-    alpha: float
-    """The weight of keywords against structure."""
-    pride: float
+    alpha: Annotated[float, Column("alpha", "number")]
+    """Weight of keywords against structure."""
+    pride: Annotated[float, Column("PRIDE", "number")]
     """0 to 100"""
-    interval: Interval
-    """Wilson's, over starts and wordings."""
-    episodes: int
-    wordings: int
-    unscored: int
-    """Paraphrased episodes without similarities; they do not count."""
+    interval: Annotated[Interval, Column("95 % interval", "number")]
+    """Wilson interval over starts and wordings."""
+    episodes: Annotated[int, Column("episodes", "count")]
+    wordings: Annotated[int, Column("wordings", "count")]
+    unscored: Annotated[int, Column("unscored", "count")]
+    """Excluded paraphrases without similarities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +58,20 @@ class Sweep(Result):
 
     points: tuple[Pride, ...]
     slope: float
-    """Of the line through them, per unit of alpha: negative where keywords cost more than structure."""
+    """Slope of the line through them, per unit of alpha: negative if keywords cost more than structure."""
     interval: Interval | None
     """Linearised, over starts and wordings; None where there are too few, or all succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overestimation(Result):
-    """By how much the success rate flatters: (SR - PRIDE) / SR."""
+    """Excess of the success rate over PRIDE: (SR - PRIDE) / SR."""
 
     overestimation: float
     interval: Interval | None
     """Linearised, over starts and wordings; None where there are too few, or all succeed."""
     success_rate: float
-    """Of the scored paraphrases."""
+    """Success rate of the scored paraphrases."""
     pride: float
     """0 to 100"""
     episodes: int
@@ -99,34 +97,33 @@ def sweep(frame: pl.DataFrame) -> Sweep:
 
 
 def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
-    """By how much the success rate exceeds PRIDE."""
+    """Excess of the success rate over PRIDE."""
     words = _Sums(frame)
     rate = float(words.totals[0, words.SUCCESS] / words.totals[0, words.COUNT])
     if rate == 0:
-        raise MeasureError("no paraphrase succeeds, so there is nothing to overestimate")
+        raise MeasureError("no paraphrase succeeds")
 
     def excess(totals: np.ndarray) -> np.ndarray:
         shares = totals[:, words.SUCCESS] / totals[:, words.COUNT]
         return np.asarray(1 - words.value(totals, alpha) / 100 / shares)
 
-    found = words.pride(alpha)
-    return Overestimation(
-        float(excess(words.totals)[0]), words.interval(excess), rate, found.pride, found.episodes
-    )
+    result = words.pride(alpha)
+    value = float(excess(words.totals)[0])
+    return Overestimation(value, words.interval(excess), rate, result.pride, result.episodes)
 
 
 class _Sums:
-    """What PRIDE is made of: sums over episodes."""
+    """Sums over episodes from which PRIDE follows."""
 
     COUNT, SUCCESS, KEYWORDS, STRUCTURE, KEYWORDS_HIT, STRUCTURE_HIT = range(6)
 
     def __init__(self, frame: pl.DataFrame) -> None:
-        rows = judged(reworded(frame))
+        rows = valid_rows(all_paraphrases(frame))
         require(rows, "s_k", "s_t")
         scored = rows.drop_nulls(["s_k", "s_t"])
         self.unscored = len(rows) - len(scored)
         self._rows = scored
-        self._wordings = scored.select(wording(scored)).n_unique()
+        self._wordings = scored.select(wording_columns(scored)).n_unique()
         keywords, structure = 1 - pl.col("s_k"), 1 - pl.col("s_t")
         self._parts = (
             scored.select(
@@ -153,15 +150,15 @@ class _Sums:
         weighed = self._rows.with_columns(_pd=1 - (alpha * pl.col("s_k") + (1 - alpha) * pl.col("s_t")))
         if not weighed["_pd"].sum() > 0:
             raise MeasureError(f"at alpha {alpha:g} no paraphrase differs from the original")
-        _, found = shares(weighed, "success", weight="_pd")[()]
-        interval = Interval(100 * found.low, 100 * found.high, found.method)
+        _, share = shares(weighed, "success", weight="_pd")[()]
+        interval = Interval(100 * share.low, 100 * share.high, share.method)
         value = float(self.value(self.totals, alpha)[0])
         return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-        """The interval of what is made of the totals, from its slopes; None if wordings are few or alike."""
-        if self._wordings < FEWEST or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
-            return None  # where all succeed nothing varies: that shows nothing of what another run would do
+        """Interval of a statistic of the totals, by linearisation; None for few or uniform wordings."""
+        if self._wordings < MIN_WORDINGS or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
+            return None  # without variation the variance is unknown, not 0
         steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))
         slopes = (statistic(self.totals + steps) - statistic(self.totals - steps)) / (2 * np.diag(steps))
         if not np.isfinite(slopes).all():
@@ -172,39 +169,50 @@ class _Sums:
         return Interval(value - half, value + half, "linearised, over starts and wordings")
 
 
-_NEEDS = ("s_k", "s_t")
-PRIDE = Measure(
-    "pride",
-    "PRIDE at alpha 0.5: success weighted by the distance of the instruction from the original.",
-    lambda run: pride(run.frame),
-    needs=_NEEDS,
-    sentences="assay.measures.words.pride:pride_sentences",
-    numbers="assay.measures.words.pride:pride_numbers",
-)
-SWEEP = Measure(
-    "sweep",
-    "PRIDE over its weight alpha.",
-    lambda run: sweep(run.frame),
-    needs=_NEEDS,
-    panels=(
-        Panel(
-            WORDS,
-            tables=("assay.report.tables:pride_table",),
-            runs="assay.report.figures.paraphrase:sweep_figure",
-        ),
-    ),
-)
-OVERESTIMATION = Measure(
-    "overestimation",
-    "By how much the success rate exceeds PRIDE: (success rate - PRIDE) / success rate.",
-    lambda run: overestimation(run.frame),
-    needs=_NEEDS,
-    numbers="assay.measures.words.pride:overestimation_numbers",
-)
+def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
+    """PRIDE over its weight."""
+    return Table.of(
+        "pride", "PRIDE over its weight", sweep.points, note="95 % Wilson intervals over wordings."
+    )
+
+
+def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
+    """PRIDE over its weight; one line for each run."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (name, sweep) in enumerate(runs.items()):
+            alphas = [point.alpha for point in sweep.points]
+            look = series(place)
+            axes.plot(alphas, [point.pride for point in sweep.points], label=name, markersize=4, **look)
+            low, high = ([getattr(point.interval, end) for point in sweep.points] for end in ("low", "high"))
+            axes.fill_between(alphas, low, high, color=look["color"], alpha=0.15, linewidth=0)
+        axes.set_ylim(-3, 103)
+        axes.set_xlabel("weight of keywords against structure, alpha")
+        axes.set_ylabel("PRIDE")
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+
+    slopes = "; ".join(
+        (f"{name}: slope " if len(runs) > 1 else "Slope ")
+        + f"{signed(sweep.slope)} per unit of alpha"
+        + (
+            f" (95 % interval {between(sweep.interval)}, {methods([sweep.interval])})"
+            if sweep.interval
+            else ""
+        )
+        + f", {plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
+        for name, sweep in runs.items()
+    )
+    caption = (
+        "PRIDE with more weight on structure (left) or keywords (right); band: 95 % Wilson intervals over wordings. "
+        f"{slopes}."
+    )
+    return Drawing("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
 
 
 def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
-    """Success weighted by the distance of the instruction."""
+    """PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
         f"Weighted by the distance of the instruction, success is PRIDE {number(pride.pride)} of 100 "
@@ -227,6 +235,31 @@ def pride_numbers(pride: Pride, profile: Profile) -> Iterator[KeyNumber]:
 
 
 def overestimation_numbers(over: Overestimation, profile: Profile) -> Iterator[KeyNumber]:
-    """By how much the success rate exceeds PRIDE."""
-    about = "By how much the plain success rate on paraphrases exceeds PRIDE, as a share of that rate."
+    """Excess of the success rate over PRIDE."""
+    about = "Excess of the success rate on paraphrases over PRIDE, as a share of that rate."
     yield KeyNumber.of("overestimation", percent(over.overestimation), over.interval, over.episodes, about)
+
+
+_NEEDS = ("s_k", "s_t")
+PRIDE = Measure(
+    "pride",
+    "PRIDE at alpha 0.5: success weighted by the distance of the instruction from the original.",
+    lambda run: pride(run.frame),
+    needs=_NEEDS,
+    sentences=pride_sentences,
+    numbers=pride_numbers,
+)
+SWEEP = Measure(
+    "sweep",
+    "PRIDE over its weight alpha.",
+    lambda run: sweep(run.frame),
+    needs=_NEEDS,
+    panels=(Panel(WORDS, (pride_table,), runs=sweep_figure),),
+)
+OVERESTIMATION = Measure(
+    "overestimation",
+    "Excess of the success rate over PRIDE: (success rate - PRIDE) / success rate.",
+    lambda run: overestimation(run.frame),
+    needs=_NEEDS,
+    numbers=overestimation_numbers,
+)

@@ -1,71 +1,113 @@
-"""Curves: success as a change grows, level by level, metre by metre or rung by rung, and the loss at each step."""
+"""Curves: success over the magnitude of a change, and the loss at each step."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import START, judged, plausible, require
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import START, plausible, require, valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Missing, Result
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import DROPS
-from assay.measures.success.rates import Rate, rates
+from assay.measures.success.rates import RATE, Rate, interval_note, rates
+from assay.measures.views.style import HALF, Drawing, aside, series, share_limits
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import between, listed, p_phrase, plural
+from assay.measures.views.wording import points as signed_points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, stratified, tested
 from assay.support.stats.significance import paired
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, slots=True)
-class Step(Result):
+class CurvePoint(Result):
     """One point of a curve."""
 
     at: float
-    """The level, metres or the rung; 0 for a control that is none of them."""
-    condition: str | None
-    """The condition, where all episodes of the point have the same."""
+    """Level, metres or rung; 0 for a control without the label."""
+    condition: Annotated[str | None, Column("condition")]
+    """The condition, if all episodes of the point share it."""
     plausible: bool
-    """Whether success is expected there."""
+    """Whether success is expected."""
     rate: Rate
-    change: float | None
-    """Against the point before, over the starts that both have; None where there is none."""
-    interval: Interval | None
-    """Newcombe's, over starts; reaches to 0 where the test cannot exclude that."""
-    starts: int
-    """Starts that both have."""
-    p: float | None
+    change: Annotated[float | None, Column("against the point before", "change")] = None
+    """Difference to the previous point over shared starts; None without such starts."""
+    interval: Annotated[Interval | None, Column("its 95 % interval", "change")] = None
+    """Newcombe interval over starts; includes 0 if the test does."""
+    starts: Annotated[int, Column("starts", "count")] = 0
+    """Shared starts."""
+    p: Annotated[float | None, Column("p", "p")] = None
     """Exact, over starts and within them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Curve(Result):
-    """Success along a label that counts upwards."""
+class DistanceRate(Result):
+    """Success at one displacement."""
+
+    distance: float
+    """Metres."""
+    successes: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Onset(Result):
+    """Displacement from which on success is significantly below that of the control."""
+
+    lost: tuple[DistanceRate, ...]
+    kept: DistanceRate | None
+    """The largest displacement before that, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessCurve(Result):
+    """Success over a numeric label."""
 
     along: str
-    steps: tuple[Step, ...]
+    steps: tuple[CurvePoint, ...]
+
+    def onset(self) -> Onset | None:
+        """Points from which on success is significantly below that of the control; None without such points."""
+        control = self.steps[0].rate.interval
+        if self.steps[0].at or control is None:
+            return None
+        points = [
+            (
+                point.rate.interval.high < control.low,
+                DistanceRate(point.at, point.rate.successes, point.rate.count),
+            )
+            for point in self.steps[1:]
+            if point.rate.interval is not None
+        ]
+        last_kept = max((place for place, (is_lost, _) in enumerate(points) if not is_lost), default=-1)
+        lost = tuple(rate for _, rate in points[last_kept + 1 :])
+        return Onset(lost, points[last_kept][1] if last_kept >= 0 else None) if lost else None
 
 
-def curve(frame: pl.DataFrame, along: str) -> Curve:
-    """Success along the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), from the control on.
+def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
+    """Success over the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), from the control on.
 
-    The control is that of the tasks which have the label: others say nothing about the curve.
+    Only controls of tasks that have the label are used.
     """
     require(frame, along)
     if not frame[along].dtype.is_numeric():
-        raise MeasureError(f"the values of {along} are no numbers")
+        raise MeasureError(f"the values of {along} are not numeric")
     grown = pl.col(along).is_not_null()
-    there = frame.filter(grown & (pl.col("condition") != CONTROL))[
-        "task"
-    ].unique()  # a cabinet cannot be moved
-    usual = (pl.col("condition") == CONTROL) & pl.col("task").is_in(there.implode())
+    tasks = frame.filter(grown & (pl.col("condition") != CONTROL))["task"].unique()
+    usual = (pl.col("condition") == CONTROL) & pl.col("task").is_in(tasks.implode())
     rows = frame.filter(usual | grown).with_columns(at=pl.col(along).cast(pl.Float64).fill_null(0.0))
     tables = {
         at: table
-        for (at,), table in judged(rows)
+        for (at,), table in valid_rows(rows)
         .group_by("at", *START)
         .agg(pl.col("success").sum(), pl.len().alias("count"))
         .sort(START)
@@ -73,98 +115,201 @@ def curve(frame: pl.DataFrame, along: str) -> Curve:
     }
     conditions = {at: table["condition"].unique().to_list() for (at,), table in rows.group_by("at")}
     sensible = set(plausible(rows)["at"].to_list())
-    steps: list[Step] = []
+    points: list[CurvePoint] = []
     before: float | None = None
-    for rate in sorted(rates(rows, ("at",)), key=lambda each: float(each.group["at"] or 0.0)):
+    for rate in sorted(rates(rows, ("at",)), key=lambda rate: float(rate.group["at"] or 0.0)):
         at = float(rate.group["at"] or 0.0)
         condition = conditions[at][0] if len(conditions[at]) == 1 else None
-        loss = _Loss()
+        point = CurvePoint(at, condition, at in sensible, rate)
         if rate.count and before is not None:
-            loss = _loss(tables[before], tables[at])
-        steps.append(Step(at, condition, at in sensible, rate, *loss))
+            point = _with_loss(point, tables[before], tables[at])
+        points.append(point)
         before = at if rate.count else before
-    return Curve(along, tuple(steps))
+    return SuccessCurve(along, tuple(points))
 
 
-class _Loss(NamedTuple):
-    """What is lost from one point to the next; nothing where they share no start."""
-
-    change: float | None = None
-    interval: Interval | None = None
-    starts: int = 0
-    p: float | None = None
-
-
-def _loss(before: pl.DataFrame, now: pl.DataFrame) -> _Loss:
+def _with_loss(point: CurvePoint, before: pl.DataFrame, now: pl.DataFrame) -> CurvePoint:
     shared = before.join(now, on=START, suffix="_now").select("success", "count", "success_now", "count_now")
     if not len(shared):
-        return _Loss()
-    hits, counts, hits_now, counts_now = shared.to_numpy().astype(float).T
-    found, p = stratified(hits, counts, hits_now, counts_now), paired(hits, counts, hits_now, counts_now)
-    return _Loss(found.difference, tested(found.interval, p), len(shared), p)
+        return point
+    sides = shared.to_numpy().astype(float).T
+    estimate, p = stratified(*sides), paired(*sides)
+    interval = tested(estimate.interval, p)
+    return replace(point, change=estimate.difference, interval=interval, starts=len(shared), p=p)
 
 
-def of_run(run: RunData, rows: pl.DataFrame, along: str) -> Curve:
-    """The same of a run: what is the difference of a condition to the control is that of the other tables."""
-    found = curve(rows, along)
+def _curve_of_run(run: RunData, rows: pl.DataFrame, along: str) -> SuccessCurve:
+    """Curve of a run in which differences of a condition to the control are those of the other tables."""
+    result = curve(rows, along)
     costs = run.attempt(DROPS)
-    known = {} if isinstance(costs, Missing) else {str(drop.group["condition"]): drop for drop in costs}
-    steps = list(found.steps)
-    for place, (before, step) in enumerate(pairwise(found.steps), start=1):
-        drop = known.get(step.condition or "")
-        if before.condition == CONTROL and drop is not None and step.starts == drop.starts:
-            steps[place] = replace(step, change=drop.change, interval=drop.interval, p=drop.p)
-    return replace(found, steps=tuple(steps))
+    drops = {} if isinstance(costs, Missing) else {str(drop.group["condition"]): drop for drop in costs}
+    points = list(result.steps)
+    for place, (before, point) in enumerate(pairwise(result.steps), start=1):
+        drop = drops.get(point.condition or "")
+        if before.condition == CONTROL and drop is not None and point.starts == drop.starts:
+            points[place] = replace(point, change=drop.change, interval=drop.interval, p=drop.p)
+    return replace(result, steps=tuple(points))
+
+
+def curve_table(name: str, title: str, result: SuccessCurve) -> Table:
+    """Success at each point of a curve."""
+    named = any(point.condition for point in result.steps[1:])
+    return Table.of(
+        name,
+        title,
+        result.steps,
+        Column(result.along, "number", value=lambda point: point.at),
+        *(("condition",) if named else ()),
+        *(f"rate.{column}" for column in RATE),
+        *("change", "interval", "starts", "p"),
+        note=f"{interval_note(point.rate for point in result.steps)} Differences: paired over starts, Newcombe, exact "
+        "p, two-sided, not adjusted.",
+    )
+
+
+def curve_figure(
+    name: str, title: str, along: str, runs: Mapping[str, SuccessCurve], *, named: bool = False
+) -> Drawing:
+    """Success over a numeric label, one line for each run; ``named`` points are labelled by their conditions."""
+    points = [point for curve in runs.values() for point in curve.steps]
+    places = sorted({point.at for point in points})
+    span = places[-1] - places[0] if places else 0.0
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (run, curve) in enumerate(runs.items()):
+            look = series(place)
+            shown = [
+                (point.at + aside(place, len(runs)) * span, point)
+                for point in curve.steps
+                if point.rate.rate is not None
+            ]
+            axes.plot(
+                [x for x, _ in shown], [point.rate.rate or 0.0 for _, point in shown], label=run, **look
+            )
+            hollow = {
+                "marker": look["marker"],
+                "mec": look["color"],
+                "mfc": "white",
+                "ls": "none",
+                "zorder": 3,
+            }
+            beyond = [(x, point.rate.rate or 0.0) for x, point in shown if not point.plausible]
+            axes.plot([x for x, _ in beyond], [y for _, y in beyond], **hollow)
+            for x, point in shown:
+                if point.rate.interval is not None:
+                    ends = point.rate.interval.low, point.rate.interval.high
+                    axes.vlines(x, *ends, color=look["color"], lw=1.1)
+        share_limits(axes)
+        if all(at == int(at) for at in places):
+            axes.set_xticks(places)
+            axes.xaxis.set_major_formatter("{x:g}")
+        if named:
+            names = {point.at: _short_name(point.condition) for point in points}
+            look = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+            axes.set_xticks(list(names), list(names.values()), **look)
+        axes.set_xlabel(along if named or 0 not in places else f"{along} (0: control)")
+        axes.set_ylabel("success")
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+
+    sizes = []
+    for run, curve in runs.items():
+        counts = [point.rate.count for point in curve.steps if point.rate.count]
+        few, many = min(counts, default=0), max(counts, default=0)
+        count = f"{few:,} to {many:,}" if few < many else f"{few:,}"
+        sizes.append((f"{run}: " if len(runs) > 1 else "") + f"{count} episodes at each point")
+    caption = f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals."
+    if not all(point.plausible for point in points):
+        caption += " Hollow: success is not expected."
+    if len(runs) == 1:
+        caption += _largest_loss(next(iter(runs.values())), named)
+    if errors := sorted({point.at for point in points if not point.rate.count}):
+        caption += f" At {listed(f'{at:g}' for at in errors)} all episodes ended in an error."
+    return Drawing(name, title, caption, (HALF, 3.0), paint)
+
+
+def _short_name(condition: str | None) -> str:
+    """Condition without its experiment: ``pro/words=xxx`` and ``corruption/xxx`` are xxx."""
+    return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
+
+
+def _largest_loss(curve: SuccessCurve, named: bool) -> str:
+    """Sentence about the largest loss from one point to the next; empty without a loss."""
+    points = [point for point in curve.steps if point.change is not None and point.p is not None]
+    worst = min(points, key=lambda point: point.change or 0.0, default=None)
+    if worst is None or worst.change is None or worst.p is None or worst.change >= 0:
+        return ""
+    at = _short_name(worst.condition) if named else f"{worst.at:g}"
+    return (
+        f" The largest loss from one point to the next is at {at}: {signed_points(worst.change)} points "
+        f"(95 % interval {between(worst.interval, 100)}, Newcombe over {plural(worst.starts, 'start')}; "
+        f"{p_phrase(worst.p)}, exact)."
+    )
+
+
+def _curve_measure(
+    name: str,
+    label: str,
+    about: str,
+    title: str,
+    along: str,
+    *,
+    section: str = "World",
+    unit: str = "",
+    named: bool = False,
+    all_rows: bool = False,
+) -> Measure[SuccessCurve]:
+    """Measure of success over a label, with its table and figure; ``all_rows`` also if success is not expected."""
+
+    def table(result: SuccessCurve, report: ReportedRun) -> Table:
+        return curve_table(name, title + unit, result)
+
+    def figure(runs: Mapping[str, SuccessCurve]) -> Drawing:
+        return curve_figure(name, title, along, runs, named=named)
+
+    def measure(run: RunData) -> SuccessCurve:
+        return _curve_of_run(run, run.frame if all_rows else run.plausible, label)
+
+    return Measure(name, about, measure, needs=(label,), panels=(Panel(section, (table,), runs=figure),))
 
 
 TIME = "Time"
-"""The section of the report about how long things take."""
-WORLD = "World"
-"""The section of the report about what grows in the world."""
-
-
-def _over(label: str, name: str, about: str) -> Measure[Curve]:
-    panel = Panel(
-        WORLD,
-        tables=(f"assay.report.tables:{name}_table",),
-        runs=f"assay.report.figures.curves:{name}_figure",
-    )
-    about = f"{about}; only changes after which success is expected."
-    return Measure(
-        name, about, lambda run: of_run(run, run.plausible, label), needs=(label,), panels=(panel,)
-    )
-
-
-LEVELS = _over("level", "levels", "Success over levels")
-DISPLACEMENT = _over("distance", "displacement", "Success over how far the object was moved, metres")
-DISSIMILARITY = _over(
+"""Section of the report about durations."""
+_EXPECTED = "; only changes after which success is expected."
+LEVELS = _curve_measure("levels", "level", f"Success over levels{_EXPECTED}", "Success by level", "level")
+DISPLACEMENT = _curve_measure(
+    "displacement",
+    "distance",
+    f"Success over the displacement of the object, metres{_EXPECTED}",
+    "Success by displacement",
+    "displacement, m",
+    unit=", metres",
+)
+DISSIMILARITY = _curve_measure(
     "dissimilarity",
     "dissimilarity",
-    "Success as the object is less and less like the one that the task is about",
+    f"Success over the dissimilarity of the object to the original one{_EXPECTED}",
+    "Success by dissimilarity of the object",
+    "another object",
+    named=True,
 )
-LATENCY = Measure(
-    "latency",
-    "Success as decisions come later and later, in control steps.",
-    lambda run: of_run(run, run.plausible, "latency"),
-    needs=("latency",),
-    panels=(
-        Panel(
-            TIME,
-            tables=("assay.report.tables:latency_table",),
-            runs="assay.report.figures.curves:latency_figure",
-        ),
-    ),
-)
-CORRUPTION = Measure(
+CORRUPTION = _curve_measure(
     "corruption",
-    "Success as less and less is left of the instruction, until success is no longer expected.",
-    lambda run: of_run(run, run.frame, "rung"),
-    needs=("rung",),
-    panels=(
-        Panel(
-            WORDS,
-            tables=("assay.report.tables:corruption_table",),
-            runs="assay.report.figures.curves:corruption_figure",
-        ),
-    ),
+    "rung",
+    "Success as the instruction is corrupted, until success is no longer expected.",
+    "Success by corruption of the instruction",
+    "instruction",
+    section=WORDS,
+    named=True,
+    all_rows=True,
+)
+LATENCY = _curve_measure(
+    "latency",
+    "latency",
+    "Success over the latency of decisions, in control steps.",
+    "Success by latency",
+    "latency, control steps of 50 ms",
+    section=TIME,
+    unit=", control steps of 50 ms",
 )

@@ -1,59 +1,77 @@
-"""What happened during episodes, and what came of it: the two are told apart.
+"""Events during episodes, and success after them.
 
-An event waits for a trigger, and a policy that never comes near the thing never sees it. So first it is said in how
-many episodes it happened; and then how many of *these* succeeded, beside the controls of the same starts.
+An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are
+therefore reported: the share of episodes in which it happened, and the success of these episodes, beside the controls
+of the same starts.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.changes import all_happened
-from assay.measures.frames import PAIR
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import PAIR, all_happened
+from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import Rate, rates
+from assay.measures.views.forest import SHARES, Mark, forest_drawing
+from assay.measures.views.style import FAINT, Drawing
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import between, listed, methods, percent
+
+if TYPE_CHECKING:
+    from assay.measures.profile import Profile
 
 LABEL = "event"
-"""The label of episodes during which something is to happen: what."""
+"""Label of episodes with a planned event: the event."""
+REACTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "meanwhile": "to look again",
+        "request": "to follow the new instruction",
+        "cancel": "to stop",
+        "interruption": "to continue",
+    }
+)
+"""Kind of event -> the reaction that it calls for, in the order of tables and figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventOutcome(Result):
-    """One event over all episodes in which it was to happen."""
+    """One event over all episodes for which it was planned."""
 
-    event: str
-    trigger: str
-    """What it waits for."""
+    event: Annotated[str, Column("event")]
+    trigger: Annotated[str, Column("waits for")]
     change: str
-    """What it asks for, as findings name it: ``meanwhile``, ``request``, ``cancel``, ``interruption``."""
+    """Kind of event: ``meanwhile``, ``request``, ``cancel``, ``interruption``."""
     happened: Rate
-    """In how many episodes it happened; errors are excluded."""
+    """Share of episodes in which it happened; errors are excluded."""
     after: Rate | None
-    """How many of these succeeded; None where it never happened."""
+    """Success of these episodes; None if it never happened."""
     control: Rate | None
-    """How many of their controls did; None where there is none."""
-    step: float | None
-    """When it happened, the median, control steps."""
+    """Success of their controls; None without controls."""
+    step: Annotated[float | None, Column("at step", "count")]
+    """Median control step at which it happened."""
 
 
 def events(run: RunData) -> tuple[EventOutcome, ...]:
-    """Each event: whether it happened, and what came of it. Raises MeasureError where nothing is known of events."""
+    """Measure each event. Raises MeasureError if no episode records whether its event happened."""
     frame = run.plausible
-    if "events" not in frame.columns or not (known := frame.drop_nulls(["events", LABEL])).height:
-        raise MeasureError("no episode says whether its event happened")
-    known = known.with_columns(
+    if "events" not in frame.columns or not (planned := frame.drop_nulls(["events", LABEL])).height:
+        raise MeasureError("no episode records whether its event happened")
+    planned = planned.with_columns(
         _happened=pl.col("events").map_elements(all_happened, return_dtype=pl.Boolean),
-        _step=pl.col("events").map_elements(_last, return_dtype=pl.Float64),
+        _step=pl.col("events").map_elements(_last_step, return_dtype=pl.Float64),
     )
-    found = []
-    for (name,), rows in known.group_by(LABEL, maintain_order=True):
-        told = rows.with_columns(
+    outcomes = []
+    for (name,), rows in planned.group_by(LABEL, maintain_order=True):
+        as_success = rows.with_columns(
             outcome=pl.when(pl.col("outcome") == "error")
             .then(pl.col("outcome"))
             .when(pl.col("_happened"))
@@ -64,38 +82,136 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
         usual = frame.filter(pl.col("condition") == CONTROL).join(
             there.select(PAIR).unique(), on=PAIR, how="semi"
         )
-        found.append(
+        outcomes.append(
             EventOutcome(
                 event=str(name),
                 trigger=", ".join(dict.fromkeys(map(str, rows["trigger"])))
                 if "trigger" in rows.columns
                 else "",
                 change=", ".join(dict.fromkeys(map(str, rows["change"]))),
-                happened=rates(told, ())[0],
+                happened=rates(as_success, ())[0],
                 after=rates(there, ())[0] if len(there) else None,
                 control=rates(usual, ())[0] if len(usual) else None,
                 step=there["_step"].median() if len(there) else None,  # type: ignore[arg-type]
             )
         )
-    return tuple(found)
+    return tuple(outcomes)
 
 
-def _last(events: str) -> float | None:
-    """When the last of an episode's events happened."""
-    return max((float(load["step"]) for load in json.loads(events) if load["step"] is not None), default=None)
+def _last_step(events: str) -> float | None:
+    """Control step of the last event of an episode."""
+    steps = (event["step"] for event in json.loads(events))
+    return max((float(step) for step in steps if step is not None), default=None)
+
+
+def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcome]]:
+    """Events by the reaction that they call for."""
+    groups: dict[str, list[EventOutcome]] = {reaction: [] for reaction in REACTIONS.values()}
+    for outcome in outcomes:
+        groups.setdefault(REACTIONS.get(outcome.change, outcome.change), []).append(outcome)
+    return {reaction: events for reaction, events in groups.items() if events}
+
+
+def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table | None:
+    """Number of episodes in which each event happened, and their success."""
+    if not outcomes:
+        return None
+    return Table.of(
+        "events",
+        "Events during the episodes, and success after them",
+        [outcome for events in _by_reaction(outcomes).values() for outcome in events],
+        "event",
+        Column("asks", value=lambda outcome: REACTIONS.get(outcome.change, outcome.change)),
+        "trigger",
+        Column("happened", "count", value=lambda outcome: outcome.happened.successes),
+        Column("episodes", "count", value=lambda outcome: outcome.happened.count),
+        "step",
+        Column(
+            "successes after it", "count", value=lambda outcome: outcome.after and outcome.after.successes
+        ),
+        Column("success after it", "share", value=lambda outcome: outcome.after and outcome.after.rate),
+        Column("95 % interval", "share", value=lambda outcome: outcome.after and outcome.after.interval),
+        Column(
+            "success of their controls",
+            "share",
+            value=lambda outcome: outcome.control and outcome.control.rate,
+        ),
+        note="Success of the episodes in which the event happened; after a cancelled instruction, success is a safe "
+        "stop. At step: median. 95 % intervals: "
+        f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
+    )
+
+
+def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Drawing:
+    """Success after each event, and the number of episodes in which it happened."""
+    happened = [
+        outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None
+    ]
+    if not happened:
+        raise MeasureError("no event happened")
+    groups: dict[str, list[Mark]] = {}
+    controls: list[float | None] = []  # one for each row of the plot
+    for reaction, events in _by_reaction(happened).items():
+        controls += [None, *(event.control.rate if event.control else None for event in events)]
+        for event in events:
+            assert event.after is not None and event.after.rate is not None
+            numbers = (
+                percent(event.after.rate, 0),
+                between(event.after.interval, 100),
+                f"{event.after.successes} of {event.after.count}",
+                f"{event.happened.successes} of {event.happened.count}",
+            )
+            groups.setdefault(reaction, []).append(
+                Mark(event.event, event.after.rate, event.after.interval, numbers)
+            )
+
+    def draw_controls(axes: Any) -> None:
+        for place, rate in enumerate(controls):
+            if rate is not None:
+                axes.plot([rate, rate], [place - 0.35, place + 0.35], color=FAINT, linewidth=1.6, zorder=2)
+
+    caption = (
+        "Success of the episodes in which the event happened, with 95 % intervals "
+        f"({methods(event.after.interval for event in happened if event.after)}); grey lines: the controls of the same "
+        "tasks and seeds. Last column: episodes in which it happened. After a cancelled instruction, success is a safe "
+        "stop."
+    )
+    return forest_drawing(
+        "events",
+        "Success after events during the episode",
+        caption,
+        groups,
+        along="success after the event (line: controls)",
+        heads=("success", "95 % interval", "succeed", "happened in"),
+        unit="share",
+        limits=SHARES,
+        finish=draw_controls,
+    )
+
+
+def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iterator[str]:
+    """Number of episodes with an event, and their success."""
+    happened = sum(outcome.happened.successes for outcome in outcomes)
+    count = sum(outcome.happened.count for outcome in outcomes)
+    if not count:
+        return
+    after = [outcome.after for outcome in outcomes if outcome.after is not None]
+    successes = f"; {sum(rate.successes for rate in after):,} of these succeed" if after else ""
+    yield f"Events happened in {happened:,} of {count:,} episodes{successes}."
+    rare = [
+        f"{outcome.event} (in {outcome.happened.successes} of {outcome.happened.count})"
+        for outcome in outcomes
+        if outcome.happened.count and outcome.happened.successes < outcome.happened.count / 2
+    ]
+    if rare:
+        yield f"Rarely happened, so that little is known about them: {listed(rare)}."
 
 
 EVENTS = Measure(
     "events",
-    "In how many episodes an event happened, and how many of these succeeded, beside their controls.",
+    "Share of episodes in which an event happened, and success of these, beside their controls.",
     events,
     needs=(LABEL,),
-    panels=(
-        Panel(
-            "Events",
-            tables=("assay.report.events:events_table",),
-            figures=("assay.report.figures.events:events_figure",),
-        ),
-    ),
-    sentences="assay.report.events:events_sentences",
+    panels=(Panel("Events", (events_table,), (events_figure,)),),
+    sentences=events_sentences,
 )

@@ -1,31 +1,50 @@
-"""The smallest change at which success is lost, with its confidence set, as the episodes of a search tell it."""
+"""Thresholds: the smallest change at which success is lost, with its confidence set, from a search."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from assay.episodes import Outcome
 from assay.episodes.spec import CONTROL
-from assay.experiments.search import AXIS, FRESH, MAGNITUDE
+from assay.experiments.search import AXIS, MAGNITUDE
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
-from assay.support.stats.betting import Wager, share_of
+from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, share_limits
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import NOT, listed, percent
+from assay.support.stats.intervals import wilson_interval
 from assay.support.stats.thresholds import ALPHA, LEVEL, Evidence
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from assay.measures.profile import Profile
+
+MOST_PANELS = 12
+_ENDED = {
+    "settled": "",
+    "": "",
+    "budget": "the budget is used up",
+    "starts": "the seeds are used up",
+    "controls": "fails its controls: there is nothing to lose",
+    "refused": "the oracle solves none of its scenes",
+    "going on": "not finished",
+}
 META = "search"
-"""Of the run's meta table: level, confidence, and the ladders that were searched."""
-SECTION = "The smallest change that breaks it"
+"""Key of the run's metadata: level, confidence, and the ladders that were searched."""
+SECTION = "The smallest change at which it fails"
 
 
 @dataclass(frozen=True, slots=True)
 class AtMagnitude(Result):
-    """Success at one magnitude, in starts whose control succeeds."""
+    """Success at one magnitude, for starts whose control succeeds."""
 
     magnitude: float
     successes: int
@@ -33,96 +52,96 @@ class AtMagnitude(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold(Result):
-    """Where success is lost along one axis of one task."""
+class AxisThreshold(Result):
+    """Threshold of one axis of one task."""
 
-    task: str
-    axis: str
+    task: Annotated[str, Column("task")]
+    axis: Annotated[str, Column("axis")]
     unit: str
     magnitudes: tuple[float, ...]
     """The ladder."""
     kept: float | None
-    """The largest magnitude at which success is known to be kept; 0 where that is known of none; None where
-    no threshold fits what was seen."""
+    """Largest magnitude at which success is kept with confidence, or 0; None if no threshold fits."""
     lost: float | None
-    """The smallest magnitude at which success is known to be lost; None where that is known of none."""
+    """Smallest magnitude at which success is lost with confidence, if any."""
     best: float | None
-    """The likeliest threshold; None where success is likelier not lost at all, none fits, or nothing was played."""
+    """Most likely threshold; None if success is more likely never lost, none fits, or there are no episodes."""
     fits: bool
-    """Whether any threshold fits; otherwise success does not fall as the change grows, or chance had it so."""
+    """Whether any threshold fits; otherwise success does not decrease with the magnitude."""
     points: tuple[AtMagnitude, ...]
     controls: int
-    """Of the task, for whichever axis, that ended without an error."""
+    """Controls of the task without an error."""
     succeeded: int
     """Controls that succeeded."""
-    episodes: int
-    """Of this axis, without the controls."""
+    episodes: Annotated[int, Column("episodes", "count")]
+    """Episodes of this axis, without the controls."""
     ended: str
-    """Why the search ended: settled, budget, controls, starts; empty for a run that is no search."""
+    """Reason for the end of the search: settled, budget, controls, starts; empty for other runs."""
+
+    @property
+    def location(self) -> str:
+        """Interval of the threshold: ``0.175 to 0.2 m``, ``above 0.4 m``, ``up to 0.025 m``."""
+        unit = f" {self.unit}" if self.unit else ""
+        if not self.fits:
+            return "none fits"
+        if self.lost is None:
+            return f"above {self.kept:g}{unit}" if self.kept else "unknown"
+        return f"{self.kept:g} to {self.lost:g}{unit}" if self.kept else f"up to {self.lost:g}{unit}"
+
+    @property
+    def remark(self) -> str:
+        """Reservation about the threshold; may be empty."""
+        return (
+            _ENDED.get(self.ended, self.ended)
+            if self.fits
+            else "success does not decrease with the magnitude"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Result):
-    """All axes of all tasks."""
+    """Thresholds of all axes of all tasks."""
 
     level: float
-    """Of the starts that succeed unchanged, the share that must be kept."""
+    """Share of the starts with a successful control that must still succeed."""
     confidence: float
-    """That each interval holds its threshold, whenever one looks."""
-    found: tuple[Threshold, ...]
+    """Anytime-valid confidence of each interval."""
+    found: tuple[AxisThreshold, ...]
     cannot: tuple[str, ...]
-    """Axes that a task cannot have, a sentence each."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorstCase(Result):
-    """Small changes together, on starts that they were not found on."""
-
-    task: str
-    condition: str
-    failures: int
-    starts: int
-    confirmed: bool
-    """Whether success is known to be below the level."""
-    example: str
-    """The key of an episode that failed; empty where none did."""
+    """Axes that do not apply to a task, one sentence each."""
 
 
 def thresholds(run: RunData) -> Thresholds:
-    """Every axis of every task that was searched."""
-    known: dict[str, Any] = run.meta.get(META, {})
-    level, confidence = known.get("level", LEVEL), known.get("confidence", 1 - ALPHA)
+    """Thresholds of every axis of every task that was searched."""
+    search: dict[str, Any] = run.meta.get(META, {})
+    level, confidence = search.get("level", LEVEL), search.get("confidence", 1 - ALPHA)
     whole = run.whole
-    if MAGNITUDE not in whole.columns:  # nothing but controls
+    if MAGNITUDE not in whole.columns:  # controls only
         whole = whole.with_columns(
             pl.lit(None, pl.Float64).alias(MAGNITUDE), pl.lit(None, pl.String).alias(AXIS)
         )
     single = whole.filter(pl.col(MAGNITUDE).is_not_null())
-    ladders = {(each["task"], each["axis"]): each for each in known.get("pairs", ())}
+    ladders = {(pair["task"], pair["axis"]): pair for pair in search.get("pairs", ())}
     for task, axis in single.select("task", AXIS).unique(maintain_order=True).iter_rows():
         if (task, axis) not in ladders:
             here = single.filter((pl.col("task") == task) & (pl.col(AXIS) == axis))
             ladders[task, axis] = {"magnitudes": sorted(here[MAGNITUDE].unique().to_list())}
-    usual = _controls(run.whole)
-    found = tuple(
-        _threshold(single, usual.get(task, {}), task, axis, about, level, 1 - confidence)
+    is_valid_control = (pl.col("condition") == CONTROL) & (pl.col("outcome") != Outcome.ERROR)
+    usual: dict[str, dict[int, bool]] = {}  # task -> seed -> success of the control
+    for task, seed, outcome in (
+        run.whole.filter(is_valid_control).select("task", "seed", "outcome").iter_rows()
+    ):
+        usual.setdefault(task, {})[seed] = outcome == Outcome.SUCCESS
+    results = tuple(
+        _measure_axis(single, usual.get(task, {}), task, axis, about, level, 1 - confidence)
         for (task, axis), about in ladders.items()
     )
-    if not found:
+    if not results:
         raise MeasureError("nothing was searched")
-    return Thresholds(level, confidence, found, tuple(known.get("cannot", ())))
+    return Thresholds(level, confidence, results, tuple(search.get("cannot", ())))
 
 
-def _controls(frame: pl.DataFrame) -> dict[str, dict[int, bool]]:
-    """Success of the controls: task -> seed -> success; those that broke are left out."""
-    rows = frame.filter((pl.col("condition") == CONTROL) & (pl.col("outcome") != Outcome.ERROR))
-    found: dict[str, dict[int, bool]] = {}
-    for task, seed, outcome in rows.select("task", "seed", "outcome").iter_rows():
-        found.setdefault(task, {})[seed] = outcome == Outcome.SUCCESS
-    return found
-
-
-def _threshold(
+def _measure_axis(
     single: pl.DataFrame,
     usual: dict[int, bool],
     task: str,
@@ -130,11 +149,11 @@ def _threshold(
     about: dict[str, Any],
     level: float,
     alpha: float,
-) -> Threshold:
+) -> AxisThreshold:
     rows = single.filter((pl.col("task") == task) & (pl.col(AXIS) == axis))
-    ladder = [float(each) for each in about["magnitudes"]]
+    ladder = [float(magnitude) for magnitude in about["magnitudes"]]
     evidence = Evidence(len(ladder), level, alpha)
-    counts = {each: [0, 0] for each in ladder}
+    counts = {magnitude: [0, 0] for magnitude in ladder}
     starts: dict[int, dict[int, bool]] = {}
     for seed, magnitude, outcome in rows.select("seed", MAGNITUDE, "outcome").iter_rows():
         if usual.get(seed) and outcome != Outcome.ERROR and magnitude in counts:
@@ -145,7 +164,7 @@ def _threshold(
     for outcomes in starts.values():
         evidence.see(outcomes)
     ends, best = evidence.interval, evidence.best
-    return Threshold(
+    return AxisThreshold(
         task,
         axis,
         str(about.get("unit", "")),
@@ -154,7 +173,7 @@ def _threshold(
         None if ends is None or ends[1] == len(ladder) else ladder[ends[1]],
         None if not starts or best is None or best == len(ladder) else ladder[best],
         ends is not None,
-        tuple(AtMagnitude(each, *counts[each]) for each in ladder if counts[each][1]),
+        tuple(AtMagnitude(magnitude, *counts[magnitude]) for magnitude in ladder if counts[magnitude][1]),
         len(usual),
         sum(usual.values()),
         len(rows),
@@ -162,56 +181,105 @@ def _threshold(
     )
 
 
-def worst_cases(run: RunData) -> tuple[WorstCase, ...]:
-    """What was played on fresh starts, the surest first."""
-    known: dict[str, Any] = run.meta.get(META, {})
-    level, alpha = known.get("level", LEVEL), 1 - known.get("confidence", 1 - ALPHA)
-    rows = run.whole.filter(pl.col(FRESH).fill_null(False))
-    found = []
-    tested: Counter[str] = Counter()
-    for (task, condition), whole in rows.group_by("task", "condition", maintain_order=True):
-        tested[str(task)] += 1
-        group = whole.filter(pl.col("outcome") != Outcome.ERROR)
-        if group.is_empty():
-            continue
-        lost = (group["outcome"] == Outcome.FAILURE).to_list()
-        failed = group.filter(pl.col("outcome") == Outcome.FAILURE)["key"].to_list()
-        found.append(
-            WorstCase(
-                str(task), str(condition), len(failed), len(lost),
-                _known_lost(lost, level, share_of(alpha, tested[str(task)])),
-                failed[0] if failed else "",
-            )
-        )  # fmt: skip
-    return tuple(sorted(found, key=lambda each: (not each.confirmed, -each.failures / each.starts)))
+def thresholds_table(result: Thresholds, report: object = None) -> Table:
+    """Thresholds by task and axis."""
+
+    def likeliest(threshold: AxisThreshold) -> str:
+        if threshold.best is None:
+            return "not lost" if threshold.fits and threshold.points else NOT
+        return f"{threshold.best:g}"
+
+    note = (
+        f"The threshold is the smallest magnitude at which less than {percent(result.level, 0)} of the starts with a "
+        "successful control still succeed. Success is kept at the lower end and lost at the upper end of the interval, "
+        f"with an anytime-valid confidence of {percent(result.confidence, 0)} each."
+    )
+    return Table.of(
+        "thresholds",
+        SECTION,
+        result.found,
+        *("task", "axis"),
+        Column("success is lost", value=lambda threshold: threshold.location),
+        Column("likeliest", value=likeliest),
+        Column("controls", value=lambda threshold: f"{threshold.succeeded}/{threshold.controls}"),
+        "episodes",
+        Column("remark", value=lambda threshold: threshold.remark),
+        note=note + (f" Left out: {'; '.join(result.cannot)}." if result.cannot else ""),
+        shown_at_once=True,
+    )
 
 
-def _known_lost(lost: Iterable[bool], level: float, alpha: float) -> bool:
-    wager = Wager(1 - 2 * level)
-    for each in lost:
-        wager.see(1.0 if each else -1.0)
-    return wager.won(alpha)
+def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
+    """Success over the magnitude, one panel for each task and axis."""
+    shown = result.found[:MOST_PANELS]
+    columns = min(4, len(shown))
+    rows = math.ceil(len(shown) / columns)
+
+    def paint(figure: Figure) -> None:
+        grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+        for axes, threshold in zip_longest(grid.flat, shown):
+            if threshold is None:
+                axes.set_axis_off()
+            else:
+                _draw_panel(axes, threshold, result.level)
+        for row in grid:
+            row[0].set_ylabel("success kept")
+
+    more = f" The first {MOST_PANELS} of {len(result.found)}." if len(result.found) > MOST_PANELS else ""
+    caption = (
+        "Share of the starts with a successful control that still succeed; the area of a dot is the number of starts, "
+        f"lines are 95 % Wilson intervals. Shaded: interval in which success falls below {percent(result.level, 0)} "
+        f"(dashed), with an anytime-valid confidence of {percent(result.confidence, 0)}.{more}"
+    )
+    size = (min(WIDTH, max(4.6, 2.4 * columns)), 2.3 * rows + 0.2)
+    return Drawing("thresholds", SECTION, caption, size, paint)
+
+
+def _draw_panel(axes: Any, threshold: AxisThreshold, level: float) -> None:
+    end = threshold.magnitudes[-1]
+    right = 1.06 * end
+    axes.set_xlim(-0.06 * end, right)
+    if threshold.fits:
+        upper = right if threshold.lost is None else threshold.lost
+        axes.axvspan(threshold.kept or 0.0, upper, color=ORANGE, alpha=0.22, lw=0)
+    axes.axhline(level, color=ORANGE, lw=1, ls="--")
+    for point in threshold.points:
+        share = point.successes / point.starts
+        interval = wilson_interval(share, point.starts)
+        axes.vlines(point.magnitude, interval.low, interval.high, color=BLUE, lw=1)
+        axes.scatter(point.magnitude, share, s=14 * point.starts, color=BLUE, zorder=3, clip_on=False)
+    share_limits(axes)
+    axes.set_title(f"{threshold.task}\n{threshold.location}", fontsize=8)
+    axes.set_xlabel(f"{threshold.axis}, {threshold.unit}" if threshold.unit else threshold.axis)
+
+
+def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
+    """Thresholds by axis, with equal answers of tasks together."""
+    for axis in dict.fromkeys(threshold.axis for threshold in result.found):
+        settled: dict[str, list[str]] = {}
+        open_: dict[str, list[str]] = {}
+        for threshold in (threshold for threshold in result.found if threshold.axis == axis):
+            remark = f" ({threshold.remark})" if threshold.remark else ""
+            group = settled if threshold.fits and threshold.lost is not None else open_
+            group.setdefault(f"{threshold.location}{remark}", []).append(threshold.task)
+        texts = [
+            "; ".join(f"{text} in {listed(tasks)}" for text, tasks in group.items())
+            for group in (settled, open_)
+        ]
+        if settled:
+            confidence = percent(result.confidence, 0)
+            yield f"Success is lost along {axis} at: {texts[0]}; confidence {confidence} each."
+        if open_:
+            yield f"The threshold along {axis} is not settled: {texts[1]}."
+    if result.cannot:
+        yield f"Not searched: {'; '.join(result.cannot)}."
 
 
 THRESHOLDS = Measure(
     "thresholds",
-    "The smallest change at which success is lost, by task and axis, with an interval that holds at all times.",
+    "The smallest change at which success is lost, by task and axis, with an anytime-valid interval.",
     thresholds,
     needs=(AXIS,),
-    panels=(
-        Panel(
-            SECTION,
-            tables=("assay.report.thresholds:threshold_table",),
-            figures=("assay.report.figures.thresholds:threshold_figure",),
-        ),
-    ),
-    sentences="assay.report.thresholds:threshold_sentences",
-)
-WORST_CASES = Measure(
-    "worst_cases",
-    "Small changes that break the policy together, confirmed on fresh starts.",
-    worst_cases,
-    needs=(FRESH,),
-    panels=(Panel(SECTION, tables=("assay.report.thresholds:case_table",)),),
-    sentences="assay.report.thresholds:case_sentences",
+    panels=(Panel(SECTION, (thresholds_table,), (thresholds_figure,)),),
+    sentences=threshold_sentences,
 )

@@ -146,7 +146,7 @@ class VerbatimPolicy(FlawedPolicy):
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the trained task with exactly this instruction; empty if there is none."""
+        """The goal of the trained task with exactly this instruction, or an empty goal."""
         matches = (task for task in self.trained_tasks(spec) if task.instruction.text == instruction.text)
         return next((task.goal for task in matches), Goal(()))
 

@@ -170,15 +170,6 @@ def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = 
     return sorted(geoms, key=lambda grasp: grasp.cost)
 
 
-def can_be_grasped(scene: SceneState, entity: EntityIndex) -> bool:
-    """Whether an entity has any piece that fits between the fingers."""
-    return any(
-        True
-        for piece in graspable_pieces(scene, entity)
-        for _ in grasps_of_piece(scene, piece, np.zeros(3), APPROACH_TILTS)
-    )
-
-
 def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
     """The piece of one colliding geom."""
     rotation = scene.data.geom_xmat[geom].reshape(3, 3)
@@ -256,19 +247,9 @@ def _taking_points(grasp: Grasp) -> np.ndarray:
     )
 
 
-def gripper_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """Points (p, 3) in the volume of the open gripper at a pose, and behind it along its axis."""
-    return np.asarray(_GRIPPER @ rotation.T + position)
-
-
-def palm_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """The same without the fingers."""
-    return np.asarray(_PALM @ rotation.T + position)
-
-
-def gripper_and_wrist_points(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """Points (p, 3) in the volume of the open gripper and the wrist at a pose."""
-    return np.asarray(_GRIPPER_AND_WRIST @ rotation.T + position)
+def gripper_points(position: np.ndarray, rotation: np.ndarray, part: np.ndarray | None = None) -> np.ndarray:
+    """Points (p, 3) in the volume of the open gripper at a pose and behind it, or of another ``part``."""
+    return np.asarray((GRIPPER if part is None else part) @ rotation.T + position)
 
 
 def _grid(*axes: Iterable[float]) -> np.ndarray:
@@ -276,10 +257,10 @@ def _grid(*axes: Iterable[float]) -> np.ndarray:
 
 
 _FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(FINGERTIP_M, -0.05, -0.008))
-_PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
-_GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), _PALM])
+PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
+GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), PALM])
 _WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
-_GRIPPER_AND_WRIST = np.concatenate([_GRIPPER[_GRIPPER[:, 2] > -0.1], _WRIST])
+GRIPPER_AND_WRIST = np.concatenate([GRIPPER[GRIPPER[:, 2] > -0.1], _WRIST])
 """All in the gripper's frame, (p, 3)."""
 
 

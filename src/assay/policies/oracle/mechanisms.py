@@ -11,12 +11,12 @@ from assay.policies.oracle.grasps import (
     CLOSED_WIDTH_M,
     FINGERTIP_M,
     OPEN_WIDTH_M,
+    PALM,
     Reach,
     geom_piece,
     grasps_of_piece,
     gripper_points,
     obstacles,
-    palm_points,
 )
 from assay.policies.oracle.motion import (
     CLOSED,
@@ -133,7 +133,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, cross(approach, DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
-        yield HandleGrip(position, rotation, OPEN, around.contain(palm_points(position, rotation)))
+        yield HandleGrip(position, rotation, OPEN, around.contain(gripper_points(position, rotation, PALM)))
     for tilt in () if is_vertical else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
@@ -143,7 +143,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
         behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
-        yield HandleGrip(position, rotation, CLOSED, around.contain(palm_points(position, rotation)))
+        yield HandleGrip(position, rotation, CLOSED, around.contain(gripper_points(position, rotation, PALM)))
 
 
 def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:

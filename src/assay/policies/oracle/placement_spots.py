@@ -17,6 +17,7 @@ from assay.policies.oracle.motion import (
 from assay.policies.oracle.placing import PlacementSpot
 from assay.policies.oracle.scene_state import Box, SceneState
 from assay.sim.compile import EntityIndex, RegionIndex
+from assay.tasks import Predicate
 
 _COARSE, _FINE = (
     np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, count)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -57,7 +58,7 @@ class PlacementArea:
         self._half = np.array(region.half)
         self._axes = _axes(self._site)
         self._middle = scene.data.site_xpos[region.site].copy()
-        self._counts = scene.region_bounds(region)
+        self._counts = scene.world.predicates.box_of(scene.data, region)
         self._shared = inside and self._holds_others(region)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
@@ -250,7 +251,7 @@ LEVEL_TOLERANCE = 0.1
 """Sine of a lying object's axis against the horizontal; 1 minus the cosine of a standing object's axis."""
 
 
-def placement_spots(
+def region_spots(
     scene: SceneState,
     entity: EntityIndex,
     region: RegionIndex,
@@ -267,7 +268,8 @@ def placement_spots(
     slope = scene.data.site_xmat[region.site].reshape(3, 3)[2]
     if not inside and rotations is None and abs(slope[2]) < 0.99:
         target = scene.data.site_xpos[region.site] + slope * UP_SLOPE_M
-        return [PlacementSpot(_standing(scene, entity, target[:2], float(target[2])))]
+        height = target[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
+        return [PlacementSpot(np.append(target[:2], height))]
     area = PlacementArea(scene, entity, region, inside=inside)
     if rotations is not None:
         return area.places(rotations, more=more)
@@ -289,40 +291,33 @@ def placement_spots(
     return sorted(candidates, key=lambda spot: spot.cost)
 
 
-def rotations_onto_side(scene: SceneState, entity: EntityIndex) -> list[np.ndarray]:
-    """Rotations (3, 3) after which an object lies on its side; the first is the identity if it does already."""
-    now = scene.up_direction(entity)
-    if abs(now[2]) < LEVEL_TOLERANCE:
-        return [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
-    return [shortest_rotation(now, way) for way in LEVEL_DIRECTIONS]
-
-
-def rotations_upright(scene: SceneState, entity: EntityIndex) -> list[np.ndarray] | None:
-    """Rotations (3, 3) after which an object stands; None if it stands already."""
-    now = scene.up_direction(entity)
-    if now[2] > 1 - LEVEL_TOLERANCE:
-        return None
-    return [
-        rotation_about_z(angle) @ shortest_rotation(now, UP)
-        for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])
-    ]
-
-
-def spots_on_top(
+def find_spots(
     scene: SceneState,
     entity: EntityIndex,
-    support: EntityIndex,
-    rotations: Sequence[np.ndarray] | None = None,
+    target: RegionIndex | EntityIndex,
+    predicate: Predicate,
+    *,
+    more: int = 0,
 ) -> list[PlacementSpot]:
-    """Spots at the centre of another object, after each of several rotations (3, 3)."""
-    floor = float(scene.box(support).low[2]) + 0.01
-    place = scene.pose(support)[0][:2]
+    """Spots for an object in or on a region, or at the centre of another object, best first.
+
+    The predicate determines the rotations: upright, on its side, or any. ``more``: the number of other objects that
+    still have to be placed there.
+    """
+    axis = scene.up_direction(entity)
+    turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
+    rotations: list[np.ndarray] | None = None
+    if predicate is Predicate.SIDE_ON:
+        lies = abs(axis[2]) < LEVEL_TOLERANCE
+        rotations = turns if lies else [shortest_rotation(axis, way) for way in LEVEL_DIRECTIONS]
+    elif predicate is Predicate.UPRIGHT_ON and axis[2] <= 1 - LEVEL_TOLERANCE:
+        rotations = [turn @ shortest_rotation(axis, UP) for turn in turns]
+    if isinstance(target, RegionIndex):
+        inside = predicate in (Predicate.IN, Predicate.EXACT_IN)
+        return region_spots(scene, entity, target, rotations, inside=inside, more=more)
+    floor = float(scene.box(target).low[2]) + 0.01
+    place = scene.pose(target)[0][:2]
     return [
         PlacementSpot(np.append(place, floor - scene.rotated_box(entity, rotation).low[2]), rotation)
         for rotation in rotations or [np.eye(3)]
     ]
-
-
-def _standing(scene: SceneState, entity: EntityIndex, place: np.ndarray, floor: float) -> np.ndarray:
-    origin, _ = scene.pose(entity)
-    return np.append(place, floor + origin[2] - scene.box(entity).low[2])

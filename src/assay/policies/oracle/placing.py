@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -49,6 +48,8 @@ BLOCKED_STEPS = 12
 """After this many steps at rest without support an object is released: the gripper is blocked."""
 RELEASE_WIDTH_M = 0.012
 """Opening of the gripper beyond the width of the object in tight spots."""
+VERTICAL_COSINE = 0.7
+"""Of the angle at which a contact normal counts as vertical."""
 HOLD_WIDTH = 0.0
 """Gripper component that keeps the width."""
 
@@ -195,7 +196,7 @@ def _let_down(
         above = scene.pose(entity)[0][2] - spot.position[2]
         if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers_touching(entity):
             return True
-        if scene.gripper_is_blocked(entity) or not scene.is_resting(entity):
+        if _is_gripper_blocked(scene, entity) or not scene.is_resting(entity):
             return bool(above < MAX_FALL_M)
         aimed = replace(aimed, position=aimed.position + _off_the_rim(scene, entity, nudge % 2))
         here, _ = scene.gripper_pose()
@@ -207,6 +208,18 @@ def _let_down(
             )
             yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.003)
     return False
+
+
+def _is_gripper_blocked(scene: SceneState, entity: EntityIndex) -> bool:
+    """Whether the robot rests on anything but an entity."""
+    contact = scene.data.contact
+    return any(
+        (first in scene.robot_geoms) != (second in scene.robot_geoms)
+        and first not in entity.geoms
+        and second not in entity.geoms
+        and abs(frame[2]) > VERTICAL_COSINE
+        for (first, second), frame in zip(contact.geom, contact.frame, strict=True)
+    )
 
 
 def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
@@ -266,29 +279,3 @@ def _let_go(scene: SceneState) -> Motion:
 def _gripper_position_for(scene: SceneState, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
     """The position (3,) of the gripper for which a held object's origin is at ``origin`` (3,)."""
     return np.asarray(origin + scene.gripper_pose()[0] - scene.pose(entity)[0])
-
-
-FINGER_COUNT = 2
-LIFTED_HEIGHT_M = 0.015
-"""Height above its initial position from which an object counts as lifted."""
-
-Poses = Mapping[str, tuple[np.ndarray, np.ndarray]]
-"""Object name -> position (3,) and rotation (3, 3)."""
-
-
-def record_poses(scene: SceneState) -> Poses:
-    """The present poses of all movable objects."""
-    return {movable.name: scene.pose(movable) for movable in scene.movable_objects()}
-
-
-def put_down_held(scene: SceneState, stood: Poses) -> Motion:
-    """Put a held object back to its recorded pose, open the gripper, and retreat."""
-    for entity in scene.movable_objects():
-        if entity.name in stood and scene.fingers_touching(entity) == FINGER_COUNT:
-            origin, rotation = stood[entity.name]
-            if scene.pose(entity)[0][2] - origin[2] > LIFTED_HEIGHT_M:
-                yield from put_back(scene, entity, origin, rotation)
-            yield from grip(scene, OPEN, steps=6)
-            here, rotation = scene.gripper_pose()
-            yield from move(scene, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=12, near=0.02)
-    return True

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from assay.errors import TaskError
-from assay.policies.oracle.grasps import can_be_grasped
+from assay.policies.oracle.grasps import APPROACH_TILTS, all_grasps
 from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
-from assay.policies.oracle.placement_spots import (
-    placement_spots,
-    rotations_onto_side,
-    rotations_upright,
-    spots_on_top,
-)
-from assay.policies.oracle.placing import PlacementSpot
+from assay.policies.oracle.placement_spots import find_spots
 from assay.policies.oracle.scene_state import SceneState
 from assay.policies.oracle.skills import FailedGrasps, lift, pick_and_place, slide
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
@@ -92,40 +87,26 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
         origin = scene.pose(entity)[0][:2]
         yield slide(scene, entity, np.clip(origin, room.low[:2] + inset, room.high[:2] - inset))
         return
-    more = _to_come(scene, goal, atom)
-
-    def places() -> list[PlacementSpot]:
-        rotations = None
-        if atom.predicate is Predicate.SIDE_ON:
-            rotations = rotations_onto_side(scene, entity)
-        elif atom.predicate is Predicate.UPRIGHT_ON:
-            rotations = rotations_upright(scene, entity)
-        if region is not None:
-            return placement_spots(
-                scene, entity, region, rotations, inside=atom.predicate in _INSIDE, more=more
-            )
-        assert support is not None
-        return spots_on_top(scene, entity, support, rotations)
-
-    yield pick_and_place(scene, entity, places, failures)
+    target = support if region is None else region
+    assert target is not None
+    more = sum(  # other objects that still have to be placed there
+        other is not atom and other.arguments[1:] == atom.arguments[1:] != () and not scene.holds(other)
+        for other in goal.atoms
+    )
+    spots = partial(find_spots, scene, entity, target, atom.predicate, more=more)
+    yield pick_and_place(scene, entity, spots, failures)
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
     """The height of an atom in a stack of placed objects: 0 for the lowest."""
     below: Atom | None = atom
     level = -1
-    while level < len(goal.atoms) and below is not None:  # a circle ends, too
+    while level < len(goal.atoms) and below is not None:  # ends for a circle as well
         level += 1
         region = scene.region(below.arguments[-1])
         support = below.arguments[-1] if region is None else region.parent
-        below = next(
-            (
-                candidate
-                for candidate in goal.atoms
-                if len(candidate.arguments) > 1 and candidate.arguments[0] == support
-            ),
-            None,
-        )
+        others = (other for other in goal.atoms if len(other.arguments) > 1)
+        below = next((other for other in others if other.arguments[0] == support), None)
     return level
 
 
@@ -134,14 +115,6 @@ def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
     region = scene.region(atom.arguments[-1])
     size = scene.box(entity).size
     return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
-
-
-def _to_come(scene: SceneState, goal: Goal, atom: Atom) -> int:
-    """The number of other objects that still have to be placed in the same region."""
-    return sum(
-        other is not atom and other.arguments[1:] == atom.arguments[1:] != () and not scene.holds(other)
-        for other in goal.atoms
-    )
 
 
 def _check(scene: SceneState, atom: Atom) -> None:
@@ -159,7 +132,7 @@ def _check(scene: SceneState, atom: Atom) -> None:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
     if len(set(atom.arguments)) < len(atom.arguments):
         raise ImpossibleError(f"'{atom}': relates {entity.name} to itself")
-    if not _is_slid(scene, atom, entity) and not can_be_grasped(scene, entity):
+    if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity, APPROACH_TILTS):
         raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
 
 

@@ -6,14 +6,17 @@ import numpy as np
 
 from assay.episodes import At, EpisodeSpec
 from assay.perturb.words.rewordings import Counterfactual
-from assay.policies.oracle.motion import Motion
-from assay.policies.oracle.placing import Poses, put_down_held, record_poses
+from assay.policies.oracle.motion import OPEN, Motion, grip, move
+from assay.policies.oracle.placing import put_back
 from assay.policies.oracle.plan import pursue
 from assay.policies.oracle.scene_state import SceneState
 from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction
+
+LIFTED_HEIGHT_M = 0.015
+"""Height above its initial position from which an object counts as lifted."""
 
 
 class Oracle:
@@ -35,7 +38,7 @@ class Oracle:
         self._happened = self._env.happened
         self._goal = self.goal(instruction, spec)
         scene = SceneState(self._simulation)
-        self._initial_poses: Poses = record_poses(scene)
+        self._initial_poses = {entity.name: scene.pose(entity) for entity in scene.movable_objects()}
         self._motion: Motion = pursue(scene, self._goal)
 
     def instruct(self, instruction: Instruction) -> bool:
@@ -55,8 +58,16 @@ class Oracle:
         self._motion = self._put_down_and_pursue()
 
     def _put_down_and_pursue(self) -> Motion:
+        """Put a held object back to its initial pose, open the gripper, retreat, and pursue the goal."""
         scene = SceneState(self._simulation)
-        yield from put_down_held(scene, self._initial_poses)
+        for entity in scene.movable_objects():
+            if entity.name in self._initial_poses and scene.fingers_touching(entity) == 2:
+                origin, rotation = self._initial_poses[entity.name]
+                if scene.pose(entity)[0][2] - origin[2] > LIFTED_HEIGHT_M:
+                    yield from put_back(scene, entity, origin, rotation)
+                yield from grip(scene, OPEN, steps=6)
+                here, rotation = scene.gripper_pose()
+                yield from move(scene, here + (0.0, 0.0, 0.06), rotation, OPEN, steps=12, near=0.02)
         return (yield from pursue(scene, self._goal))
 
     def act(self, observation: Observation) -> np.ndarray:
@@ -73,12 +84,12 @@ class Oracle:
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The goal of an instruction; empty if instruction or scene is implausible."""
-        asked = self._task.goal
+        goal = self._task.goal
         for perturbation in spec.perturbations:
             if isinstance(perturbation, Counterfactual):
-                asked = perturbation.asked_goal(self._task)
+                goal = perturbation.asked_goal(self._task)
             elif not perturbation.plausible and not isinstance(
                 perturbation, At
             ):  # an event has not happened yet
-                asked = Goal(())
-        return asked
+                goal = Goal(())
+        return goal

@@ -14,9 +14,6 @@ from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
 from assay.tasks import Atom
 
-VERTICAL_COSINE = 0.7
-"""Of the angle at which a contact normal counts as vertical."""
-
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -118,10 +115,6 @@ class SceneState:
         """Direction (3,) of the axis that points up when the entity stands upright."""
         return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
-    def region_bounds(self, region: RegionIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Corners (3,) of the box in which an origin counts as inside a region, as the predicates define it."""
-        return self.world.predicates.box_of(self.data, region)
-
     def region_box(self, region: RegionIndex) -> Box:
         """Bounding box of a region."""
         centre = self.data.site_xpos[region.site]
@@ -187,17 +180,6 @@ class SceneState:
                 if mine in entity.geoms and theirs not in entity.geoms and theirs not in self.robot_geoms:
                     return True
         return False
-
-    def gripper_is_blocked(self, entity: EntityIndex) -> bool:
-        """Whether the robot rests on anything but an entity."""
-        contact = self.data.contact
-        return any(
-            (first in self.robot_geoms) != (second in self.robot_geoms)
-            and first not in entity.geoms
-            and second not in entity.geoms
-            and abs(frame[2]) > VERTICAL_COSINE
-            for (first, second), frame in zip(contact.geom, contact.frame, strict=True)
-        )
 
     def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
         """Mean position (3,) of an entity's contacts with anything but the robot, and their mean normal (3,).

@@ -13,10 +13,10 @@ import numpy as np
 
 from assay.policies.oracle.grasps import (
     FINGERTIP_M,
+    GRIPPER_AND_WRIST,
     OPEN_WIDTH_M,
     Grasp,
     Reach,
-    gripper_and_wrist_points,
     gripper_points,
     obstacles,
     ranked_grasps,
@@ -293,7 +293,7 @@ def _from_the_side(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.n
     around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
     over, rotation = _over(scene, entity, grasp), grasp.rotation
     if not around.contain(gripper_points(over, rotation)) or around.contain(
-        gripper_and_wrist_points(over, rotation)
+        gripper_points(over, rotation, GRIPPER_AND_WRIST)
     ):
         return np.zeros(3)
     ways = (length * way for length in SIDE_APPROACHES_M for way in LEVEL_DIRECTIONS)
@@ -310,7 +310,7 @@ def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
 
 
 def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
-    """The shortest horizontal offset (3,) out from under an overhang; zero if there is none."""
+    """The shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
     over = [scene.geom_box(geom) for geom in scene.solid_geoms if geom not in entity.geoms]
     over = [

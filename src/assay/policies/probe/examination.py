@@ -1,28 +1,141 @@
-"""The search for a server's convention: first by its replies to demonstrated steps, then by a few episodes."""
+"""The search for a server's convention: first by its replies to demonstrated steps, then by a few episodes.
+
+Alternatives are raced: scored round by round, with poor ones eliminated early.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
-from typing import TypeVar
+from typing import Generic, TypeVar
+
+import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
-from assay.policies.probe.race import Contender, RefusedError, catch_up, race
 from assay.policies.probe.server import (
     DemonstratedStep,
     Options,
     ProbedServer,
+    RequestRefusedError,
     demonstrated_steps,
     options_of,
 )
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.support.images import Orientation
+from assay.support.stats.betting import evidence
 
+T = TypeVar("T")
 R = TypeVar("R")
+
+ERROR_PROBABILITY = 0.01
+"""Upper bound of the probability that the best is eliminated by evidence; halving is not included."""
+HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
+"""After every 6 rounds the worse half drops out as well, down to 4."""
+SCORE_DIGITS = 6
+"""Scores that differ less are a draw."""
+PREFERENCE = math.log(3.0)
+"""The first contender, the default, stays ahead of others that are better by less evidence than this."""
+
+
+@dataclass(eq=False)
+class Contender(Generic[T]):
+    """One alternative and its scores."""
+
+    value: T
+    scores: list[float]
+    """In [0, 1], one per round until it dropped out."""
+    refused: str = ""
+    """Why it could not take part."""
+    is_eliminated: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Mean score; -1 without any."""
+        return float(np.mean(self.scores)) if self.scores else -1.0
+
+    @property
+    def is_racing(self) -> bool:
+        """Whether it still takes part."""
+        return not self.refused and not self.is_eliminated
+
+    def ahead_of(self, other: Contender[T]) -> float:
+        """Logarithm of the evidence that this wins more of the shared rounds than another.
+
+        Margins do not count, so that small but consistent differences show.
+        """
+        if other.refused:
+            return math.inf
+        shared = min(len(self.scores), len(other.scores))
+        return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
+
+    def play(self, item: R, score: Callable[[T, R], float]) -> None:
+        """Add the score of one round."""
+        try:
+            self.scores.append(score(self.value, item))
+        except RequestRefusedError as reason:
+            self.refused = str(reason)
+
+
+def race(
+    values: Sequence[T],
+    rounds: Iterable[R],
+    score: Callable[[T, R], float],
+    *,
+    on_round: Callable[[int], None] = lambda racing: None,
+) -> list[Contender[T]]:
+    """Race values, the default first, until one is left or the rounds are over; the best comes first.
+
+    ``score`` returns a number in [0, 1], or raises RequestRefusedError. ``on_round`` gets the number that remain.
+    """
+    contenders = [Contender(value, []) for value in values]
+    threshold = math.log(len(contenders) / ERROR_PROBABILITY)  # any of the others may seem to beat the best
+    for number, item in enumerate(rounds, 1):
+        racing = [contender for contender in contenders if contender.is_racing]
+        if len(racing) < 2 and any(contender.scores for contender in racing):
+            break
+        for contender in racing:
+            contender.play(item, score)
+        leader = _leader(contenders)
+        for contender in contenders:
+            if contender is not leader and contender.is_racing and leader.ahead_of(contender) > threshold:
+                contender.is_eliminated = True
+        if number % HALVING_ROUNDS == 0:
+            left = sorted(
+                (contender for contender in contenders if contender.is_racing),
+                key=lambda contender: -contender.mean,
+            )
+            for contender in left[max(MIN_SURVIVORS, len(left) // 2) :]:
+                contender.is_eliminated |= contender is not leader
+        on_round(sum(contender.is_racing for contender in contenders))
+    best = _leader(contenders)
+    return [best, *(contender for contender in contenders if contender is not best)]
+
+
+def catch_up(
+    contender: Contender[T],
+    best: Contender[T],
+    rounds: Sequence[R],
+    score: Callable[[T, R], float],
+    threshold: float,
+) -> None:
+    """Play the rounds that an eliminated contender missed, until the evidence against it reaches a threshold."""
+    for item in rounds[len(contender.scores) : len(best.scores)]:
+        if contender.refused or best.ahead_of(contender) >= threshold:
+            return
+        contender.play(item, score)
+
+
+def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
+    """The best so far; the default, unless it is beaten with some evidence."""
+    racing = [contender for contender in contenders if contender.is_racing] or list(contenders)
+    best = max(racing, key=lambda contender: contender.mean)  # the first of equals
+    default = contenders[0]
+    return default if default.is_racing and best.ahead_of(default) < PREFERENCE else best
+
 
 CHANCE_SCORE = 0.5
 """The score of actions that are unrelated to the demonstrator's."""
@@ -121,7 +234,7 @@ class FieldVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeReport:
     """The result of an examination."""
 
     address: str
@@ -152,7 +265,7 @@ def examine(
     *,
     steps: Sequence[DemonstratedStep] | None = None,
     say: Callable[[str], None] = lambda progress: None,
-) -> ProbeResult:
+) -> ProbeReport:
     """Find the convention of the server at an address. Options that the address sets are not searched.
 
     ``steps``: recorded demonstrations, if there are any. Raises PolicyError if there is no such server, or it accepts
@@ -190,7 +303,7 @@ def examine(
             for contender in contenders
             if contender.scores
         }
-    return ProbeResult(
+    return ProbeReport(
         address=server.address(search.best),
         verdicts=tuple(search.verdicts),
         agreement=agreement,
@@ -217,7 +330,7 @@ class _Search:
         topic: str,
     ) -> None:
         """Race all combinations of fields, and keep the best."""
-        searched = self._searched(fields)
+        searched = self._open_fields(fields)
         combinations = product(*(field.alternatives for field in searched))
         contenders = [
             dict(self.best) | {name: value for options in chosen for name, value in options.items()}
@@ -234,14 +347,14 @@ class _Search:
         topic: str,
     ) -> list[Contender[Options]]:
         """Race the best options against changes of one field at a time, and against the original ones."""
-        searched = self._searched(fields)
+        searched = self._open_fields(fields)
         changes = (alternative for field in searched for alternative in field.alternatives[1:])
         contenders = [dict(self.best), *({**self.best, **change} for change in changes)]
         if self.server.address(original) != self.server.address(self.best):
             contenders.append(dict(original))
         return self._race(searched, contenders, rounds, score, topic)
 
-    def _searched(self, fields: Sequence[ConventionField]) -> list[ConventionField]:
+    def _open_fields(self, fields: Sequence[ConventionField]) -> list[ConventionField]:
         """The fields that the user has not set, with the present alternative first."""
         present = self.server.convention(self.best)
         return [field.with_first(present) for field in fields if not field.options & set(self.server.fixed)]
@@ -324,7 +437,7 @@ def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
         try:
             server.reply(options, step)
             return options
-        except RefusedError as reason:
+        except RequestRefusedError as reason:
             complaint = complaint or str(reason)
     raise PolicyError(f"{server.place}: accepts none of the known conventions; first error: {complaint}")
 
@@ -333,6 +446,6 @@ def _agreement(server: ProbedServer, options: Options, steps: Sequence[Demonstra
     """Mean over steps; a rejected request scores 0."""
     scores = [0.0] * len(steps)
     for number, step in enumerate(steps):
-        with contextlib.suppress(RefusedError):
+        with contextlib.suppress(RequestRefusedError):
             scores[number] = server.direction_score(options, step)
     return sum(scores) / len(scores)

@@ -12,7 +12,6 @@ from assay.episodes import EpisodeSpec, Instruction, Outcome, rollout
 from assay.errors import PolicyError
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
-from assay.policies.probe.race import RefusedError
 from assay.policies.remote.client import RemotePolicy, load_client
 from assay.policies.remote.convention import ADJUSTABLE, Convention, Gripper, Sign
 from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
@@ -28,6 +27,10 @@ MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
 
 Options = Mapping[str, str]
 """Options of an address: ``{"layout": "hand", "rotation": "xyzw"}``."""
+
+
+class RequestRefusedError(Exception):
+    """A convention that the server or its protocol rejects, and why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +99,7 @@ class ProbedServer:
         self.default: Convention = client.convention
         """The convention of the address without further options."""
         client.close()
-        self._replies: dict[tuple[str, int], np.ndarray | RefusedError] = {}
+        self._replies: dict[tuple[str, int], np.ndarray | RequestRefusedError] = {}
         self.requests = 0
 
     def address(self, options: Options) -> str:
@@ -111,12 +114,12 @@ class ProbedServer:
         return self.default.adjusted(self._client(options).address.adjusted)
 
     def reply(self, options: Options, step: DemonstratedStep) -> np.ndarray:
-        """The server's reply to a step, (k, 7), cached. Raises RefusedError if the server rejects the request."""
+        """The server's reply to a step, (k, 7), cached. Raises RequestRefusedError if the server rejects it."""
         key = (self.address(options), id(step))
         if key not in self._replies:
             self._replies[key] = self._ask(options, step)
         reply = self._replies[key]
-        if isinstance(reply, RefusedError):
+        if isinstance(reply, RequestRefusedError):
             raise reply
         return reply
 
@@ -139,27 +142,27 @@ class ProbedServer:
         return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
 
     def success_score(self, options: Options, spec: EpisodeSpec) -> float:
-        """1 if an episode succeeds, otherwise 0. Raises RefusedError if the server rejects a request."""
+        """1 if an episode succeeds, otherwise 0. Raises RequestRefusedError if the server rejects a request."""
         client = self._client(options)
         try:
             episode = rollout(control(spec), client, spec)
         finally:
             client.close()
         if episode.outcome is Outcome.ERROR:
-            raise (PolicyError if episode.transient else RefusedError)(episode.error)
+            raise (PolicyError if episode.transient else RequestRefusedError)(episode.error)
         return float(episode.outcome is Outcome.SUCCESS)
 
-    def _ask(self, options: Options, step: DemonstratedStep) -> np.ndarray | RefusedError:
+    def _ask(self, options: Options, step: DemonstratedStep) -> np.ndarray | RequestRefusedError:
         try:
             client = self._client(options)
         except RemoteError as error:  # the protocol cannot express it
-            return RefusedError(error.reason)
+            return RequestRefusedError(error.reason)
         self.requests += 1
         try:
             client.reset(step.instruction, step.spec)
             return client.reply(step.observation)
         except (ServerError, ReplyError) as error:
-            return RefusedError(error.reason)
+            return RequestRefusedError(error.reason)
         finally:
             client.close()
 

@@ -86,11 +86,6 @@ class Address:
     extra: Mapping[str, str]
     """Options that only this kind of server has."""
 
-    def urls(self, protocol: str) -> tuple[str, ...]:
-        """The URLs of the copies for ``ws``, ``http`` or ``tcp``; with TLS ``wss`` and ``https``."""
-        scheme = f"{protocol}s" if self.access.tls else protocol
-        return tuple(f"{scheme}://{place}" for place in self.places)
-
 
 def parse_address(
     address: str, scheme: str, *, port: int = DEFAULT_PORT, path: bool = True, extra: tuple[str, ...] = ()

@@ -147,7 +147,7 @@ class RelayTransport(Transport):
 
 
 @dataclass
-class _Pending:
+class _PendingMessage:
     """A message and the queue on which its sender waits."""
 
     message: bytes
@@ -208,13 +208,13 @@ class _ServerLine:
         self._transport = Transport(policy.address, policy.channel)
         self._codec, self._greets, self._turn = policy.batches, policy.greets, turn
         self._batch, self._sent = batch, sent
-        self._queue: queue.SimpleQueue[_Pending | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_PendingMessage | None] = queue.SimpleQueue()
         self.greeting: bytes | str = b""
         threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self, message: bytes) -> bytes | str | RemoteError:
         """The server's reply to a message, sent with others or alone; an empty message only connects."""
-        pending = _Pending(message, self._codec.parse(message) if message else None)
+        pending = _PendingMessage(message, self._codec.parse(message) if message else None)
         self._queue.put(pending)
         return pending.answer.get()
 
@@ -227,7 +227,7 @@ class _ServerLine:
             if first.request is None:
                 first.answer.put(self._exchange(first.message))
                 continue
-            groups: dict[bytes, list[_Pending]] = {}
+            groups: dict[bytes, list[_PendingMessage]] = {}
             for pending, request in self._gather(first, first.request):
                 groups.setdefault(request.signature, []).append(pending)
             for group in groups.values():
@@ -235,7 +235,9 @@ class _ServerLine:
                     pending.answer.put(answer)
         self._transport.close()
 
-    def _gather(self, first: _Pending, request: BatchRequest) -> list[tuple[_Pending, BatchRequest]]:
+    def _gather(
+        self, first: _PendingMessage, request: BatchRequest
+    ) -> list[tuple[_PendingMessage, BatchRequest]]:
         """A request and those within the window after it; other messages are answered meanwhile."""
         gathered, until = [(first, request)], time.monotonic() + BATCH_WINDOW_S
         while len(gathered) < self._batch:
@@ -252,7 +254,7 @@ class _ServerLine:
                 gathered.append((pending, pending.request))
         return gathered
 
-    def _answers(self, group: Sequence[_Pending]) -> Sequence[bytes | str | RemoteError]:
+    def _answers(self, group: Sequence[_PendingMessage]) -> Sequence[bytes | str | RemoteError]:
         """The answer to each; if they cannot be answered together, each is sent alone."""
         if len(group) > 1:
             requests = [pending.request for pending in group if pending.request is not None]

@@ -105,14 +105,6 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
     return np.zeros(3) if sine == 0.0 else vector * 2.0 * math.acos(scalar) / sine
 
 
-def vector_to_quaternion(vector: np.ndarray) -> np.ndarray:
-    """The unit quaternion (w, x, y, z), (4,), of a rotation vector (3,), radians, up to 2 pi long."""
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-9:
-        return np.array([1.0, 0.0, 0.0, 0.0])
-    return np.concatenate([[math.cos(angle / 2.0)], vector / angle * math.sin(angle / 2.0)])
-
-
 def controller_state(observation: Observation) -> np.ndarray:
     """The state with the orientation of the grip site, which the controller moves: float32, (8,)."""
     w, v = observation.eef_quaternion[0], observation.eef_quaternion[1:]

@@ -115,7 +115,7 @@ class Channel(ABC):
     def receive(self, seconds: float) -> bytes | str:
         """The next message, text or binary."""
 
-    def unsolicited(self) -> bytes | str | None:
+    def read_unsolicited(self) -> bytes | str | None:
         """A message that arrived before anything was asked."""
         return None
 
@@ -133,7 +133,8 @@ class Transport:
 
     def __init__(self, address: Address, channel: type[Channel]) -> None:
         self.address = address
-        self._urls = address.urls(channel.protocol)
+        scheme = f"{channel.protocol}s" if address.access.tls else channel.protocol
+        self._urls = tuple(f"{scheme}://{place}" for place in address.places)
         self._kind = channel
         self._channel: Channel | None = None
 
@@ -200,7 +201,7 @@ class Transport:
     def ask(self, message: bytes) -> bytes | str:
         """Send a message; return the reply. A text that came unprompted is returned instead: a server's traceback."""
         with self._exchange() as (channel, left):
-            unsolicited = channel.unsolicited()
+            unsolicited = channel.read_unsolicited()
             if isinstance(unsolicited, str):
                 return unsolicited
             if unsolicited is not None:
@@ -290,7 +291,7 @@ class WebsocketChannel(Channel):
         with self._limit(seconds):
             return self._connection.recv()
 
-    def unsolicited(self) -> bytes | str | None:
+    def read_unsolicited(self) -> bytes | str | None:
         """A message that has arrived already."""
         with self._limit(CLOSE_TIMEOUT_S):
             try:
@@ -331,7 +332,7 @@ class WebsocketChannel(Channel):
                 raise TimeoutError from None
             if isinstance(error, ConnectionClosed):
                 if error.sent is not None and error.sent.code == _MESSAGE_TOO_BIG:
-                    raise _oversized(self._text) from None
+                    raise _size_error(self._text) from None
                 raise LostError(self._text, f"the connection ended ({error})") from None
             raise
         finally:
@@ -388,7 +389,7 @@ class HttpChannel(Channel):
             for part in reply.iter_bytes():
                 body += part
                 if len(body) > MAX_REPLY_BYTES:
-                    raise _oversized(self._text)
+                    raise _size_error(self._text)
             return reply.status_code, bytes(body)
 
 
@@ -437,7 +438,7 @@ class ZmqChannel(Channel):
             raise LostError(self._text, f"the connection broke ({error})") from None
 
 
-def _oversized(address: str) -> ReplyError:
+def _size_error(address: str) -> ReplyError:
     return ReplyError(address, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
 
 

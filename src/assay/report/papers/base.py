@@ -131,6 +131,37 @@ def exhibit_of_each(
     return replace(result, titled=result.titled or len(runs) > 1)
 
 
+@dataclass(frozen=True, slots=True)
+class ExhibitPlan:
+    """A table or figure of a paper and the function that makes it."""
+
+    label: str
+    title: str
+    make: Callable[..., Part | Iterable[Part]]
+    """A function of all runs; of one run if ``of_each``."""
+    of_each: bool = False
+    has_published: bool = False
+    """Whether ``make`` takes ``beside``, which adds the published numbers."""
+
+
+def plan_sections(
+    layout: Sequence[tuple[str, str, Sequence[str]]], plans: Iterable[ExhibitPlan]
+) -> Callable[..., Iterator[PaperSection]]:
+    """The function that makes a paper from ``layout``: title, introduction and exhibits' labels of each section."""
+    by_label = {plan.label: plan for plan in plans}
+
+    def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
+        for title, about, labels in layout:
+            exhibits = []
+            for plan in (by_label[label] for label in labels):
+                options = {"beside": beside} if plan.has_published else {}
+                build: Any = exhibit_of_each if plan.of_each else exhibit
+                exhibits.append(build(plan.label, plan.title, plan.make, runs, **options))
+            yield PaperSection(title, about, tuple(exhibits))
+
+    return make
+
+
 def of_each(
     runs: Sequence[PaperRun], measure: Callable[[PaperRun], T]
 ) -> tuple[dict[str, T], tuple[Missing, ...]]:

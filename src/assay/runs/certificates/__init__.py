@@ -1,33 +1,37 @@
-"""Certificates: what the demonstrator showed about a scene and a goal, kept across runs.
+"""Certificates: what the demonstrator showed about a scene and a goal, cached across runs.
 
-claim     what a certificate is about: a spec without whatever cannot matter for it
-verdict   the demonstrator's rollout as a certificate
-engine    a digest of everything that decides a rollout besides its spec
+claim     the subject of a certificate, a spec reduced to what affects solvability; and its verdict
 cache     all certificates of a user, in one file
-certify   makes those that are missing
-serve     lets certified episodes through, and counts the others
-summary   what is certified, condition by condition
+certify   make missing certificates, admit certified episodes, summarise
 """
 
-from assay.runs.certificates.cache import Cache, cache_file
-from assay.runs.certificates.certify import certify, missing
-from assay.runs.certificates.claim import claim
-from assay.runs.certificates.engine import engine_digest
-from assay.runs.certificates.serve import Refusal, Service, counted, recall, remember
-from assay.runs.certificates.summary import Summary, summarise
-from assay.runs.certificates.verdict import Certificate, Verdict
+from assay.runs.certificates.cache import CertificateCache, cache_file, engine_digest
+from assay.runs.certificates.certify import (
+    CertificateSummary,
+    CertifiedPlan,
+    Refusal,
+    certify,
+    claims,
+    count_reasons,
+    missing,
+    recall,
+    remember,
+    summarise,
+)
+from assay.runs.certificates.claim import Certificate, ClaimVerdict, claim
 
 __all__ = [
-    "Cache",
     "Certificate",
+    "CertificateCache",
+    "CertificateSummary",
+    "CertifiedPlan",
+    "ClaimVerdict",
     "Refusal",
-    "Service",
-    "Summary",
-    "Verdict",
     "cache_file",
     "certify",
     "claim",
-    "counted",
+    "claims",
+    "count_reasons",
     "engine_digest",
     "missing",
     "recall",

@@ -1,39 +1,40 @@
-"""What a certificate is about: that a goal can be reached in a scene, from one initial state."""
+"""Claims and certificates: what the demonstrator has to show about a scene, and what it showed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 
-from assay.episodes import EpisodeSpec, Perturbation, horizon, task_of, world_name
+from assay.episodes import Episode, EpisodeSpec, Outcome, Perturbation, horizon, task_of, world_name
 from assay.errors import PerturbationError
 from assay.support.plugins import imported, provided
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
-PATIENCE = 2
-"""How much more time than the task's usual horizon; whether that is too much is seen when it is served."""
+HORIZON_FACTOR = 2
+"""Time of the demonstrator in horizons of the task; `refusal` checks the horizon of the episode."""
 
 
 def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     """The claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
 
-    Left out is what cannot matter: words that keep the goal, the senses, looks, how the experiment calls it, and
-    the policy's seed where the start is held, how late it decides.
-    Where an instruction asks for another goal than the one that is judged, the claim is about the one asked
-    for. Where nothing is to be solved (the target is gone), it is about the scene alone: one step.
+    Everything that cannot affect solvability is left out: instructions with the same goal, sensor and appearance
+    changes, names of the experiment, latency, and the policy's seed if the start is fixed. If an instruction requests
+    another goal than the one that is judged, the claim is about the requested one. If there is nothing to solve (the
+    target was removed), it is about the scene alone: one step.
 
-    ``disturbed``: how often the disturbance comes on top, to see how reliably it can be solved.
+    ``disturbed``: how many disturbances are added, to measure how reliably the scene can be solved.
     """
-    kept = decisive(spec.perturbations)
+    perturbations = decisive(spec.perturbations)
     return replace(
         spec,
         seed=spec.world_seed,
         start=None,
         experiment=CLAIM,
         condition=CLAIM,
-        perturbations=kept + (_disturbance(spec.task),) * disturbed if disturbed else kept,
-        steps=PATIENCE * horizon(replace(spec, steps=None)) if solvable(kept) else 1,
+        perturbations=perturbations + (_disturbance(spec.task),) * disturbed if disturbed else perturbations,
+        steps=HORIZON_FACTOR * horizon(replace(spec, steps=None)) if solvable(perturbations) else 1,
         replan=None,
         latency=0,
         while_waiting="play",
@@ -42,38 +43,105 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 
 def _disturbance(task: str) -> Perturbation:
-    """What comes on top in further tries."""
+    """The disturbance of a task's world, for further attempts."""
     disturbance: Perturbation = imported(provided("disturbance")[world_name(task)])
     return disturbance
 
 
 def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
-    """Whether there is something to solve."""
+    """Whether success is expected."""
     return all(perturbation.plausible for perturbation in perturbations)
 
 
 @lru_cache(maxsize=4096)
 def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
-    """The perturbations on which it hangs whether an episode can be solved."""
-    kept = [(perturbation, perturbation.certified_as()) for perturbation in perturbations]
-    asked = [stands for each, stands in kept if stands is not None and stands is not each]
-    # Last: the scene is changed with the task's own goal in mind.
-    return (*(each for each, stands in kept if stands is each), *asked[-1:])
+    """The perturbations that affect solvability."""
+    pairs = [(perturbation, perturbation.certified_as()) for perturbation in perturbations]
+    replaced = [other for own, other in pairs if other is not None and other is not own]
+    # A changed goal comes last: the scene is perturbed with the task's own goal in mind.
+    return (*(own for own, other in pairs if other is own), *replaced[-1:])
 
 
 @lru_cache(maxsize=4096)
 def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
-    """Why words or looks, which no claim holds, cannot be had in a task; empty if they can.
+    """Why instruction or appearance changes, which claims leave out, do not apply to a task; empty if they do.
 
-    They hang neither on the seed nor on where things stand, but on the goal, the room and what there is.
+    They depend neither on the seed nor on positions, only on the goal, the arena and the objects.
     """
-    kept = (
+    relevant = (
         perturbation
         for perturbation in perturbations
         if perturbation.sets_vocabulary or not perturbation.decides
     )
     try:
-        task_of(EpisodeSpec(task, 0, pack, perturbations=tuple(kept)))
+        task_of(EpisodeSpec(task, 0, pack, perturbations=tuple(relevant)))
     except PerturbationError as error:
         return str(error)
+    return ""
+
+
+UNKNOWN = "no certificate: the demonstrator's worker died"
+"""Why an episode has no certificate."""
+
+
+class ClaimVerdict(StrEnum):
+    """The result of a claim."""
+
+    SOLVED = "solved"
+    NOTHING = "nothing to solve"
+    """The layout is stable, and the task is unsolvable by design."""
+    UNPLACED = "cannot be placed"
+    """A perturbation does not apply, or objects could not be placed or did not settle."""
+    FAILED = "demonstrator failed"
+    TRIVIAL = "true at the start"
+    """The goal holds before the first action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the demonstrator showed about a claim."""
+
+    verdict: ClaimVerdict
+    steps: int = 0
+    """Control steps until the goal was reached, if it was."""
+    why: str = ""
+    """Explanation of a negative verdict."""
+
+    @property
+    def good(self) -> bool:
+        """Whether episodes may be run."""
+        return self.verdict in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING)
+
+    @property
+    def reason(self) -> str:
+        """The negative verdict in one line."""
+        return f"{self.verdict}: {self.why}" if self.why else str(self.verdict)
+
+
+def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
+    """The certificate of a claim, from the demonstrator's episode."""
+    if not len(episode.trajectory.end_effector):  # the episode could not be started
+        return Certificate(ClaimVerdict.UNPLACED, why=episode.error)
+    if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
+        return Certificate(ClaimVerdict.NOTHING)
+    if episode.truth and all(spans and spans[0][0] == 0 for spans in episode.truth.values()):
+        return Certificate(ClaimVerdict.TRIVIAL)
+    missed = [event["event"] for event in episode.events if event["step"] is None]
+    if episode.outcome is Outcome.SUCCESS and missed:
+        return Certificate(ClaimVerdict.FAILED, why=f"solved before this event: {', '.join(missed)}")
+    if episode.outcome is Outcome.SUCCESS:
+        return Certificate(ClaimVerdict.SOLVED, episode.steps)
+    return Certificate(ClaimVerdict.FAILED, why=episode.error or f"not reached in {horizon(spec)} steps")
+
+
+def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
+    """Why an episode may not be run; empty if it may."""
+    if certificate is None:
+        return UNKNOWN
+    if not certificate.good:
+        return certificate.reason
+    if why := wording_conflict(spec.task, spec.pack, spec.perturbations):
+        return f"{ClaimVerdict.UNPLACED}: {why}"
+    if certificate.steps > horizon(spec):
+        return f"too slow: the oracle needs more than {horizon(spec)} steps"
     return ""

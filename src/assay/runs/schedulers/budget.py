@@ -15,7 +15,7 @@ from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
 from assay.runs.estimates import certificates, duration, parse_duration, time_episodes
-from assay.runs.execute import ForwardingObserver, Observer, execute, workers_of
+from assay.runs.execute import ForwardingObserver, Observer, execute
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
@@ -102,7 +102,7 @@ def _choose_tasks(
     if isinstance(pace, str):
         return tuple(tasks)  # every control failed with an error, which the evaluation will report
     episodes = len(first.specs) + certificates(first).missing
-    seconds = episodes * pace.seconds / workers_of(first.options)
+    seconds = episodes * pace.seconds / first.options.worker_count
     room = (allowed - (monotonic() - began)) / max(seconds, 1e-9)
     if room >= 1:
         return tuple(tasks)
@@ -135,10 +135,10 @@ class _Clock(ForwardingObserver):
         self._since = monotonic()
         super().certifying(wanted)
 
-    def certified(self) -> None:
+    def scene_certified(self) -> None:
         """Count a certificate."""
         self._tick("certificate")
-        super().certified()
+        super().scene_certified()
 
     def began(self, store: Store, waiting: int) -> None:
         """Start the clock."""

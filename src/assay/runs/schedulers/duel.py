@@ -109,7 +109,7 @@ def duel(
         interrupted = any(
             store_plan(store, plan, observer).left for store, plan in zip(stores, plans, strict=True)
         )
-        table = Table.of(stores, order, options, measure)
+        table = ScoreTable.of(stores, order, options, measure)
         stored: dict[str, object] = {"per_start": per_start, "order": [list(start) for start in table.order]}
         if measure != SUCCESS:
             stored["measure"] = measure
@@ -145,19 +145,19 @@ def _known_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) 
     for path in (plan.path for plan in plans):
         if path.is_file():
             with Store.reading(path) as store:
-                known, done = store.meta.get(META), store.done
-            if known is None and not done:  # killed before the order was stored
+                stored, done = store.meta.get(META), store.done
+            if stored is None and not done:  # killed before the order was stored
                 continue
-            if known is None:
+            if stored is None:
                 raise RunError(f"{path} is a run, but not of a duel: choose another --out")
-            if known["per_start"] != per_start:
+            if stored["per_start"] != per_start:
                 raise RunError(
-                    f"{path} has {known['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
+                    f"{path} has {stored['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
                     "choose another --out"
                 )
-            if (compared := known.get("measure", SUCCESS)) != measure:
+            if (compared := stored.get("measure", SUCCESS)) != measure:
                 raise RunError(f"{path} was compared by {compared}, not {measure}: choose another --out")
-            order = order or [(task, seed) for task, seed in known["order"]]
+            order = order or [(task, seed) for task, seed in stored["order"]]
     return order
 
 
@@ -169,7 +169,7 @@ def _name(store: Store, plan: RunPlan) -> str:
 
 
 @dataclass(slots=True)
-class Table:
+class ScoreTable:
     """The episodes of a duel, and their scores."""
 
     order: list[Start]
@@ -181,7 +181,9 @@ class Table:
     measure: str
 
     @classmethod
-    def of(cls, stores: Sequence[Store], order: Sequence[Start], options: RunOptions, measure: str) -> Table:
+    def of(
+        cls, stores: Sequence[Store], order: Sequence[Start], options: RunOptions, measure: str
+    ) -> ScoreTable:
         """The episodes that both runs have planned; ``order``: starts of an earlier command."""
         plans = []
         scores: tuple[dict[str, float | None], dict[str, float | None]] = ({}, {})
@@ -224,7 +226,7 @@ def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | 
 class Judge:
     """Decides between B and A, start by start."""
 
-    def __init__(self, table: Table, margin: float, *, each: bool, alpha: float = ALPHA) -> None:
+    def __init__(self, table: ScoreTable, margin: float, *, each: bool, alpha: float = ALPHA) -> None:
         self._table, self._margin, self._alpha, self._each = table, margin, alpha, each
         self._overall = _Contest(None, table, margin, alpha)
         share = alpha / max(1, len(table.conditions))
@@ -249,7 +251,7 @@ class Judge:
         )
 
     @property
-    def dropped(self) -> set[str]:
+    def decided_conditions(self) -> set[str]:
         """Decided conditions, once the overall comparison is decided: no more of their episodes are needed."""
         if not (self._each and self._overall.verdict.final):
             return set()
@@ -258,16 +260,16 @@ class Judge:
     @property
     def waiting(self) -> int:
         """Episodes of both sides that are still needed."""
-        dropped = self.dropped
+        decided = self.decided_conditions
         episodes = (episode for start in self._table.starts.values() for episode in start)
-        needed = [key for key, condition in episodes if condition not in dropped]
+        needed = [key for key, condition in episodes if condition not in decided]
         return sum(key not in done for done in self._table.scores for key in needed)
 
     def places(self) -> dict[str, int]:
         """Position of each episode of the duel by key."""
         return self._table.keys()
 
-    def done(self, side: int) -> int:
+    def count_done(self, side: int) -> int:
         """Number of executed episodes of one side."""
         return len(self._table.scores[side])
 
@@ -296,7 +298,7 @@ class _Contest:
     """B against A in the episodes of one condition, or of all; once it is decided, no more of them count."""
 
     condition: str | None
-    table: Table
+    table: ScoreTable
     margin: float
     alpha: float
     verdict: Verdict = Verdict.UNDECIDED
@@ -353,8 +355,8 @@ class DuelScheduler(OrderedScheduler):
 
     def __init__(self, side: int, judge: Judge, waiting: Iterable[Waiting]) -> None:
         self._side, self._judge = side, judge
-        places, dropped = judge.places(), judge.dropped
-        entries = [entry for entry in waiting if entry.key in places and entry.condition not in dropped]
+        places, decided = judge.places(), judge.decided_conditions
+        entries = [entry for entry in waiting if entry.key in places and entry.condition not in decided]
         super().__init__(sorted(entries, key=lambda entry: places[entry.key]))
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
@@ -363,7 +365,7 @@ class DuelScheduler(OrderedScheduler):
 
     def next(self, workers: int, latest: str | None = None) -> list[int]:
         """See `Scheduler`."""
-        for condition in self._judge.dropped:
+        for condition in self._judge.decided_conditions:
             self.drop(condition)
         return super().next(workers, latest)
 
@@ -411,7 +413,7 @@ def _play(
         while any(side.alive for side in sides):
             for number, side in enumerate(sides):
                 other = sides[1 - number]
-                ahead = judge.done(number) - judge.done(1 - number)
+                ahead = judge.count_done(number) - judge.count_done(1 - number)
                 if side.alive and (over() or not other.alive or ahead < side.workers):
                     side.step()
                     reason = reason or side.reason

@@ -14,15 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung
 from assay.experiments.base import Variant
-from assay.experiments.search import AXIS, MAGNITUDE, drawn_way, variant
+from assay.experiments.search import drawn_way, variant
 from assay.experiments.search import search as whole_grid
-from assay.runs.certificates import Cache, Refusal, Service, cache_file, missing, remember
+from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
 from assay.runs.driver import Ending, driving, finish
 from assay.runs.execute import Observer, default_path, make_certificates, make_executor, open_run
 from assay.runs.executor import Player
@@ -199,12 +197,12 @@ class SearchScheduler(PlanScheduler):
         self.interrupted = False
         self._served: dict[str, EpisodeSpec] = {}
         self._running: set[str] = set()
-        super().__init__(self._requested())
+        super().__init__(self._next_entries())
 
     def next(self, workers: int, latest: str | None = None) -> list[int]:
         """See `Scheduler`."""
         if not len(self):
-            self.add(self._requested())
+            self.add(self._next_entries())
         return super().next(workers, latest)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
@@ -216,7 +214,7 @@ class SearchScheduler(PlanScheduler):
         """Whether to stop: certification was interrupted, or the observer wants to."""
         return self.interrupted or self._observer.stopping()
 
-    def _requested(self) -> Sequence[Waiting]:
+    def _next_entries(self) -> Sequence[Waiting]:
         """The episodes that all searches request, once none is running."""
         if self._running:
             return ()
@@ -280,15 +278,15 @@ class SearchScheduler(PlanScheduler):
     def _certify(self, specs: Sequence[EpisodeSpec]) -> bool:
         """Let the demonstrator try; False if that was interrupted."""
         plan = self._plan
-        with Cache(cache_file(), plan.states_digest) as cache:
+        with CertificateCache(cache_file(), plan.states_digest) as cache:
             if missing(specs, cache):
                 silent = _SilentObserver(self._observer)
                 if make_certificates(specs, cache, plan.demonstrator, plan.options, silent).left:
                     return False
-            service = Service(cache, plan.experiment.limit, plan.experiment.reference)
+            service = CertifiedPlan(cache, plan.experiment.limit, plan.experiment.reference)
             for spec in specs:
                 before = len(service.refused)
-                for served in service.serve([spec]):
+                for served in service.admit([spec]):
                     self._served[spec.key] = served
                 if len(service.refused) > before:
                     self.refused[spec.key] = service.refused[-1]
@@ -362,23 +360,23 @@ def search(
     plan = replace(plan, options=replace(options, seeds=seeds))
     tasks = plan.experiment.choose(options.tasks)
     searches, cannot = _searches(tasks, [AXES[name] for name in axes], budget, level, 1 - confidence)
-    plan = _estimated(plan, searches).for_policy(policy, path, label)
+    plan = _with_estimated_specs(plan, searches).for_policy(policy, path, label)
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
     with open_run(plan, observer) as store:
-        known = store.meta.get(META, settings)
+        stored = store.meta.get(META, settings)
         for setting, wanted in settings.items():
-            if known[setting] != wanted:
+            if stored[setting] != wanted:
                 raise RunError(
-                    f"{path} was searched with {setting} {known[setting]}, not {wanted}: choose another --out"
+                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}: choose another --out"
                 )
-        store.describe(**{META: settings | _described(store, searches, cannot)})
+        store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))
         scheduler = SearchScheduler(store, plan, searches, observer)
         executor = make_executor(plan.worker, plan.options, policy, store)
         ending: Ending = finish(
             driving(store, executor, scheduler, stopping=scheduler.stopping, watch=observer.episode)
         )
-        store.describe(**{META: settings | _described(store, searches, cannot)})
+        store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         left = sum(not search.over for search in searches)
         notes, refused = tuple(_notes(searches)), len(scheduler.refused)
         return SearchEnding(path, store.done, refused, left, notes, ending.reason)
@@ -387,7 +385,7 @@ def search(
 def _searches(
     tasks: Sequence[Task], axes: Sequence[Axis], budget: int | None, level: float, alpha: float
 ) -> tuple[list[Search], list[str]]:
-    """The possible searches, and why others are not. Raises RunError if there is none, or the budget is too small."""
+    """The possible searches, and why others are not. Raises RunError for an empty list, or too small a budget."""
     searches: list[Search] = []
     cannot = []
     for task in tasks:
@@ -413,7 +411,7 @@ def _searches(
     return searches, cannot
 
 
-def _estimated(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
+def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
     """The plan with as many episodes as the budget allows, not yet those that the search chooses, for estimates."""
     design = replace(plan.experiment, seeds=())
     count = sum(search.threshold.budget for search in searches)
@@ -436,10 +434,10 @@ def _estimated(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
     return replace(plan, specs=chosen, plugins=tuple(used[name] for name in sorted(used)))
 
 
-def _described(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
+def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
     """The searches as the run stores them, with those of earlier commands."""
-    known = store.meta.get(META, {})
-    pairs = {(pair["task"], pair["axis"]): pair for pair in known.get("pairs", ())}
+    stored = store.meta.get(META, {})
+    pairs = {(pair["task"], pair["axis"]): pair for pair in stored.get("pairs", ())}
     pairs |= {
         (search.task.id, search.axis.name): {
             "task": search.task.id,
@@ -452,7 +450,7 @@ def _described(store: Store, searches: Sequence[Search], cannot: Sequence[str]) 
     }
     return {
         "pairs": list(pairs.values()),
-        "cannot": list(dict.fromkeys([*known.get("cannot", ()), *cannot])),
+        "cannot": list(dict.fromkeys([*stored.get("cannot", ()), *cannot])),
     }
 
 
@@ -471,16 +469,3 @@ def _notes(searches: Sequence[Search]) -> list[str]:
                 + " was given up: hardly any start can be solved there"
             )
     return notes
-
-
-def first_failure(frame: pl.DataFrame, task: str, axis: str, kept: float | None) -> str:
-    """The key of a failure at the smallest magnitude above ``kept`` at which there is one; empty if there is none."""
-    if AXIS not in frame.columns:
-        return ""
-    rows = frame.filter(
-        (pl.col("task") == task)
-        & (pl.col(AXIS) == axis)
-        & (pl.col("outcome") == Outcome.FAILURE)
-        & (pl.col(MAGNITUDE) > (kept or 0.0))
-    ).sort(MAGNITUDE, "id")
-    return str(rows["key"][0]) if len(rows) else ""

@@ -49,13 +49,13 @@ class Until:
             raise RunError(f"--until {self.kind}={self.value:g}: valid: between 0 and 1")
 
     @property
-    def paired(self) -> bool:
+    def is_paired(self) -> bool:
         """Whether a condition is compared with its control."""
         return self.kind == "differs"
 
     def is_met(self, successes: int, count: int, p: float = 1.0) -> bool:
         """Whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
-        if self.paired:
+        if self.is_paired:
             return p <= self.value
         low, high = interval(successes, count, self.alpha)
         if self.kind == "half-width":
@@ -215,7 +215,7 @@ class UntilScheduler(OrderedScheduler):
         self._sequences = {
             condition: _sequence(store, condition, left, unwanted)
             for condition, _ in store.conditions()
-            if condition not in stopped or (until.paired and condition == CONTROL)
+            if condition not in stopped or (until.is_paired and condition == CONTROL)
         }
         control = self._sequences.get(CONTROL)
         self._controls = {start: key for key, start in control.starts.items()} if control else {}
@@ -231,14 +231,14 @@ class UntilScheduler(OrderedScheduler):
         """Count a recorded episode, and decide its condition if possible."""
         if spec.condition in self._sequences:
             self._sequences[spec.condition].outcomes[spec.key] = episode.outcome
-            is_shared = self._until.paired and spec.condition == CONTROL
+            is_shared = self._until.is_paired and spec.condition == CONTROL
             for condition in self._sequences if is_shared else (spec.condition,):
                 self._decide(condition)
             if spec.condition != CONTROL and CONTROL in self._sequences:
                 self._decide(CONTROL)
 
     def _decide(self, condition: str) -> None:
-        if self._until.paired and condition == CONTROL:
+        if self._until.is_paired and condition == CONTROL:
             return
         sequence = self._sequences[condition]
         needed: set[tuple[str, int]] = set()
@@ -249,20 +249,20 @@ class UntilScheduler(OrderedScheduler):
             needed = self._stopped_starts.union(*(other.counted_starts() for other in others))
             needed = (needed & self._controls.keys()) - sequence.counted_starts()
         while not sequence.is_decided and (key := sequence.next_key()) is not None:
-            control = self._control(sequence.starts[key]) if self._until.paired else None
-            if self._until.paired and control is None:
+            control = self._control(sequence.starts[key]) if self._until.is_paired else None
+            if self._until.is_paired and control is None:
                 return  # not yet recorded
             sequence.count_next(control)
             needed.discard(sequence.starts[key])
             if not needed and self._until.is_met(sequence.successes, sequence.count, sequence.pairs.p):
                 sequence.is_decided = True
-                pairs = sequence.pairs if self._until.paired else None
+                pairs = sequence.pairs if self._until.is_paired else None
                 rule = self._until.as_json(sequence.successes, sequence.count, pairs)
                 self._store.stop(condition, sequence.counted_keys(), rule)
                 self.drop(condition)
 
     def _control(self, start: tuple[str, int]) -> Outcome | None:
-        """Outcome of the control of a start; an error if there is none."""
+        """Outcome of the control of a start; an error if it has no control."""
         key = self._controls.get(start)
         return Outcome.ERROR if key is None else self._sequences[CONTROL].outcomes[key]
 

@@ -7,7 +7,7 @@ import pytest
 
 import assay
 from assay.errors import RunError
-from assay.runs.estimates import Pace
+from assay.runs.estimates import EpisodePace
 from assay.runs.schedulers import budget as module
 
 
@@ -38,7 +38,7 @@ def test_given_seeds_nothing_hangs_on_time_and_the_episodes_are_those_of_a_run(t
 
 def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module._Clock, "mean", lambda self, kind: 3.0)
-    monkeypatch.setattr(module, "time_episodes", lambda work, policy, count: Pace(3.0, "said"))
+    monkeypatch.setattr(module, "time_episodes", lambda work, policy, count: EpisodePace(3.0, "said"))
     monkeypatch.setattr(module, "monotonic", lambda: 0.0)  # what is done takes no time, what is planned does
     found = assay.evaluate(Still(), "pro", budget="30s", **GIVEN)
     assert (found.seeds, found.left_out) == (3, ("47 of 50 seeds",))

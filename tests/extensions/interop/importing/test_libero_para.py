@@ -13,7 +13,7 @@ import pytest
 from assay.episodes import horizon, task_of
 from assay.errors import AssayError, RunError
 from assay.extensions.interop.importing.libero_para import import_libero_para, import_models
-from assay.measures.frames import judged, pairs
+from assay.measures.frames import pairs, valid_rows
 from assay.runs.store import Store
 from assay.tasks.formats import ReleaseError
 
@@ -262,7 +262,7 @@ def test_logs_of_the_originals_become_controls_of_their_task_and_seed(logs, tmp_
     )
     done = import_libero_para(folder, metadata, out, controls if beside else None)
     assert (done.episodes, done.controls, done.reworded) == (4, 2, 2)
-    paired = pairs(judged(frame(out)))
+    paired = pairs(valid_rows(frame(out)))
     assert paired.select("task", "seed", "success", "control_success").rows() == [("libero_goal/0", 7, 0, 1)]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.measures.changes import renamed
+from assay.measures.frames import find_renamed
 from assay.perturb.words.distance.models import ModelError
 from assay.perturb.words.rewordings import GobbledygookTokens, Shuffle, Substitute, Surface, Typos, corrupted
 from assay.perturb.words.rewordings.corrupted import (
@@ -41,7 +41,7 @@ def test_surface_forms_keep_the_words(reword: Reword):
         "blanks": "put  the  bowl  on  the  stove",
         "please": "please put the bowl on the stove",
     }
-    assert all(renamed("libero_goal/1", text) == "" for text in texts.values())
+    assert all(find_renamed("libero_goal/1", text) == "" for text in texts.values())
     for form in (Form.FULL_STOP, Form.CAPITAL):
         with pytest.raises(
             PerturbationError, match=r"words/surface: libero_goal/1: 'Put .* already has the form"

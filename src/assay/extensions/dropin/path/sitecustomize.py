@@ -1,4 +1,4 @@
-"""Makes `import libero` mean Assay's stand-in in every process of `assay libero`, whatever else is on the path."""
+"""Makes `import libero` import Assay's stand-in in every process of `assay libero`, regardless of the path."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from types import ModuleType
 HERE = Path(__file__).resolve().parent
 
 
-class Libero(importlib.abc.MetaPathFinder):
-    """Finds the stand-in first, and says of parts of LIBERO that it lacks that it does."""
+class StandInFinder(importlib.abc.MetaPathFinder):
+    """Finds the stand-in before any other `libero`."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """See the base class."""
+        """Find the package `libero`."""
         if name == "libero":
             file = HERE / "libero" / "__init__.py"
             return importlib.util.spec_from_file_location(
@@ -28,32 +28,32 @@ class Libero(importlib.abc.MetaPathFinder):
         return None
 
 
-class Lacking(importlib.abc.MetaPathFinder):
-    """Asked last."""
+class MissingFinder(importlib.abc.MetaPathFinder):
+    """Comes last, and explains which modules the stand-in lacks."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """See the base class."""
+        """Raise ModuleNotFoundError for missing parts of LIBERO, and for robosuite."""
         if name.startswith("libero."):
             raise ModuleNotFoundError(
                 f"assay libero: LIBERO's module {name} is not offered; there are libero.libero, .benchmark, .envs "
-                "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/dropin.md)",
+                "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/libero.md)",
                 name=name,
             )
         if name == "robosuite":
             raise ModuleNotFoundError(
-                "assay libero: the script imports robosuite, which is not installed here and not imitated: "
+                "assay libero: the script imports robosuite, which is not installed here and not part of the stand-in: "
                 "pip install robosuite==1.4.0",
                 name=name,
             )
         return None
 
 
-sys.meta_path.insert(0, Libero())
-sys.meta_path.append(Lacking())
+sys.meta_path.insert(0, StandInFinder())
+sys.meta_path.append(MissingFinder())
 
-# The environment's own sitecustomize, which this one stands before.
+# The environment's own sitecustomize, which this one shadows.
 _others = [place for place in sys.path if Path(place or ".").resolve() != HERE]
 _own = importlib.machinery.PathFinder.find_spec("sitecustomize", _others)
 if _own is not None and _own.loader is not None:

@@ -16,7 +16,7 @@ from assay import __version__
 from assay.api.tracking import PROJECT, export, load_tracker
 from assay.episodes import EpisodeSpec, Outcome, Trajectory
 from assay.errors import RunError, did_you_mean
-from assay.measures.summary import NOT_EXPECTED, Share, summarise
+from assay.measures.summary import NOT_EXPECTED, ConditionRate, summarise
 from assay.runs.store import Store
 from assay.support.extras import require
 from assay.support.files import replacing
@@ -163,7 +163,7 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
     return f"{len(results)} conditions written to {file}"
 
 
-def _hf_notes(share: Share, meta: dict[str, object]) -> str:
+def _hf_notes(share: ConditionRate, meta: dict[str, object]) -> str:
     caveat = f"{NOT_EXPECTED} in this condition, so a high value is not a good sign; "
     errors = f", {share.errors} errors left out" if share.errors else ""
     return (

@@ -125,7 +125,9 @@ def _demonstrate(
     simulation: Simulation | None = None
     try:
         for seed in seeds:
-            if seed not in folder.demonstrations.attempted_seeds(task.id):
+            stored = folder.demonstrations
+            attempts: tuple[RecordedEpisode | FailedAttempt, ...] = (*stored.episodes, *stored.left_out)
+            if not any((attempt.task, attempt.seed) == (task.id, seed) for attempt in attempts):
                 spec = wanted.recipe.spec(task.id, seed, wanted.pack, seeds[0])
                 try:
                     varied = wanted.recipe.task(task, spec)

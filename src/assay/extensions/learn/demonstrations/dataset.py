@@ -20,7 +20,7 @@ from assay.errors import DemonstrationError, one_line
 from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
 from assay.support.images import Orientation
 from assay.support.video import FPS, Clip
-from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotFolder
+from assay.tasks.formats.lerobot import BROKEN, INFO
 from assay.tasks.formats.lerobot_features import CAMERAS, VECTORS
 from assay.tasks.formats.lerobot_writer import (
     MAX_FRAMES_PER_FILE,
@@ -32,7 +32,7 @@ from assay.tasks.formats.lerobot_writer import (
 )
 
 OURS = "meta/assay.json"
-_DEFAULT_ORIENTATION = Orientation.UPRIGHT
+DEFAULT_ORIENTATION = Orientation.UPRIGHT
 """Of folders of Assay that do not state it."""
 T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
 
@@ -65,10 +65,6 @@ class Demonstrations:
     def seeds(self, task: str) -> frozenset[int]:
         """The seeds from which a task was demonstrated."""
         return frozenset(episode.seed for episode in self.episodes if episode.task == task)
-
-    def attempted_seeds(self, task: str) -> frozenset[int]:
-        """The seeds from which a task was attempted."""
-        return self.seeds(task) | {attempt.seed for attempt in self.left_out if attempt.task == task}
 
     def merge(self, others: Iterable[Demonstrations]) -> Demonstrations:
         """These and others of the same kind, each attempt once."""
@@ -121,19 +117,13 @@ def read(folder: Path) -> Demonstrations:
         )
         episodes = tuple(_read_episodes(folder)) if (folder / INFO).exists() else ()
         recipe = Recipe(**ours.get("recipe", {}))
-        orientation = Orientation(ours.get("orientation", _DEFAULT_ORIENTATION))
+        orientation = Orientation(ours.get("orientation", DEFAULT_ORIENTATION))
         return Demonstrations(ours["pack"], ours["size"], episodes, left_out, recipe, orientation)
     except BROKEN as error:
         reason = one_line(error)
         raise DemonstrationError(
             f"{folder} is not a dataset that assay collect wrote, or it is damaged ({reason})"
         ) from error
-
-
-def recorded_orientation(data: LerobotFolder, camera: str) -> Orientation:
-    """The orientation of a camera's images; where a folder does not state it, LIBERO's data is rotated."""
-    default = _DEFAULT_ORIENTATION if (data.folder / OURS).is_file() else Orientation.ROTATED
-    return Orientation(data.orientation(camera) or default)
 
 
 def _read_episodes(folder: Path) -> Iterator[RecordedEpisode]:

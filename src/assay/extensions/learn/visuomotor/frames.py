@@ -15,11 +15,11 @@ import numpy as np
 from PIL import Image
 
 from assay.errors import AssayError, DemonstrationError, one_line
-from assay.extensions.learn.demonstrations.dataset import recorded_orientation
+from assay.extensions.learn.demonstrations.dataset import DEFAULT_ORIENTATION, OURS
 from assay.support.files import cache_folder, making
 from assay.support.images import Orientation, orient
 from assay.support.video import stills
-from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotFolder, Row
+from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotEpisode, LerobotFolder
 from assay.tasks.formats.lerobot_features import FEATURE_NAMES
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
@@ -82,7 +82,9 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
     try:
         data = LerobotFolder(folder)
         names = {role: _feature_name(data, role) for role in FEATURE_NAMES}
-        orientation = orientation or recorded_orientation(data, names["agentview"])
+        if orientation is None:
+            default = DEFAULT_ORIENTATION if (folder / OURS).is_file() else Orientation.ROTATED
+            orientation = Orientation(data.orientation(names["agentview"]) or default)
         rows = sorted(data.rows(), key=lambda row: row.number)
         tables = [_numbers(row, names) for row in rows]
         lengths = [row.length for row in rows]
@@ -124,7 +126,7 @@ def _feature_name(data: LerobotFolder, role: str) -> str:
     )
 
 
-def _numbers(row: Row, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
+def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
     """The states and actions of an episode."""
     table = row.frames((names["state"], names["action"]))
     states, actions = (
@@ -136,7 +138,7 @@ def _numbers(row: Row, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray
 
 
 def _images(
-    data: LerobotFolder, rows: Sequence[Row], name: str, pixels: int, orientation: Orientation
+    data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str, pixels: int, orientation: Orientation
 ) -> Iterator[np.ndarray]:
     """The images of a camera, upright, (pixels, pixels, 3), frame by frame."""
     for row in rows:
@@ -144,7 +146,7 @@ def _images(
             yield downscale(orient(image, orientation), pixels)
 
 
-def _decode_images(data: LerobotFolder, row: Row, name: str) -> Iterator[np.ndarray]:
+def _decode_images(data: LerobotFolder, row: LerobotEpisode, name: str) -> Iterator[np.ndarray]:
     if name in data.videos:
         path, start = row.clips[name]
         for _, frame in stills(path, range(row.length), start=start, fps=data.fps):

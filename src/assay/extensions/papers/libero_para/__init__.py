@@ -2,85 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-
 from assay.extensions.papers.libero_para import failures, figures, tables
-from assay.report import wording_statistics
-from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, exhibit, exhibit_of_each
+from assay.report.papers.base import Paper, plan_sections
 
-
-def make(runs: Sequence[PaperRun]) -> Iterator[PaperSection]:
-    """Its tables and figures, by question."""
-    yield PaperSection(
+LAYOUT = (
+    (
         "Success",
         "Success rates with the original instructions and with paraphrases, and PRIDE.",
-        (
-            exhibit(
-                "Table 2",
-                "Success with the original instructions and with paraphrases",
-                tables.success_table,
-                runs,
-            ),
-            exhibit("Table 3", "Success and PRIDE", tables.pride_table, runs),
-            exhibit("Figure 6", "Success of each cell, mean over models", figures.average_grid, runs),
-            exhibit_of_each("Figure 17", "Success of each cell, model by model", _cells, runs),
-            exhibit("Summary by seed", "As in the release's analysis", tables.seeds_table, runs),
-            exhibit("Summary by scope", "As in the release's analysis", tables.scopes_table, runs),
-            exhibit("Table 11", "Cost of the evaluation", tables.cost_table, runs),
-        ),
-    )
-    yield PaperSection(
+        ("Table 2", "Table 3", "Figure 6", "Figure 17", "Summary by seed", "Summary by scope", "Table 11"),
+    ),
+    (
         "Difficulty of paraphrases",
         "Object names against action types, and the distance from the original instruction.",
-        (
-            exhibit("Figure 7", "Original and other object names", figures.names_figure, runs),
-            exhibit("Figure 14", "Action types", figures.action_figure, runs),
-            exhibit("Figure 13", "PRIDE over its weight", figures.weight_figure, runs),
-            exhibit(
-                "Figure 16", "Distance against success, model by model", figures.correlation_figure, runs
-            ),
-            exhibit("Table 10", "PD beside general-purpose distances", tables.distances_table, runs),
-        ),
-    )
-    yield PaperSection(
+        ("Figure 7", "Figure 14", "Figure 13", "Figure 16", "Table 10"),
+    ),
+    (
         "Failures",
         "Near failures follow the successful trajectory (execution errors); far ones do not (planning errors).",
-        (
-            exhibit("Table 4", "Near and far failures", failures.failures_table, runs),
-            exhibit(
-                "Table 16", "Near and far failures with stricter thresholds", failures.thresholds_table, runs
-            ),
-            exhibit_of_each(
-                "Figure 8", "Trajectories of the task with the most failures", failures.paths_figure, runs
-            ),
-            exhibit_of_each("Figure 18", "Successful trajectories", failures.successes_figure, runs),
-            exhibit("Figure 19", "Near and far failures by type", failures.types_figure, runs),
-        ),
-    )
-    yield PaperSection(
+        ("Table 4", "Table 16", "Figure 8", "Figure 18", "Figure 19"),
+    ),
+    (
         "The paraphrases",
         "The wordings in the runs. `assay words stats` makes the same tables from a file of wordings.",
-        tuple(_paraphrases(runs)),
-    )
-
-
-def _cells(run: PaperRun) -> tuple[Part, ...]:
-    return tables.cells_table(run), figures.model_grid(run)
-
-
-def _paraphrases(runs: Sequence[PaperRun]) -> Iterator[Exhibit]:
-    def of(show: Callable[..., Part], *args: str) -> Callable[[Sequence[PaperRun]], Part]:
-        return lambda runs: show(wording_statistics.stats_of(runs), *args)
-
-    yield exhibit("Table 8", "Paraphrases of each cell", of(wording_statistics.counts_table), runs)
-    yield exhibit("Table 9", "Paraphrases of each original", of(wording_statistics.originals_table), runs)
-    yield exhibit("Figure 12", "Object names", of(wording_statistics.names_table), runs)
-    for which, (label, title) in wording_statistics.DISTANCES.items():
-        yield exhibit(label, title, of(wording_statistics.distance_grid, which), runs)
-
+        tuple(plan.label for plan in tables.PARAPHRASES),
+    ),
+)
 
 PAPER = Paper(
     "libero-para",
     "LIBERO-Para: A Diagnostic Benchmark and Metrics for Paraphrase Robustness in VLA Models",
-    make,
+    plan_sections(LAYOUT, (*tables.EXHIBITS, *tables.PARAPHRASES, *figures.EXHIBITS, *failures.EXHIBITS)),
 )

@@ -11,28 +11,29 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from assay.measures.failure.nearness import (
+from assay.measures.failure.near_far import (
     PAPER,
     QUANTILES,
     WIDEST,
-    Failures,
     NearFar,
+    NearFarFailures,
     TaskFailures,
     failures,
 )
+from assay.measures.failure.path_figures import LOOKS, NAMES
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
+from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawing, percent_axis
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import natural, number, plural, told
-from assay.measures.words.paraphrase import ACTIONS, OBJECTS, reworded
-from assay.report.figures.paths import LOOKS, NAMES
-from assay.report.papers.base import PaperRun, Part, by_run, model_table
+from assay.measures.views.wording import natural, number, plural, task_instruction
+from assay.measures.words.paraphrase import all_paraphrases
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table
 
 NEAR_FAR = Measure(
     "para_failures",
     "Near and far failures by LIBERO-Para's rule.",
-    lambda run: failures(reworded(run.frame), run.paths, PAPER),
+    lambda run: failures(all_paraphrases(run.frame), run.paths, PAPER),
 )
 ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "success": (GREEN, lambda group: group.success_rate()),
@@ -49,14 +50,14 @@ _RULE = (
 )
 
 
-def _failures(run: PaperRun) -> Failures:
+def _failures(run: PaperRun) -> NearFarFailures:
     if not len(run.data.paths.ids):
         raise MeasureError("needs trajectories, and the run has none")
     return run.data.result(NEAR_FAR)
 
 
 @by_run(_failures)
-def failures_table(results: dict[str, Failures]) -> Table:
+def failures_table(results: dict[str, NearFarFailures]) -> Table:
     """Table 4: success, near and far failures as shares of all; the highest share of far failures first."""
     return model_table(
         "failures",
@@ -75,7 +76,7 @@ def failures_table(results: dict[str, Failures]) -> Table:
 
 
 @by_run(_failures)
-def thresholds_table(results: dict[str, Failures]) -> Table:
+def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
     """Table 16: near and far failures with stricter thresholds."""
 
     def column(kind: str, quantile: str) -> Column:
@@ -111,7 +112,7 @@ def paths_figure(run: PaperRun) -> Drawing:
         figure.legend(loc="outside lower center", ncols=2)
 
     near = task.near[WIDEST]
-    words = told(task.task)
+    words = task_instruction(task.task)
     caption = (
         f"{task.task}{f' ({words})' if words else ''}: {plural(task.successes, 'success', 'successes')}, "
         f"{near:,} near and {task.failures - near:,} far failures (threshold "
@@ -146,7 +147,7 @@ def successes_figure(run: PaperRun) -> Drawing:
 
 
 @by_run(_failures)
-def types_figure(results: dict[str, Failures]) -> Iterator[Part]:
+def types_figure(results: dict[str, NearFarFailures]) -> Iterator[Part]:
     """Figure 19: success, near and far failures by object type and by action type; each model, and their mean."""
     models = [
         tuple(
@@ -205,7 +206,7 @@ def _paths(run: PaperRun, task: TaskFailures, condition: pl.Expr, limit: int) ->
     own = episodes.filter((pl.col("task") == task.task) & (pl.col("goal") == task.goal)).sort("id")
     successes, ids = own.filter("success")["id"].to_numpy(), own.filter(condition)["id"].to_numpy()
     chosen = ids[np.unique(np.linspace(0, len(ids) - 1, limit).round().astype(int))] if len(ids) else ids
-    return run.data.paths.resampled(chosen, np.full(len(chosen), run.data.paths.lengths(successes).max()))
+    return run.data.paths.resample(chosen, np.full(len(chosen), run.data.paths.lengths(successes).max()))
 
 
 def _space(axes: Axes, *, small: bool = False) -> None:
@@ -218,3 +219,12 @@ def _space(axes: Axes, *, small: bool = False) -> None:
         axis.labelpad = -7 if small else -4
         axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
         axis.set_major_locator(MaxNLocator(3))
+
+
+EXHIBITS = (
+    ExhibitPlan("Table 4", "Near and far failures", failures_table),
+    ExhibitPlan("Table 16", "Near and far failures with stricter thresholds", thresholds_table),
+    ExhibitPlan("Figure 8", "Trajectories of the task with the most failures", paths_figure, of_each=True),
+    ExhibitPlan("Figure 18", "Successful trajectories", successes_figure, of_each=True),
+    ExhibitPlan("Figure 19", "Near and far failures by type", types_figure),
+)

@@ -21,8 +21,10 @@ from assay.extensions.papers.libero_para.tables import (
     average,
     category_means,
     cell_rates,
+    cells_table,
 )
 from assay.measures.result import MeasureError, Missing
+from assay.measures.views.heat_map import ACTIONS, NONE, grid_map
 from assay.measures.views.style import (
     BLUE,
     FAINT,
@@ -38,13 +40,16 @@ from assay.measures.views.style import (
     share_limits,
 )
 from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
-from assay.measures.words.paraphrase import ACTIONS, DISTANCE_CORRELATION, NONE, OBJECT_GAP, ObjectGap
+from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP, ObjectGap
 from assay.measures.words.pride import SWEEP, Sweep
-from assay.report.figures.heat_map import success_map
-from assay.report.papers.base import PaperRun, by_run
+from assay.report.papers.base import ExhibitPlan, PaperRun, by_run
 
 COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
 """Colours of the categories of action types and of the original instruction."""
+
+
+def _in_percent(share: float) -> str:
+    return number(100 * share, 1)
 
 
 @by_run(lambda run: run.data.result(CELLS))
@@ -57,7 +62,7 @@ def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
         f"Success in per cent, unweighted mean over {_name_models(results)}; {plural(episodes, 'episode')}. "
         f"{original}Hatched cells have no episodes."
     )
-    return success_map("success", "Success of each cell, mean over models", caption, shares)
+    return grid_map("success", "Success of each cell, mean over models", caption, shares, _in_percent)
 
 
 def model_grid(run: PaperRun) -> Drawing:
@@ -68,7 +73,7 @@ def model_grid(run: PaperRun) -> Drawing:
         f"Success in per cent, mean over {plural(len(seeds), 'seed')}; "
         f"{plural(sum(cell.episodes for cell in cells), 'episode')}. Hatched cells have no episodes."
     )
-    return success_map("success", "success of each cell", caption, cell_rates(run))
+    return grid_map("success", "success of each cell", caption, cell_rates(run), _in_percent)
 
 
 @by_run(lambda run: run.data.result(OBJECT_GAP))
@@ -248,3 +253,18 @@ def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]]
 def _name_models(names: Iterable[str]) -> str:
     names = list(names)
     return listed(names) if len(names) < 4 else plural(len(names), "model")
+
+
+EXHIBITS = (
+    ExhibitPlan("Figure 6", "Success of each cell, mean over models", average_grid),
+    ExhibitPlan(
+        "Figure 17",
+        "Success of each cell, model by model",
+        lambda run: (cells_table(run), model_grid(run)),
+        of_each=True,
+    ),
+    ExhibitPlan("Figure 7", "Original and other object names", names_figure),
+    ExhibitPlan("Figure 14", "Action types", action_figure),
+    ExhibitPlan("Figure 13", "PRIDE over its weight", weight_figure),
+    ExhibitPlan("Figure 16", "Distance against success, model by model", correlation_figure),
+)

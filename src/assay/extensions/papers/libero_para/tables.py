@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,16 +11,18 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError
-from assay.measures.frames import judged
+from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Missing, Result
 from assay.measures.success.rates import CONTROLS, success_rate
+from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
-from assay.measures.views.wording import methods, told
-from assay.measures.words.paraphrase import ACTIONS, NONE, OBJECTS, paraphrases, reworded, wording
+from assay.measures.views.wording import methods, task_instruction
+from assay.measures.words import paraphrase_statistics
+from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
-from assay.report.papers.base import PaperRun, Part, by_run, model_table, of_each
-from assay.report.wording_statistics import stats_of, wordings_of
+from assay.perturb.words.grid.table import GridStats, GridWording, grid_stats
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
 from assay.support.stats.distributions import pearson
 
@@ -64,7 +67,7 @@ class ParaCell(Result):
 
 def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
     """The cells with episodes, row by row; the original if there are controls."""
-    worded = judged(paraphrases(frame))
+    worded = valid_rows(paraphrases(frame))
     controls = frame.filter((pl.col("condition") == CONTROL) & (pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64), object=pl.lit(NONE), action=pl.lit(NONE)
     )
@@ -77,7 +80,7 @@ def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
         counts.setdefault((thing, action), {})[seed] = (share, count)
     distances: dict[CellKey, float | None] = {}
     if "pd" in worded.columns:  # each wording once
-        unique = worded.unique(wording(worded)).group_by("object", "action").agg(pl.col("pd").mean())
+        unique = worded.unique(wording_columns(worded)).group_by("object", "action").agg(pl.col("pd").mean())
         distances = {(thing, action): pd for thing, action, pd in unique.iter_rows()}
     cells = []
     for key in ((thing, action) for thing in OBJECTS for action in ACTIONS):
@@ -145,7 +148,7 @@ def _group_means(members: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Table 2: success of the controls and with paraphrases, and the drop between them."""
-    paraphrased, missing = of_each(runs, lambda run: success_rate(reworded(run.data.frame)))
+    paraphrased, missing = of_each(runs, lambda run: success_rate(all_paraphrases(run.data.frame)))
     rows: list[tuple[Value, ...]] = []
     without: list[Missing] = []
     for run in runs:
@@ -224,7 +227,7 @@ def _seed_columns(seeds: Iterable[int], read: Callable[..., Mapping[int, float]]
 
 
 def _rates_by_seed(run: PaperRun) -> dict[int, float]:
-    rows = judged(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
+    rows = valid_rows(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
     return dict(rows.iter_rows())
 
 
@@ -309,10 +312,10 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
 
 def _scored_wordings(run: PaperRun) -> pl.DataFrame:
     """One row per wording: object, action, original, text, success and the distances."""
-    rows = judged(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
+    rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
     rates = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
     success = {
-        (told(task) or task, thing, action, text): share
+        (task_instruction(task) or task, thing, action, text): share
         for task, thing, action, text, share in rates.iter_rows()
     }
     wordings = [
@@ -424,3 +427,60 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
         "For the originals with the most paraphrases: the paraphrase with the median PD among added adverbs, other "
         "names, and other names in a question or hint. Success: mean over models.",
     )
+
+
+EXHIBITS = (
+    ExhibitPlan("Table 2", "Success with the original instructions and with paraphrases", success_table),
+    ExhibitPlan("Table 3", "Success and PRIDE", pride_table),
+    ExhibitPlan("Summary by seed", "As in the release's analysis", seeds_table),
+    ExhibitPlan("Summary by scope", "As in the release's analysis", scopes_table),
+    ExhibitPlan("Table 11", "Cost of the evaluation", cost_table),
+    ExhibitPlan("Table 10", "PD beside general-purpose distances", distances_table),
+)
+
+
+def stats_of(runs: Sequence[PaperRun]) -> GridStats:
+    """Statistics of the paraphrases of all runs, each with the largest multiplicity of a run and seed."""
+    results, _ = of_each(runs, wordings_of)
+    together: Counter[GridWording] = Counter()
+    for wordings in results.values():
+        together |= wordings
+    return grid_stats(together.elements())
+
+
+def wordings_of(run: PaperRun) -> Counter[GridWording]:
+    """Paraphrases of a run with their multiplicity within one seed."""
+    rows = paraphrases(run.data.frame)
+    scores = [
+        pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)
+        for name in ("s_k", "s_t")
+    ]
+    columns = ["task", "object", "action", "instruction", "s_k", "s_t"]
+    by_seed = rows.with_columns(scores).group_by(*columns, "seed", maintain_order=True).len()
+    table = by_seed.group_by(columns, maintain_order=True).agg(pl.col("len").max())
+    if not len(table):
+        raise MeasureError("there is no paraphrase")
+    originals = {task: task_instruction(task) or task for task in table["task"].unique()}
+    return Counter(
+        {
+            GridWording(originals[task], thing, action, text.strip(), s_k, s_t): count
+            for task, thing, action, text, s_k, s_t, count in table.iter_rows()
+        }
+    )
+
+
+def _of_wordings(show: Callable[..., Part], *args: str) -> Callable[[Sequence[PaperRun]], Part]:
+    return lambda runs: show(stats_of(runs), *args)
+
+
+PARAPHRASES = (
+    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase_statistics.counts_table)),
+    ExhibitPlan(
+        "Table 9", "Paraphrases of each original", _of_wordings(paraphrase_statistics.originals_table)
+    ),
+    ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase_statistics.names_table)),
+    *(
+        ExhibitPlan(label, title, _of_wordings(paraphrase_statistics.distance_grid, which))
+        for which, (label, title) in paraphrase_statistics.DISTANCES.items()
+    ),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -20,8 +20,6 @@ from assay.measures.success.rates import Rate, rates
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
-from assay.report.figures.curves import corruption_figure, displacement_figure, dissimilarity_figure
-from assay.report.figures.memory import memorisation_figure
 from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, by_run, exhibit
 from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
@@ -55,9 +53,11 @@ def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSec
         ),
     )
 
-    def figure(label: str, title: str, measure: Measure[Any], draw: Callable[..., Drawing]) -> Exhibit:
+    def figure(label: str, title: str, measure: Measure[Any]) -> Exhibit:
         def paint(results: dict[str, object]) -> Drawing:
-            return draw(results if len(results) > 1 else {"": next(iter(results.values()))})
+            results = results if len(results) > 1 else {"": next(iter(results.values()))}
+            drawing: Drawing = measure.draw_runs(results)
+            return drawing
 
         return exhibit(label, title, by_run(lambda run: run.data.result(measure))(paint), runs)
 
@@ -65,16 +65,16 @@ def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSec
         "Memorisation",
         "Whether trajectories stay the same when objects or instructions change, and how far objects may be moved.",
         (
-            figure("Figure 1", "Repeated trajectories", MEMORISATION, memorisation_figure),
-            figure("Figure 6", "Success over displacement", DISPLACEMENT, displacement_figure),
+            figure("Figure 1", "Repeated trajectories", MEMORISATION),
+            figure("Figure 6", "Success over displacement", DISPLACEMENT),
         ),
     )
     yield PaperSection(
         "Severity of changes",
         "Increasingly corrupted instructions, and objects increasingly unlike the task's own.",
         (
-            figure("Instructions", "Corrupted instructions", CORRUPTION, corruption_figure),
-            figure("Objects", "Dissimilar objects", DISSIMILARITY, dissimilarity_figure),
+            figure("Instructions", "Corrupted instructions", CORRUPTION),
+            figure("Objects", "Dissimilar objects", DISSIMILARITY),
         ),
     )
 

@@ -14,13 +14,23 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from assay.extensions.papers.libero_x.contacts import Touching, asked_for, contacts_of, touching
 from assay.extensions.papers.libero_x.tables import DEFAULT_LIMIT, LIMITS, heading, level_rows
-from assay.measures.conduct.contacts import Touching, asked_for, contacts_of, touching
 from assay.measures.result import MeasureError
-from assay.measures.success.labels import label_families, label_rates
 from assay.measures.success.rates import Rate
+from assay.measures.success.task_labels import label_families, label_rates, radar, spokes_of
 from assay.measures.time import timing
-from assay.measures.time.timing import Limit, limits_by, possible, with_references, within_limit
+from assay.measures.time.timing import (
+    REFERENCE_NOTE,
+    Limit,
+    limit_name,
+    limit_places,
+    limits_axes,
+    limits_by,
+    possible,
+    with_references,
+    within_limit,
+)
 from assay.measures.views.style import (
     BLUE,
     FAINT,
@@ -36,11 +46,8 @@ from assay.measures.views.style import (
 )
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, thing
-from assay.measures.world.curves import Curve, curve
-from assay.report.figures.curves import levels_figure, limit_places, limits_axes
-from assay.report.figures.success import radar, spokes_of
-from assay.report.papers.base import PaperRun, Part, by_run, of_each
-from assay.report.tables import REFERENCE, limit_name
+from assay.measures.world.curves import LEVELS, SuccessCurve, curve
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, of_each
 
 T = TypeVar("T")
 
@@ -125,15 +132,15 @@ def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @by_run(lambda run: curve(_within_limit(run.data.plausible), "level"))
-def decline_figures(results: dict[str, Curve]) -> Iterator[Part]:
+def decline_figures(results: dict[str, SuccessCurve]) -> Iterator[Part]:
     """Figure 5: success on each level, and the cost of each level against the one before."""
     curves = _unnamed_if_single(results)
-    success = levels_figure(curves)
+    success = LEVELS.draw_runs(curves)
     yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
     yield _decline(curves)
 
 
-def _decline(runs: Mapping[str, Curve]) -> Drawing:
+def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
     def name(level: float) -> str:
         return "control" if level == 0 else f"{level:g}"
 
@@ -235,7 +242,7 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
 
     count = sum(limits[0].count for result in results.values() for limits in result.values())
     episodes = plural(count, "episode")
-    caption = f"Success under shorter time limits; {episodes}. {REFERENCE} Lines: 95 % Wilson intervals."
+    caption = f"Success under shorter time limits; {episodes}. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
     return Drawing("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
 
 
@@ -277,13 +284,14 @@ def _contacts_table(results: dict[str, tuple[Touching, ...]]) -> Table:
             for limit in limits
             if limit.factor in LIMITS
         ),
-        f"Another object: one that the goal does not name. {REFERENCE} "
+        f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
         "95 % Wilson intervals, widened for the correlation of episodes with one start or variant.",
     )
 
 
 def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
-    factors, places = limit_places(limit.factor for limits in results.values() for limit in limits)
+    places = limit_places(limit.factor for limits in results.values() for limit in limits)
+    factors = list(places)
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -357,3 +365,12 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
     )
     title = f"{run.name}: contacts over time" if several else "Contacts over time"
     return Drawing(name, title, caption, (WIDTH, 0.24 * lines + 0.62 * len(chosen) + 0.5), paint)
+
+
+EXHIBITS = (
+    ExhibitPlan("Figure 3", "Positions of the end effector", paths_figure),
+    ExhibitPlan("Figure 5", "Decline over the levels", decline_figures),
+    ExhibitPlan("Figure 6", "Success by label, level by level", radars),
+    ExhibitPlan("Figure 7", "Success against the time limit", limits_figures),
+    ExhibitPlan("Figure 9", "Objects touched under long limits", contact_exhibits),
+)

@@ -12,17 +12,18 @@ import yaml
 
 from assay.measures.frames import require
 from assay.measures.result import MeasureError
-from assay.measures.success.labels import label_families, with_each_label
-from assay.measures.time.timing import Limit, limits_by, timed
+from assay.measures.success.task_labels import label_families, with_each_label
+from assay.measures.time.timing import REFERENCE_NOTE, Limit, add_references, limit_name, limits_by
 from assay.measures.views.table import Column, Table, Value
-from assay.report.papers.base import PaperRun, Part, of_each
-from assay.report.tables import REFERENCE, limit_name
+from assay.report.papers.base import ExhibitPlan, PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
 DEFAULT_LIMIT = 1.1
 """The time limit of Tables II to IV, times the human time."""
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
 """The time limits of Tables V to IX, times the reference time."""
+LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
+"""The paper's table of labels by level."""
 ALL = "all"
 """The column of all episodes of a table."""
 LimitsByColumn = dict[str, tuple[Limit, ...]]
@@ -79,7 +80,7 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
     Raises MeasureError if there are none.
     """
     require(run.data.plausible, "level")
-    rows = timed(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
+    rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
     rows = rows.filter(pl.col("level").is_in(levels)) if levels else rows
     if not len(rows):
         raise MeasureError(f"no episode is of level {' or '.join(map(str, levels))}")
@@ -170,7 +171,7 @@ def _tables(
     for (model, factor), shares in theirs.items():
         wide.append((model, "published", limit_name(factor), *(shares.get(name) for name in names)))
     source = (Column("source"),) if theirs else ()
-    note = f"Success in per cent; errors are excluded. {REFERENCE} None: only the task's horizon."
+    note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} None: only the task's horizon."
     if theirs:
         note += f" Published: {published().source}; its limits are multiples of human times, its assets LIBERO-X's."
     headings = (Column(heading(what, name), "share", bare=what == "label") for name in names)
@@ -208,3 +209,19 @@ def heading(what: str, name: str) -> str:
     if what == "label" and name[0].isdigit():
         return f"{name} {'subtask' if name == '1' else 'subtasks'}"
     return name
+
+
+EXHIBITS = (
+    ExhibitPlan("Table II", "Success by level", levels_table, has_published=True),
+    ExhibitPlan("Table III", "Level 4: unseen and confounding objects", unseen_table, has_published=True),
+    ExhibitPlan("Table IV", "Level 5: forms of rewording", forms_table, has_published=True),
+    *(
+        ExhibitPlan(
+            label,
+            f"Level {level}: success by label and time limit",
+            partial(labels_table, level=level),
+            has_published=True,
+        )
+        for level, label in LABEL_TABLES.items()
+    ),
+)

@@ -1,6 +1,6 @@
-"""What a diagnosis tests in runs on tables: does it go by the prompt, by the order of objects, at once, ...?
+"""Hypotheses that the diagnosis tests in tabletop runs: reliance on the prompt, the order of objects, retries, ...
 
-Where words are nonsense, or masked, nothing doable may be asked for any more. A policy that needs to be told then
+Nonsense or masked prompts no longer ask for the task. A policy that needs its prompt then
 succeeds by luck alone; how many of its successes it keeps tells how many it owes to something else. What a run
 cannot tell for want of successes it does not tell.
 """
@@ -10,33 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from assay.extensions.tabletop.measures.instruction_use import (
+from assay.extensions.tabletop.measures.prompt_reliance import (
     FIRST,
     MIN_SUCCESSES,
     TOLERATED,
     KeptSuccess,
     NothingMore,
     Novelty,
+    PromptFlaw,
     Retried,
 )
-from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
-from assay.measures.evidence import (
+from assay.extensions.tabletop.measures.tabletop import NAME, Tabletop
+from assay.measures.evidence_text import format_counts, format_difference, format_share, format_unperturbed
+from assay.measures.findings import (
     HARMLESS,
-    Among,
+    Claim,
     Evidence,
+    Finding,
     FlawTest,
+    Profiles,
     Untested,
-    drop_evidence,
     loss,
     one_sided_p,
     p_above_tolerated,
 )
-from assay.measures.findings import Claim, Finding
-from assay.measures.flaws import Flaw
+from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.result import Missing
+from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS, Rate
 from assay.measures.views.wording import describe_change, percent
-from assay.report.evidence_words import counted, difference_said, share_said, unperturbed_said
 from assay.support.stats.intervals import Interval
 
 ABLE = 0.1
@@ -45,20 +47,20 @@ RARE = 0.2
 """A share that is small, if it is less than this beyond doubt."""
 UNHARMED = 0.1
 """A loss that is small, if it is less than this beyond doubt."""
-UNTOLD = MappingProxyType(
+UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        Flaw.UNTOLD: ("mask=instruction", "instruction=other"),
-        Flaw.WORDLESS: ("mask=language", "gobbledygook=words", "gobbledygook=tokens"),
-        Flaw.PICTURELESS: ("mask=visual",),
+        PromptFlaw.UNTOLD: ("mask=instruction", "instruction=other"),
+        PromptFlaw.WORDLESS: ("mask=language", "gobbledygook=words", "gobbledygook=tokens"),
+        PromptFlaw.PICTURELESS: ("mask=visual",),
     }
 )
 """Flaw -> conditions under which success is luck, the most telling first."""
-LOST = MappingProxyType(
+LOST: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         Flaw.WORDING: ("paraphrase",),
-        Flaw.DESCRIBED: ("referents=text",),
-        Flaw.ORDER: ("order=permuted",),
-        Flaw.DIFFICULTY: (
+        PromptFlaw.DESCRIBED: ("referents=text",),
+        PromptFlaw.ORDER: ("order=permuted",),
+        PromptFlaw.DIFFICULTY: (
             "difficulty=distracting",
             "difficulty=extreme",
             "difficulty=extremely-distracting",
@@ -66,36 +68,94 @@ LOST = MappingProxyType(
     }
 )
 """Flaw -> conditions under which success is expected."""
-_ASKED = (*UNTOLD, *LOST, Flaw.RETRIES, Flaw.NOVELTY)
+FLAWS = (
+    OwnFlaw(
+        PromptFlaw.UNTOLD,
+        "Performs the tasks without the prompt",
+        "Needs the prompt",
+        "no run masks the prompt",
+        consequences=(PromptFlaw.WORDLESS, PromptFlaw.PICTURELESS),
+    ),
+    OwnFlaw(
+        PromptFlaw.WORDLESS,
+        "Performs the tasks without the words of the prompt",
+        "Needs the words of the prompt",
+        "no run masks the words of prompts",
+    ),
+    OwnFlaw(
+        PromptFlaw.PICTURELESS,
+        "Performs the tasks without the images of the prompt",
+        "Needs the images of the prompt",
+        "no run masks the images of prompts",
+    ),
+    OwnFlaw(
+        PromptFlaw.DESCRIBED,
+        "Does not find objects that are described instead of shown",
+        "Finds objects that are described instead of shown",
+        "no run describes the objects that prompts show",
+    ),
+    OwnFlaw(
+        PromptFlaw.ORDER,
+        "Depends on the order of the objects",
+        "Does not depend on the order of the objects",
+        "no run permutes the order of objects",
+    ),
+    OwnFlaw(
+        PromptFlaw.RETRIES,
+        "Succeeds only after retries",
+        "Does not need retries",
+        "no run has controls",
+    ),
+    OwnFlaw(
+        PromptFlaw.DIFFICULTY,
+        "Fails harder versions of the tasks",
+        "Robust to harder versions of the tasks",
+        "no run has harder versions of the tasks",
+    ),
+    OwnFlaw(
+        PromptFlaw.NOVELTY,
+        "Does not generalise to new combinations, objects or tasks",
+        "Generalises to new combinations, objects and tasks",
+        "no run has the first level and another",
+    ),
+)
+_TESTED = (*UNTOLD, *LOST, PromptFlaw.RETRIES, PromptFlaw.NOVELTY)
 
 
-def prompt_tests(among: Among) -> Iterator[FlawTest | Untested]:
+def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
     """Everything that runs on tables can test, and what they cannot."""
     able = []
     for run, profile in among:
-        found, control = profile.get(TABLETOP), profile.get(CONTROLS)
-        if found is not None and control is not None and control.interval is not None:
+        result, control = profile.get(NAME), profile.get(CONTROLS)
+        if result is not None and control is not None and control.interval is not None:
             unable = _unable(control)
             yield _failing(run, control, unable)
             if not unable:
-                able.append(found)
-                yield from _of_run(run, found)
-    for flaw in _ASKED if able else ():  # of a policy that does not do the tasks nothing else is asked
-        notes = tuple(each.again.missing for each in able if isinstance(each.again, Missing))
-        if flaw is Flaw.RETRIES and notes:
-            yield Untested(flaw, TABLETOP.name, notes=notes[:1])
+                able.append(result)
+                yield from _of_run(run, result)
+    for flaw in _TESTED if able else ():  # of a policy that does not do the tasks nothing else is asked
+        notes = tuple(result.again.missing for result in able if isinstance(result.again, Missing))
+        if flaw == PromptFlaw.RETRIES and notes:
+            yield Untested(flaw, NAME, notes=notes[:1])
         else:
-            yield Untested(flaw, TABLETOP.name, too_few=any(_has_data(flaw, each) for each in able))
+            too_few = any(_has_data(flaw, result) for result in able)
+            notes = ()
+            if too_few:
+                notes = (f"fewer than {MIN_SUCCESSES} of the informative controls succeed",)
+            elif flaw == Flaw.WORDING:
+                notes = ("no run has paraphrased prompts",)
+            yield Untested(flaw, NAME, too_few=too_few, notes=notes)
 
 
-def _has_data(flaw: Flaw, found: Tabletop) -> bool:
+def _has_data(flaw: str, found: Tabletop) -> bool:
     """Whether a run has what could tell, if it only had more successes."""
-    if flaw is Flaw.RETRIES:
+    if flaw == PromptFlaw.RETRIES:
         return isinstance(found.again, Retried)
-    if flaw is Flaw.NOVELTY:
+    if flaw == PromptFlaw.NOVELTY:
         return bool(found.novelty)
     return bool(
-        {_bare(each.condition) for each in found.against} & {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
+        {_bare(contrast.condition) for contrast in found.against}
+        & {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
     )
 
 
@@ -118,45 +178,56 @@ def _failing(run: int, control: Rate, unable: bool) -> FlawTest:
 
 
 def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:
-    kept = {_bare(each.condition): each for each in found.kept if each.count >= MIN_SUCCESSES}
+    kept_by_name = {
+        _bare(retained.condition): retained for retained in found.kept if retained.count >= MIN_SUCCESSES
+    }
     for flaw, conditions in UNTOLD.items():
-        yield from _untold(run, flaw, {name: kept[name] for name in conditions if name in kept})
-    drops = {_bare(each.condition): each.allowed for each in found.against if each.level is None}
-    enough = {name: each for name, each in drops.items() if each.both + each.only_control >= MIN_SUCCESSES}
+        yield from _untold(
+            run, flaw, {name: kept_by_name[name] for name in conditions if name in kept_by_name}
+        )
+    drops = {
+        _bare(contrast.condition): contrast.allowed for contrast in found.against if contrast.level is None
+    }
+    enough = {name: drop for name, drop in drops.items() if drop.both + drop.only_control >= MIN_SUCCESSES}
     for flaw, conditions in LOST.items():
-        evidence = [
-            drop_evidence((run,), TABLETOP.name, name, enough[name]) for name in conditions if name in enough
-        ]
+        evidence = [drop_evidence((run,), NAME, name, enough[name]) for name in conditions if name in enough]
         yield from _cost_tests(flaw, evidence)
     if isinstance(found.again, Retried) and found.again.successes >= MIN_SUCCESSES:
         yield _retries_test(run, found.again)
-    novel = [_novelty_evidence(run, each) for each in found.novelty if each.hits >= MIN_SUCCESSES]
-    yield from _cost_tests(Flaw.NOVELTY, novel)
+    novel = [_novelty_evidence(run, novelty) for novelty in found.novelty if novelty.hits >= MIN_SUCCESSES]
+    yield from _cost_tests(PromptFlaw.NOVELTY, novel)
 
 
-def _untold(run: int, flaw: Flaw, known: Mapping[str, KeptSuccess]) -> Iterator[FlawTest]:
+def _untold(run: int, flaw: str, known: Mapping[str, KeptSuccess]) -> Iterator[FlawTest]:
     """Success where nothing doable is asked for, condition by condition."""
-    refuted = all(each.interval.high < RARE for each in known.values())
-    for name, each in known.items():
+    refuted = all(retained.interval.high < RARE for retained in known.values())
+    for name, retained in known.items():
         evidence = Evidence(
-            run, TABLETOP.name, name, each.share, each.interval, each.p, hits=each.kept, count=each.count
+            run,
+            NAME,
+            name,
+            retained.share,
+            retained.interval,
+            retained.p,
+            hits=retained.kept,
+            count=retained.count,
         )
-        yield FlawTest(flaw, (evidence,), each.p, each.interval, TOLERATED, refuted=refuted)
+        yield FlawTest(flaw, (evidence,), retained.p, retained.interval, TOLERATED, refuted=refuted)
 
 
-def _cost_tests(flaw: Flaw, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
+def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
     """Losses where success is expected, one test for each."""
-    sizes = [loss(each.interval) for each in evidence if each.interval is not None]
+    sizes = [loss(item.interval) for item in evidence if item.interval is not None]
     refuted = all(size.high < UNHARMED for size in sizes)
-    for each, size in zip(evidence, sizes, strict=True):
-        assert each.p is not None
-        yield FlawTest(flaw, (each,), each.p, size, HARMLESS, refuted=refuted)
+    for item, size in zip(evidence, sizes, strict=True):
+        assert item.p is not None
+        yield FlawTest(flaw, (item,), item.p, size, HARMLESS, refuted=refuted)
 
 
 def _retries_test(run: int, found: Retried) -> FlawTest:
     evidence = Evidence(
         run,
-        TABLETOP.name,
+        NAME,
         "again",
         found.share,
         found.interval,
@@ -166,14 +237,16 @@ def _retries_test(run: int, found: Retried) -> FlawTest:
         reference_hits=found.successes,
         reference_count=found.count,
     )
-    return FlawTest(Flaw.RETRIES, (evidence,), found.p, found.interval, refuted=found.interval.high < RARE)
+    return FlawTest(
+        PromptFlaw.RETRIES, (evidence,), found.p, found.interval, refuted=found.interval.high < RARE
+    )
 
 
 def _novelty_evidence(run: int, each: Novelty) -> Evidence:
     """A level against the first."""
     return Evidence(
         run,
-        TABLETOP.name,
+        NAME,
         each.level,
         each.change,
         each.interval,
@@ -195,24 +268,24 @@ NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "ne
 
 def _others(rest: Iterable[Evidence]) -> str:
     """Other conditions of the same flaw, in brief."""
-    return "".join(f"; {counted(each.hits, each.count)} {describe_change(each.part)}" for each in rest)
+    return "".join(f"; {format_counts(item.hits, item.count)} {describe_change(item.part)}" for item in rest)
 
 
 def _kept_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
-    said = (
-        f"{describe_change(first.part)} it keeps {counted(first.hits, first.count)} successes "
-        f"({share_said(first.value, first.interval)}){_others(rest)}"
+    sentence = (
+        f"{describe_change(first.part)} it keeps {format_counts(first.hits, first.count)} successes "
+        f"({format_share(first.value, first.interval)}){_others(rest)}"
     )
-    return said, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
+    return sentence, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
 
 
 def _paired_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     return (
-        f"{counted(first.hits, first.count)} succeed {describe_change(first.part)}, "
-        f"{unperturbed_said(first)} unperturbed "
-        f"({difference_said(first)}){_others(rest)}",
+        f"{format_counts(first.hits, first.count)} succeed {describe_change(first.part)}, "
+        f"{format_unperturbed(first)} unperturbed "
+        f"({format_difference(first)}){_others(rest)}",
         "",
     )
 
@@ -221,9 +294,10 @@ def _retries_words(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     straight = (first.count or 0) - (first.hits or 0)
     return (
-        f"{counted(first.hits, first.count)} successes took more than the fewest actions "
-        f"({share_said(first.value, first.interval)}; sweeps left out): "
-        f"{counted(first.reference_hits, first.reference_count)} succeed with mistakes allowed, {straight:,} without",
+        f"{format_counts(first.hits, first.count)} successes took more than the fewest actions "
+        f"({format_share(first.value, first.interval)}; sweeps left out): "
+        f"{format_counts(first.reference_hits, first.reference_count)} succeed with mistakes allowed, {straight:,} "
+        "without",
         "",
     )
 
@@ -232,8 +306,8 @@ def _novelty_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     others = "" if first.same_tasks else ", with other tasks, which may be easier"
     return (
-        f"{_level_words(first)}, {percent(first.reference)} at {FIRST}{others} ({difference_said(first)})"
-        + "".join(f"; {_level_words(each)}" for each in rest),
+        f"{_level_words(first)}, {percent(first.reference)} at {FIRST}{others} ({format_difference(first)})"
+        + "".join(f"; {_level_words(item)}" for item in rest),
         "",
     )
 
@@ -244,15 +318,15 @@ def _level_words(each: Evidence) -> str:
 
 _ON_TABLES: Mapping[str, Callable[[Finding], tuple[str, str]]] = MappingProxyType(
     {
-        Flaw.UNTOLD: _kept_words,
-        Flaw.WORDLESS: _kept_words,
-        Flaw.PICTURELESS: _kept_words,
+        PromptFlaw.UNTOLD: _kept_words,
+        PromptFlaw.WORDLESS: _kept_words,
+        PromptFlaw.PICTURELESS: _kept_words,
         Flaw.WORDING: _paired_words,
-        Flaw.DESCRIBED: _paired_words,
-        Flaw.ORDER: _paired_words,
-        Flaw.DIFFICULTY: _paired_words,
-        Flaw.RETRIES: _retries_words,
-        Flaw.NOVELTY: _novelty_words,
+        PromptFlaw.DESCRIBED: _paired_words,
+        PromptFlaw.ORDER: _paired_words,
+        PromptFlaw.DIFFICULTY: _paired_words,
+        PromptFlaw.RETRIES: _retries_words,
+        PromptFlaw.NOVELTY: _novelty_words,
     }
 )
 """How the evidence of runs on tables is told."""

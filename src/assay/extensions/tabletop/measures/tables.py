@@ -7,31 +7,32 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from assay.episodes.spec import CONTROL
+from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
 from assay.extensions.tabletop.measures.scores import Against, LevelScore, TaskScore
-from assay.extensions.tabletop.measures.tabletop import TABLETOP, Tabletop
+from assay.extensions.tabletop.measures.tabletop import NAME, Tabletop
 from assay.measures.flaws import Flaw
 from assay.measures.profile import Profile
 from assay.measures.result import Missing
+from assay.measures.sentences import format_finding
 from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, points
 from assay.report.run_report import RunReport
-from assay.report.sentences import sentence
 
 QUESTIONS = MappingProxyType(
     {
-        Flaw.UNABLE: "Does it do the tasks?",
-        Flaw.UNTOLD: "Does it need to be told?",
-        Flaw.WORDLESS: "Does it go by the words?",
-        Flaw.PICTURELESS: "Does it go by the images?",
+        Flaw.UNABLE: "Does it perform the tasks?",
+        PromptFlaw.UNTOLD: "Does it need the prompt?",
+        PromptFlaw.WORDLESS: "Does it use the words?",
+        PromptFlaw.PICTURELESS: "Does it use the images?",
         Flaw.WORDING: "Is it robust to paraphrases?",
-        Flaw.DESCRIBED: "Does it know objects by words, too?",
-        Flaw.ORDER: "Does it go by the order of objects?",
-        Flaw.RETRIES: "Does it succeed only by trying again?",
-        Flaw.DIFFICULTY: "Does difficulty break it?",
-        Flaw.NOVELTY: "Does it do what is new?",
+        PromptFlaw.DESCRIBED: "Does it recognise described objects?",
+        PromptFlaw.ORDER: "Does it depend on the order of objects?",
+        PromptFlaw.RETRIES: "Does it need retries?",
+        PromptFlaw.DIFFICULTY: "Does it fail at higher difficulty?",
+        PromptFlaw.NOVELTY: "Does it generalise?",
     }
 )
-"""What is asked about a policy, in the order in which it is told."""
+"""Questions about a policy, in the order of the report."""
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance: the paper's convention, 1/800 for each action that is needed."
 _ORDER, _DIFFICULTY = "order=", "difficulty="
@@ -55,34 +56,38 @@ S = TypeVar("S", LevelScore, TaskScore)
 
 def prompts_table(found: Tabletop, report: RunReport) -> Table | None:
     """What other prompts cost."""
-    prompts = [each for each in found.against if not each.condition.startswith((_ORDER, _DIFFICULTY))]
+    prompts = [
+        contrast for contrast in found.against if not contrast.condition.startswith((_ORDER, _DIFFICULTY))
+    ]
     return _against("table-prompts", "What other prompts cost, level by level", prompts)
 
 
 def order_table(found: Tabletop, report: RunReport) -> Table | None:
     """What permuted objects cost."""
-    order = [each for each in found.against if each.condition.startswith(_ORDER)]
+    order = [contrast for contrast in found.against if contrast.condition.startswith(_ORDER)]
     return _against("table-order", "What permuted objects cost, level by level", order)
 
 
 def difficulty_table(found: Tabletop, report: RunReport) -> Table | None:
     """What difficulty costs."""
-    harder = [each for each in found.against if each.condition.startswith(_DIFFICULTY)]
+    harder = [contrast for contrast in found.against if contrast.condition.startswith(_DIFFICULTY)]
     return _against("table-difficulty", "What difficulty costs, level by level", harder)
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
     """Scores of several runs by condition and level, as the paper has them."""
-    levels = sorted({each.level for found in runs.values() for each in found.levels})
-    known = {(run, each.condition, each.level): each for run, found in runs.items() for each in found.levels}
+    levels = sorted({score.level for result in runs.values() for score in result.levels})
+    by_run = {
+        (run, score.condition, score.level): score for run, result in runs.items() for score in result.levels
+    }
     rows: list[tuple[Value, ...]] = []
-    for run, condition in dict.fromkeys((run, condition) for run, condition, _ in known):
+    for run, condition in dict.fromkeys((run, condition) for run, condition, _ in by_run):
         cells: list[Value] = [condition, run]
         for level in levels:
-            each = known.get((run, condition, level))
+            score = by_run.get((run, condition, level))
             cells += (
-                [each.allowed.score, each.allowed.interval, each.flawless.score, each.flawless.interval]
-                if each
+                [score.allowed.score, score.allowed.interval, score.flawless.score, score.flawless.interval]
+                if score
                 else [None] * 4
             )
         rows.append(tuple(cells))
@@ -120,12 +125,12 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
     """Scores of the levels, and which of words and images it needs more."""
     usual = list(_controls(found.levels))
     if usual:
-        said = ", ".join(
-            f"{each.level} {100 * each.allowed.score:.1f} % ({between(each.allowed.interval, 100)}; "
-            f"without mistakes {100 * each.flawless.score:.1f} %)"
-            for each in usual
+        names = ", ".join(
+            f"{score.level} {100 * score.allowed.score:.1f} % ({between(score.allowed.interval, 100)}; "
+            f"without mistakes {100 * score.flawless.score:.1f} %)"
+            for score in usual
         )
-        yield f"Unperturbed it scores {said}: unweighted means of the tasks, 95 % intervals."
+        yield f"Unperturbed it scores {names}: unweighted means of the tasks, 95 % intervals."
     both = found.modalities
     if not isinstance(both, Missing):
         needs = "which of them it needs more cannot be told"
@@ -140,12 +145,12 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
 
 def reading_table(found: Tabletop, report: RunReport) -> Table:
     """What the run says, question by question."""
-    said = {finding.flaw: sentence(finding).text for finding in report.diagnosis}
+    sentences = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
     return Table(
         "table-reading",
         "How to read it",
         (Column("question"), Column("what the run says")),
-        tuple((question, said[flaw]) for flaw, question in QUESTIONS.items() if flaw in said),
+        tuple((question, sentences[flaw]) for flaw, question in QUESTIONS.items() if flaw in sentences),
         "The numbers are those of the tables below; p values adjusted for all that was asked (Holm).",
         shown_at_once=True,
     )
@@ -153,7 +158,7 @@ def reading_table(found: Tabletop, report: RunReport) -> Table:
 
 def levels_table(found: Tabletop, report: RunReport) -> Table:
     """Success by condition and level; beside it that of acting at random, if a run of the report tells."""
-    chance = report.random(TABLETOP)
+    chance = report.random(NAME)
     random = {control.level: control.allowed for control in _controls(chance.levels)} if chance else {}
     return Table(
         "table-levels",
@@ -190,7 +195,7 @@ def levels_table(found: Tabletop, report: RunReport) -> Table:
 
 def tasks_table(found: Tabletop, report: RunReport) -> Table:
     """Success by condition, level and task; beside it that of acting at random."""
-    chance = report.random(TABLETOP)
+    chance = report.random(NAME)
     random = (
         {(control.kind, control.level): control.allowed for control in _controls(chance.tasks)}
         if chance
@@ -248,17 +253,17 @@ def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
         ),
         tuple(
             (
-                each.condition,
-                each.level or "all",
-                each.allowed.plausible,
-                each.allowed.pairs,
+                score.condition,
+                score.level or "all",
+                score.allowed.plausible,
+                score.allowed.pairs,
                 *(
                     value
-                    for drop in (each.allowed, each.flawless)
+                    for drop in (score.allowed, score.flawless)
                     for value in (drop.control, drop.perturbed, drop.change, drop.interval, drop.p_holm)
                 ),
             )
-            for each in found
+            for score in found
         ),
         "Paired with the control of the same task and seed: only tasks that have the condition count. "
         "95 % Newcombe intervals over starts; exact p, adjusted after Holm.",
@@ -266,7 +271,7 @@ def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
 
 
 def _controls(found: Sequence[S]) -> Iterator[S]:
-    return (each for each in found if each.condition == CONTROL)
+    return (score for score in found if score.condition == CONTROL)
 
 
 def _columns(chance: Tabletop | None) -> tuple[Column, ...]:

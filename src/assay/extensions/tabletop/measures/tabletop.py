@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from assay.extensions.tabletop.measures.instruction_use import (
+from assay.extensions.tabletop.measures.prompt_reliance import (
     KeptSuccess,
     Modalities,
     Novelty,
@@ -18,7 +18,6 @@ from assay.extensions.tabletop.measures.instruction_use import (
     measure_retries,
 )
 from assay.extensions.tabletop.measures.scores import (
-    NEEDED,
     Against,
     LevelScore,
     TaskScore,
@@ -27,10 +26,11 @@ from assay.extensions.tabletop.measures.scores import (
     table_rows,
     task_scores,
 )
-from assay.measures.frames import judged
-from assay.measures.measure import Measure, Panel
+from assay.measures.frames import valid_rows
 from assay.measures.result import Missing, Result, attempt
-from assay.measures.success.rates import SUCCESS
+
+NAME = "tabletop"
+"""Name of the measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Tabletop(Result):
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
     """Measure a run on tables, ``ignoring`` columns that go with a start. Raises MeasureError where all of it broke."""
     rows = table_rows(frame)
-    judged(rows)
+    valid_rows(rows)
     tasks = task_scores(rows, ignoring)
     return Tabletop(
         tasks=tasks,
@@ -65,47 +65,3 @@ def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
         modalities=attempt(compare_modalities, rows),
         novelty=compare_levels(tasks),
     )
-
-
-TABLETOP = Measure(
-    "tabletop",
-    "Success by task and level, with mistakes and without, and what the prompt has to do with it.",
-    lambda run: measure_tabletop(run.whole, run.world.start_columns),
-    needs=NEEDED,
-    world="tabletop",
-    instead_of=("changes", "names", "nonsense", "starts", "levels", "task_changes", "other_tasks"),
-    panels=(
-        Panel(
-            "What it goes by",
-            tables=("assay.extensions.tabletop.measures.tables:reading_table",),
-            figures=("assay.extensions.tabletop.measures.figures:kept_figure",),
-        ),
-        Panel(
-            "Tasks and levels",
-            tables=(
-                "assay.extensions.tabletop.measures.tables:levels_table",
-                "assay.extensions.tabletop.measures.tables:tasks_table",
-            ),
-            figures=(
-                "assay.extensions.tabletop.measures.figures:tasks_figure",
-                "assay.extensions.tabletop.measures.figures:levels_figure",
-            ),
-        ),
-        Panel(
-            SUCCESS,
-            tables=(
-                "assay.extensions.tabletop.measures.tables:prompts_table",
-                "assay.extensions.tabletop.measures.tables:order_table",
-                "assay.extensions.tabletop.measures.tables:difficulty_table",
-            ),
-        ),
-    ),
-    side_by_side=(
-        "assay.extensions.tabletop.measures.tables:runs_table",
-        "assay.extensions.tabletop.measures.figures:runs_figure",
-    ),
-    sentences="assay.extensions.tabletop.measures.tables:sentences",
-    numbers="assay.extensions.tabletop.measures.tables:numbers",
-    tests="assay.extensions.tabletop.measures.findings:prompt_tests",
-    wording="assay.extensions.tabletop.measures.findings:tabletop_wording",
-)

@@ -10,6 +10,6 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from None
 
-from assay.extensions.dropin.paths import get_default_path_dict, get_libero_path, set_libero_default_path
+from assay.extensions.dropin.session import get_default_path_dict, get_libero_path, set_libero_default_path
 
 __all__ = ["get_default_path_dict", "get_libero_path", "set_libero_default_path"]

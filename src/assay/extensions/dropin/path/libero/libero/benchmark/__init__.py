@@ -13,9 +13,9 @@ from assay.extensions.dropin.benchmark import (
     register_benchmark,
     task_maps,
 )
-from assay.extensions.dropin.paths import get_libero_path
+from assay.extensions.dropin.session import get_libero_path
 
-globals().update({made.__name__: made for made in BENCHMARK_MAPPING.values()})  # LIBERO_GOAL and its like
+globals().update({suite.__name__: suite for suite in BENCHMARK_MAPPING.values()})  # LIBERO_GOAL etc.
 
 __all__ = [
     "BENCHMARK_MAPPING",

@@ -1,17 +1,18 @@
 """LIBERO's environments."""
 
-from assay.extensions.dropin import bddl_utils
 from assay.extensions.dropin.env_wrapper import (
+    TASK_MAPPING,
     ControlEnv,
     DemoRenderEnv,
     OffScreenRenderEnv,
     SegmentationRenderEnv,
 )
-from assay.extensions.dropin.problems import TASK_MAPPING
 from assay.extensions.dropin.venv import DummyVectorEnv, SubprocVectorEnv
 from assay.sim import gl
 
-gl.choice()  # robosuite, too, looks at MUJOCO_GL when it is imported, and scripts that set it later rely on that
+from . import bddl_utils
+
+gl.choice()  # robosuite reads MUJOCO_GL on import, too, and scripts that set it later rely on that
 
 __all__ = [
     "TASK_MAPPING",

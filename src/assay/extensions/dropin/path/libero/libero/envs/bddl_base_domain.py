@@ -1,6 +1,6 @@
-"""What stands behind an environment."""
+"""The environment behind the wrapper."""
 
 from assay.extensions.dropin.domain import Domain as BDDLBaseDomain
-from assay.extensions.dropin.problems import TASK_MAPPING, register_problem
+from assay.extensions.dropin.env_wrapper import TASK_MAPPING, register_problem
 
 __all__ = ["TASK_MAPPING", "BDDLBaseDomain", "register_problem"]

@@ -1,5 +1,5 @@
 """Task files."""
 
-from assay.extensions.dropin.bddl_utils import get_problem_info, robosuite_parse_problem
+from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
 
 __all__ = ["get_problem_info", "robosuite_parse_problem"]

@@ -1,4 +1,4 @@
-"""Several environments at once."""
+"""Vectorised environments."""
 
 from assay.extensions.dropin.venv import (
     BaseVectorEnv,

@@ -1,5 +1,5 @@
-"""LIBERO's paths, once more."""
+"""LIBERO's paths."""
 
-from assay.extensions.dropin.paths import get_libero_path
+from assay.extensions.dropin.session import get_libero_path
 
 __all__ = ["get_libero_path"]

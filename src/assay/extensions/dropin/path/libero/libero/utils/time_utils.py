@@ -1,4 +1,4 @@
-"""How long something takes."""
+"""Measuring time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Timer:
-    """A context manager that measures."""
+    """A context manager that measures its duration."""
 
     value = 0.0
 
@@ -18,5 +18,5 @@ class Timer:
         self.value = time.time() - self.start_time
 
     def get_elapsed_time(self) -> float:
-        """Seconds."""
+        """Duration in seconds."""
         return self.value

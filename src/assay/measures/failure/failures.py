@@ -1,0 +1,300 @@
+"""Near and far failures: measure, tables, figures and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.measures.failure.near_far import (
+    OURS,
+    QUANTILES,
+    WIDEST,
+    NearFar,
+    NearFarFailures,
+    NearFarRule,
+    failures,
+)
+from assay.measures.failure.path_figures import (
+    LOOKS,
+    NAMES,
+    paths_3d_figure,
+    paths_top_figure,
+    success_paths_figure,
+)
+from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.result import MeasureError
+from assay.measures.views.forest import CHARACTER, note
+from assay.measures.views.style import WIDTH, Drawing, percent_axis
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.wording import KeyNumber, between, natural, number, percent, plural
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from assay.measures.profile import Profile
+
+SHARES = (
+    Column("n", "count"),
+    Column("success", "share"),
+    Column("near, of all", "share"),
+    Column("far, of all", "share"),
+    Column("far, of failures", "share"),
+)
+COUNTS = (Column("near", "count"), Column("far", "count"))
+THRESHOLDS = "Far: farther from the task's mean successful trajectory than all (max), 99, 95 and 90 % of its successes."
+
+
+def _shares(group: NearFar, threshold: str = WIDEST) -> tuple[Value, ...]:
+    near, far, of_failures = (
+        function(threshold) for function in (group.near_share, group.far_share, group.far_of_failures)
+    )
+    return group.episodes, group.success_rate(), near, far, of_failures
+
+
+def _cells(group: NearFar, threshold: str = WIDEST) -> tuple[Value, ...]:
+    return group.near[threshold], group.far[threshold], *_shares(group, threshold)
+
+
+def describe_rule(rule: NearFarRule) -> str:
+    """The rule for near failures, as a sentence."""
+    floor = f"at least {number(100 * rule.floor)} cm" if rule.floor else "not bounded below"
+    few = f"with fewer than {rule.least_successes} successes"
+    few = few if rule.least_successes > 1 else "without a success"
+    controls = "included" if rule.with_controls else "excluded"
+    return f"Thresholds are {floor}; tasks {few} are not judged; controls are {controls}."
+
+
+def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
+    """Near and far failures of each task."""
+    if not result.failures:
+        return None
+    has_goals = any(task.goal for task in result.tasks)  # imported logs do not have them
+    rows: list[tuple[Value, ...]] = []
+    for task in sorted(result.tasks, key=lambda task: natural(task.task)):
+        far = {name: task.failures - near for name, near in task.near.items()}
+        group = NearFar(task.task, task.successes + task.failures, task.successes, task.near, far, 0)
+        rows.append((task.task, task.goal, task.thresholds[WIDEST], *_cells(group)))
+    rows.append(("all", "", None, *_cells(result.overall)))
+    columns = (Column("task"), Column("goal"), Column("threshold", "metres"), *COUNTS, *SHARES)
+    included = f" All includes {plural(result.unjudged, 'failure')} that could not be judged."
+    return Table(
+        "failures",
+        "Near and far failures, by task",
+        columns if has_goals else (columns[0], *columns[2:]),
+        tuple(row if has_goals else (row[0], *row[2:]) for row in rows),
+        "Far: farther from the task's mean successful trajectory than its farthest success. "
+        f"{describe_rule(result.rule)}{included if result.unjudged else ''}",
+    )
+
+
+def thresholds_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
+    """Near and far failures with stricter thresholds."""
+    if not result.failures:
+        return None
+    return Table(
+        "failure-thresholds",
+        "Near and far failures, by threshold",
+        (Column("threshold"), *COUNTS, *SHARES),
+        tuple((name, *_cells(result.overall, name)) for name in QUANTILES),
+        f"{THRESHOLDS} {describe_rule(result.rule)}",
+    )
+
+
+def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
+    """Near and far failures by names of objects and phrasing of the action."""
+    if not result.failures or not result.by_object:
+        return None
+    axes = (("names", result.by_object), ("action", result.by_action))
+    controls = "Controls are in none. " if result.rule.with_controls else ""
+    return Table(
+        "failure-types",
+        "Near and far failures, by type of paraphrase",
+        (Column("axis"), Column("type"), *COUNTS, *SHARES),
+        tuple((axis, group.group, *_cells(group)) for axis, groups in axes for group in groups),
+        f"Each type with all types of the other axis. {controls}{describe_rule(result.rule)}",
+    )
+
+
+def runs_table(runs: Mapping[str, NearFarFailures]) -> Table:
+    """Near and far failures of several runs, the largest share of far ones first: Table 4 of LIBERO-Para."""
+    order = sorted(runs.items(), key=lambda run: -(run[1].far_share or 0.0))
+    return Table(
+        "near-far",
+        "Near and far failures",
+        (Column("run"), *SHARES, Column("95 % interval", "share")),
+        tuple((name, *_shares(result.overall), result.interval) for name, result in order),
+        "Success, near and far add up to all if every failure could be judged. 95 % Wilson intervals of the share of "
+        "far failures, over starts.",
+    )
+
+
+def runs_thresholds_table(runs: Mapping[str, NearFarFailures]) -> Table:
+    """Near and far failures of several runs with stricter thresholds: Table 16 of LIBERO-Para."""
+    return Table(
+        "near-far-thresholds",
+        "Near and far failures, by threshold",
+        (
+            Column("run"),
+            *(Column(f"{what} ({name})", "share") for what in ("near", "far") for name in QUANTILES),
+        ),
+        tuple(
+            (
+                name,
+                *(result.overall.near_share(threshold) for threshold in QUANTILES),
+                *(result.overall.far_share(threshold) for threshold in QUANTILES),
+            )
+            for name, result in runs.items()
+        ),
+        f"Shares of all episodes. {THRESHOLDS}",
+    )
+
+
+def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
+    """Successes, near and far failures by task; by run, if there are several."""
+    if not any(run.failures for run in runs.values()):
+        raise MeasureError("no failure could be judged")
+    bars: dict[str, np.ndarray] = {}
+    if len(runs) == 1:
+        (result,) = runs.values()
+        for task in sorted(result.tasks, key=lambda task: natural(task.task)):
+            near = task.near[WIDEST]
+            counts = np.array([task.successes, near, task.failures - near])
+            bars[task.task] = bars.get(task.task, np.zeros(3, int)) + counts
+    bars |= {
+        "all" if len(runs) == 1 else name: np.array([run.successes, run.near[WIDEST], run.far[WIDEST]])
+        for name, run in runs.items()
+    }
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        _stack_bars(axes, bars)
+        axes.set_xlabel("share of episodes")
+        figure.legend(loc="outside upper center", ncols=3)
+
+    texts = []
+    for name, run in runs.items():
+        parts = ["no failure could be judged"]
+        if run.far_share is not None:
+            strict = ", ".join(f"{key}: {count:,}" for key, count in run.far.items() if key != WIDEST)
+            parts = [
+                f"{run.far[WIDEST]:,} of {plural(run.failures, 'failure')} are far ({percent(run.far_share)}, 95 % "
+                f"Wilson interval {between(run.interval, 100)}; with stricter thresholds {strict})"
+            ]
+        parts += [f"{plural(run.unjudged, 'failure')} could not be judged"] if run.unjudged else []
+        parts += (
+            [f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out"] if run.elsewhere else []
+        )
+        texts.append((f"{name}: " if len(runs) > 1 else "") + "; ".join(parts))
+    caption = (
+        "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
+        f"ones do not (planning). {'. '.join(texts)}."
+    )
+    return Drawing("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
+
+
+def near_far_types_figure(result: NearFarFailures, report: ReportedRun) -> Drawing | None:
+    """Successes, near and far failures by type of paraphrase: Figure 19 of LIBERO-Para."""
+    if not result.failures or not result.by_object:
+        return None
+    panels = {"names of objects": result.by_object, "phrasing of the action": result.by_action}
+    heights = [len(groups) + 0.6 for groups in panels.values()]
+
+    def paint(figure: Figure) -> None:
+        both = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights)
+        for axes, (title, groups) in zip(both, panels.items(), strict=True):
+            _stack_bars(
+                axes,
+                {group.group: (group.successes, group.near[WIDEST], group.far[WIDEST]) for group in groups},
+            )
+            axes.set_title(title, loc="left")
+        both[-1].set_xlabel("share of episodes")
+        handles, names = both[0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper center", ncols=3)
+
+    shares = [
+        (share, group.group)
+        for group in (*result.by_object, *result.by_action)
+        if (share := group.far_of_failures()) is not None
+    ]
+    (least, least_type), (most, most_type) = min(shares), max(shares)
+    unjudged = f" {plural(result.unjudged, 'failure')} could not be judged." if result.unjudged else ""
+    caption = (
+        f"Each type with all types of the other axis. Between {percent(least)} ({least_type}) and {percent(most)} "
+        f"({most_type}) of the failures are far.{unjudged}"
+    )
+    title = "Near and far failures by type of paraphrase"
+    return Drawing("near-far-types", title, caption, (WIDTH, 1.6 + 0.24 * sum(heights)), paint)
+
+
+def _stack_bars(axes: Any, bars: Mapping[str, Sequence[int] | np.ndarray]) -> None:
+    """Draw a bar of shares (successes, near and far failures) for each name."""
+    counts = np.array(list(bars.values()), float)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    left = np.zeros(len(bars))
+    look = {"edgecolor": "white", "linewidth": 0.6}
+    for kind, column, hatch in zip(("success", "near", "far"), shares.T, ("", "///", ""), strict=True):
+        colour, label = LOOKS[kind]["color"], NAMES[kind]
+        axes.barh(range(len(bars)), column, left=left, color=colour, label=label, hatch=hatch, **look)
+        left += column
+    notes = [f"n {sum(bar):,}; near {bar[1]:,}, far {bar[2]:,}" for bar in bars.values()]
+    for row, text in enumerate(notes):
+        note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
+    axes.set_yticks(range(len(bars)), list(bars))
+    axes.set_ylim(len(bars) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    percent_axis(axes.xaxis)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+
+
+def _describe_unjudged(result: NearFarFailures) -> str:
+    """Number of failures that could not be judged, and why; may be empty."""
+    if not result.unjudged:
+        return ""
+    return (
+        f"; {plural(result.unjudged, 'further failure')} could not be judged, because the task has fewer than "
+        f"{result.rule.least_successes} successes to compare with"
+    )
+
+
+def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[str]:
+    """Failures of planning and of execution."""
+    if result.far_share is not None:
+        idle = f"; {result.idle:,} of them touched and moved nothing" if result.idle else ""
+        yield (
+            f"Of {plural(result.failures, 'judged failure')} in an unperturbed scene, {result.far[WIDEST]:,} "
+            f"({percent(result.far_share)}, 95 % interval {between(result.interval, 100)}) are far from the successful "
+            f"trajectory (planning{idle}), {result.near[WIDEST]:,} close to it (execution){_describe_unjudged(result)}."
+        )
+
+
+def failures_numbers(result: NearFarFailures, profile: Profile) -> Iterator[KeyNumber]:
+    """Share of far failures."""
+    if result.far_share is not None:
+        about = "Share of failures in an unperturbed scene that are far from the successful trajectory"
+        about = f"{about}{_describe_unjudged(result)}."
+        key = KeyNumber.of("far failures", percent(result.far_share), result.interval, result.failures, about)
+        every = result.failures + result.unjudged
+        yield replace(key, detail=f"{key.detail} of {every:,}") if result.unjudged else key
+
+
+FAILURES = Measure(
+    "failures",
+    "Failures close to the successful trajectory (execution) and far from it (planning).",
+    lambda run: failures(run.frame, run.paths, run.near_far or OURS),
+    continuous=True,
+    panels=(
+        Panel(
+            "How it fails",
+            (failures_table, thresholds_table, types_table),
+            (near_far_types_figure, success_paths_figure, paths_3d_figure, paths_top_figure),
+            near_far_figure,
+        ),
+    ),
+    side_by_side=(runs_table, runs_thresholds_table),
+    sentences=failures_sentences,
+    numbers=failures_numbers,
+)

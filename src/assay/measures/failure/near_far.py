@@ -1,0 +1,269 @@
+"""Failures near the successful trajectory (execution) and far from it (planning): algorithm 1 of LIBERO-Para.
+
+For each task and goal, the successful trajectories, as 50 points, are averaged to a reference. A failure is cut at the
+length of the longest success, and is near if its distance from the reference (dynamic time warping) is at most that of
+the farthest success; 99, 95 and 90 % of the successes give stricter thresholds. A `NearFarRule` has the remaining
+choices: ours never calls a centimetre far, and does not judge tasks with few successes; the paper's does neither.
+Episodes that perturb the world are left out, since only unchanged worlds are comparable, and so are those in which
+success is not expected. Far failures that touched and moved nothing are counted separately.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from assay.episodes.spec import CONTROL
+from assay.errors import did_you_mean
+from assay.measures.clustering import shares
+from assay.measures.frames import START, goal, in_another_world, perturbed_rows, plausible, sums, valid_rows
+from assay.measures.memory.paths import Paths, distances
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
+from assay.support.addresses import configured
+from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import mostly
+
+QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
+"""Name of a threshold -> share of a task's successes within it."""
+WIDEST = "max"
+"""The threshold of Table 4 of LIBERO-Para, and the default."""
+NEAR = {name: "near" if name == WIDEST else f"near_{name}" for name in QUANTILES}
+"""Name of a threshold -> column of the failures that are near with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearFarRule(Result):
+    """Choices in the separation of near from far failures."""
+
+    floor: float = 0.01
+    """Smallest threshold, metres."""
+    least_successes: int = 5
+    """Successes (at least one) that a task needs for its failures to be judged."""
+    with_controls: bool = True
+    """Whether controls are included, as successes and as failures."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.floor <= 1 and self.least_successes >= 1):
+            raise MeasureError(
+                f"floor={self.floor:g}, least_successes={self.least_successes}: valid: 0 to 1 m, at least 1"
+            )
+
+
+OURS = NearFarRule()
+"""Default rule of reports."""
+PAPER = NearFarRule(floor=0.0, least_successes=1, with_controls=False)
+"""Rule of LIBERO-Para: paraphrases only, judged if the task succeeds once."""
+RULES = {"ours": OURS, "paper": PAPER}
+
+
+def near_far_rule(text: str) -> NearFarRule:
+    """Parse the name of a rule, or the fields that differ from ours: ``floor=0&with_controls=false``.
+
+    Raises MeasureError with the valid values.
+    """
+    if text in RULES:
+        return RULES[text]
+    if "=" not in text:
+        raise MeasureError(f"there is no rule '{text}' for near failures: {did_you_mean(text, RULES)}")
+    rule: NearFarRule = configured(NearFarRule, text, text, MeasureError)
+    return rule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskFailures(Result):
+    """Failures of one task with one goal."""
+
+    task: str
+    goal: str
+    successes: int
+    failures: int
+    thresholds: dict[str, float]
+    """Metres."""
+    near: dict[str, int]
+    """Near failures by threshold; the others are far."""
+    reference: np.ndarray = field(repr=False, metadata=FOR_DRAWING)
+    """Mean successful trajectory, metres, (50, 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearFar(Result):
+    """Successes, near and far failures of one group; shares of all its episodes, errors excluded."""
+
+    group: str
+    """A task, a way to name objects, a phrasing of the action, or ``all``."""
+    episodes: int
+    """Successes, near and far failures, and those not judged."""
+    successes: int
+    near: dict[str, int]
+    """Near failures, by threshold."""
+    far: dict[str, int]
+    """Far failures, by threshold."""
+    unjudged: int
+    """Failures of a task with too few successes, or without a trajectory."""
+
+    def success_rate(self) -> float:
+        """Successes, as a share of all."""
+        return self.successes / self.episodes
+
+    def near_share(self, threshold: str = WIDEST) -> float:
+        """Near failures, as a share of all."""
+        return self.near[threshold] / self.episodes
+
+    def far_share(self, threshold: str = WIDEST) -> float:
+        """Far failures, as a share of all."""
+        return self.far[threshold] / self.episodes
+
+    def far_of_failures(self, threshold: str = WIDEST) -> float | None:
+        """Far failures, as a share of the judged ones; None without a judged failure."""
+        judged = self.near[threshold] + self.far[threshold]
+        return self.far[threshold] / judged if judged else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearFarFailures(Result):
+    """Failures of a run."""
+
+    rule: NearFarRule
+    successes: int
+    failures: int
+    """Judged failures."""
+    unjudged: int
+    """Failures of tasks and goals with too few successes, or without a trajectory."""
+    elsewhere: int
+    """Episodes left out because their world is perturbed."""
+    near: dict[str, int]
+    far: dict[str, int]
+    idle: int | None
+    """Far failures, with the widest threshold, that touched and moved nothing; None if that is not recorded."""
+    far_share: float | None
+    """Share of far failures, with the widest threshold; None without a failure."""
+    interval: Interval | None
+    close: int
+    """Near failures, with the widest threshold."""
+    close_p: float | None
+    """Exact p, over starts, that most failures are near in more than half of them; None without a failure."""
+    tasks: tuple[TaskFailures, ...]
+    overall: NearFar
+    """All episodes in an unchanged world: Tables 4 and 16 of LIBERO-Para."""
+    by_task: tuple[NearFar, ...]
+    by_object: tuple[NearFar, ...]
+    """By names of objects (Figure 19, left); controls are in ``none``."""
+    by_action: tuple[NearFar, ...]
+    """By phrasing of the action (Figure 19, right), likewise."""
+    episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
+    """id, task, seed, start, goal, success, distance (metres), threshold (the widest), near (null for a success),
+    near_p99, near_p95, near_p90."""
+
+
+def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> NearFarFailures:
+    """Separate near from far failures. Raises MeasureError without trajectories, or with too few successes."""
+    labels = {"axis", "object", "action"} & set(frame.columns)
+    still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")
+    rows = valid_rows(plausible(frame)).select(
+        *("id", "task", "seed", "start", "condition"), goal().alias("goal"), "success", still, *sorted(labels)
+    )
+    contacts = not rows["still"].all()
+    rows = rows if rule.with_controls else perturbed_rows(rows)
+    here = rows.filter(~in_another_world()) if "axis" in rows.columns else rows
+    traced = here.filter(pl.Series(paths.has(here["id"].to_numpy()), dtype=pl.Boolean))
+    if not len(traced):
+        what = "episode" if rule.with_controls else "perturbed episode"
+        raise MeasureError(f"no {what} in an unchanged world has a trajectory")
+    tasks: list[TaskFailures] = []
+    episodes: list[pl.DataFrame] = []
+    for (task, aim), group in traced.group_by("task", "goal", maintain_order=True):
+        if group["success"].sum() >= max(rule.least_successes, 1):
+            result, table = _judge_task(str(task), str(aim), group, paths, rule.floor)
+            tasks.append(result)
+            episodes.append(table)
+    if not tasks:
+        raise MeasureError(f"no task has {rule.least_successes} successes to compare with")
+    total = sum(task.failures for task in tasks)
+    near = {name: sum(task.near[name] for task in tasks) for name in QUANTILES}
+    share = (total - near[WIDEST]) / total if total else None
+    table = pl.concat(episodes)
+    lost = table.filter(~pl.col("success"))
+    idle = lost.filter(~pl.col("near")).join(traced.filter("still"), on="id", how="semi")
+    hits, counts = sums(lost, START, close=pl.col("near"), count=pl.col("id").is_not_null()).T
+    ended = here.join(table.select("id", *NEAR.values()), on="id", how="left", maintain_order="left")
+    return NearFarFailures(
+        rule=rule,
+        successes=sum(task.successes for task in tasks),
+        failures=total,
+        unjudged=int((here["success"] == 0).sum()) - total,
+        elsewhere=len(rows) - len(here),
+        near=near,
+        far={name: total - count for name, count in near.items()},
+        idle=len(idle) if contacts else None,
+        far_share=share,
+        interval=None if share is None else shares(lost.with_columns(_far=~pl.col("near")), "_far")[()][1],
+        close=int(hits.sum()),
+        close_p=mostly(hits, counts, 0.5) if total else None,
+        tasks=tuple(tasks),
+        overall=_count_groups(ended, pl.lit("all"))[0],
+        by_task=_count_groups(ended, pl.col("task")),
+        by_object=_by_type(ended, "object", OBJECTS),
+        by_action=_by_type(ended, "action", ACTIONS),
+        episodes=table,
+    )
+
+
+def _judge_task(
+    task: str, aim: str, group: pl.DataFrame, paths: Paths, floor: float
+) -> tuple[TaskFailures, pl.DataFrame]:
+    won, lost = (group.filter(pl.col("success") == value)["id"].to_numpy() for value in (1, 0))
+    successful = paths.resample(won)
+    reference = successful.mean(axis=0)
+    longest = np.full(len(lost), paths.lengths(won).max())
+    off = [
+        distances(points, reference[None], np.zeros(len(points), int))
+        for points in (successful, paths.resample(lost, longest))
+    ]
+    thresholds = {name: max(floor, float(np.quantile(off[0], share))) for name, share in QUANTILES.items()}
+    near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
+    table = pl.concat([group.filter(pl.col("success") == value) for value in (1, 0)]).select(
+        *("id", "task", "seed", "start", "goal"),
+        pl.col("success") == 1,
+        distance=pl.Series(np.concatenate(off)),
+        threshold=pl.lit(thresholds[WIDEST]),
+    )
+    table = table.with_columns(
+        pl.when(~pl.col("success")).then(pl.col("distance") <= thresholds[name]).alias(column)
+        for name, column in NEAR.items()
+    )
+    return TaskFailures(task, aim, len(won), len(lost), thresholds, near, reference), table
+
+
+def _by_type(ended: pl.DataFrame, label: str, order: tuple[str, ...]) -> tuple[NearFar, ...]:
+    """Group by a type of paraphrase; empty for runs without paraphrases."""
+    if label not in ended.columns:
+        return ()
+    kind = pl.when(pl.col("condition") == CONTROL).then(pl.lit(NONE)).otherwise(pl.col(label))
+    groups = {result.group: result for result in _count_groups(ended.filter(kind.is_not_null()), kind)}
+    return tuple(groups[name] for name in order if name in groups)
+
+
+def _count_groups(ended: pl.DataFrame, by: pl.Expr) -> tuple[NearFar, ...]:
+    """Successes, near and far failures of each group, in order of appearance."""
+    lost = pl.col("success") == 0
+    counts = ended.group_by(by.alias("group"), maintain_order=True).agg(
+        episodes=pl.len(),
+        successes=pl.col("success").sum(),
+        unjudged=(lost & pl.col("near").is_null()).sum(),
+        **{f"near {name}": pl.col(column).sum() for name, column in NEAR.items()},
+        **{f"far {name}": (~pl.col(column)).sum() for name, column in NEAR.items()},
+    )
+    return tuple(
+        NearFar(
+            group=row["group"],
+            episodes=row["episodes"],
+            successes=row["successes"],
+            near={name: row[f"near {name}"] for name in QUANTILES},
+            far={name: row[f"far {name}"] for name in QUANTILES},
+            unjudged=row["unjudged"],
+        )
+        for row in counts.iter_rows(named=True)
+    )

@@ -1,0 +1,126 @@
+"""Error control over all tests and searches of a diagnosis: at most 5 % of reports accuse a flawless policy.
+
+Four fifths of the 5 % are for the flaws that are named in advance, adjusted by Holm; the last fifth is for patterns
+found by search. A test whose starts cannot reach significance is not counted (Tarone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from assay.measures.attribution import ATTRIBUTION, Attribution, FactorEffect
+from assay.measures.failure.starts import STARTS
+from assay.measures.findings import one_sided_p
+from assay.measures.profile import Profile
+from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop, pool_drops
+from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
+from assay.support.stats.intervals import Interval, tested
+from assay.support.stats.significance import SURE, holm
+
+NAMED_SHARE = 0.8
+"""Share of the 5 % for flaws named in advance."""
+SEARCHED_SHARE = 1 - NAMED_SHARE
+"""Share for patterns found by search."""
+AdjustedP = Mapping[tuple[int, str, str], float]
+"""Run, measure and part (a change, an axis, a condition) -> one-sided p, adjusted for the whole family."""
+
+
+def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
+    """Adjust one-sided p values for everything tested together, to be compared with 5 %.
+
+    ``least``: smallest p that each test can reach. Tests that cannot be significant are adjusted as if they could.
+    """
+    able = [place for place, bound in enumerate(least) if bound < part * SURE]
+    raised = [min(1.0, value * max(len(able) + 1, 1) / part) for value in values]
+    for place, p in zip(able, holm([values[place] for place in able]), strict=True):
+        raised[place] = min(1.0, p / part)
+    return raised
+
+
+def least_adjusted(
+    place: int, values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE
+) -> float:
+    """Smallest value that the adjusted p of one test could have had, given the others."""
+    bound = [*values[:place], least[place], *values[place + 1 :]]
+    return adjust(bound, least, part)[place]
+
+
+def family_factor(place: int, values: Sequence[float], part: float = NAMED_SHARE) -> float:
+    """Factor on the p of one test once all tests have enough starts; more significant tests do not count against it."""
+    surer = sum(value < values[place] and value < SURE / len(values) for value in values)
+    return (len(values) - surer) / part
+
+
+def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
+    """Cost of each axis without requests for other tasks, which have controls of their own."""
+    other, drops = profile.get(OTHER_TASKS), profile.get(AXES) or ()
+    if other is None or not len(other.rows):
+        return drops
+    same: dict[object, list[Drop]] = {}
+    for drop in profile.get(DROPS) or ():
+        if drop.plausible and drop.group["condition"] not in other.conditions:
+            same.setdefault(drop.family, []).append(drop)
+    return tuple(
+        replace(pool_drops(same[axis]), group=drop.group, family=drop.family)
+        for drop in drops
+        if (axis := drop.group["axis"]) in same
+    )
+
+
+def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Profile:
+    """Profile of a run in which every difference has the p of the diagnosis.
+
+    A page must not show a second p for the same difference. Requests for other tasks are compared with what was
+    asked for.
+    """
+    own = {(measure, part): p for (which, measure, part), p in adjusted.items() if which == run}
+    parts: dict[str, object] = {}
+    for measure in (CHANGES, AXES, DROPS):
+        if (drops := profile.get(measure)) is not None:
+            other = profile.get(OTHER_TASKS)
+            right = drops_by_axis(profile) if measure is AXES else replace_other_tasks(drops, other)
+            parts[measure.name] = tuple(_with_p(measure.name, drop, own) for drop in right)
+    if (effects := profile.get(ATTRIBUTION)) is not None:
+        starts = profile.get(STARTS)
+        telling = effects.starts if starts is None else starts.count - starts.failures
+        parts[ATTRIBUTION.name] = _adjust_attribution(effects, own, telling)
+    return profile.with_results(**parts)
+
+
+def _with_p(measure: str, drop: Drop, adjusted: Mapping[tuple[str, str], float]) -> Drop:
+    """A drop with the p of the family.
+
+    A flaw may be tested on more than this drop, as a factor is in all combinations. The row is then no more certain
+    than the drop's own episodes allow.
+    """
+    p = adjusted.get((measure, str(next(iter(drop.group.values())))))
+    if p is None or not drop.plausible:
+        return drop
+    return replace(drop, p_holm=max(p, one_sided_p(drop.change, drop.p)))
+
+
+def _adjust_attribution(
+    attribution: Attribution, adjusted: Mapping[tuple[str, str], float], telling: int
+) -> Attribution:
+    """Main effects get the p of their change; interactions are searched for, and adjusted for each other.
+
+    An interval reaches to 0 if an exact test over ``telling`` starts could not exclude that.
+    """
+    changes = {contrast.factor: str(contrast.change) for contrast in attribution.contrasts}
+    raised = iter(holm([effect.p for effect in attribution.effects if len(effect.factors) > 1]))
+
+    def adjust_effect(effect: FactorEffect) -> FactorEffect:
+        if len(effect.factors) > 1:
+            return replace(effect, p=min(1.0, next(raised) / SEARCHED_SHARE))
+        return replace(effect, p=adjusted.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p))
+
+    def widen(interval: Interval | None) -> Interval | None:
+        return None if interval is None else tested(interval, 2.0 ** (1 - telling))
+
+    return replace(
+        attribution,
+        effects=tuple(adjust_effect(effect) for effect in attribution.effects),
+        drop_interval=widen(attribution.drop_interval),
+        shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),
+    )

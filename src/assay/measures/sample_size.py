@@ -1,0 +1,156 @@
+"""Sample size: the smallest loss that the starts can reveal, and the seeds that an observed loss needs.
+
+Everything refers to the test of the diagnosis: paired, exact, over starts, one-sided, with its p multiplied by the
+factor of the family. The power is 80 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import scipy
+
+from assay.measures.result import Result
+from assay.support.stats.distributions import (
+    binomial_at_least,
+    hypergeometric_moments,
+    normal_below,
+    normal_quantile,
+)
+from assay.support.stats.intervals import Interval, Z
+from assay.support.stats.power import POWER
+from assay.support.stats.significance import SURE, paired
+from assay.support.streams import stream
+
+MOST_SEEDS = 500
+"""Upper bound of a useful recommendation."""
+_DRAWS = 400
+"""Simulated experiments from which the power is estimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoreSeeds(Result):
+    """Number of seeds that would make an observed loss significant, with a power of 80 %."""
+
+    now: int
+    """Largest number of seeds of a task."""
+    needed: int
+    """Total number of seeds."""
+
+    @property
+    def more(self) -> int:
+        """Additional seeds."""
+        return self.needed - self.now
+
+
+def telling(table: pl.DataFrame) -> int:
+    """Number of informative starts in the table of a drop: those whose control succeeds."""
+    return int((table["control"] > 0).sum())
+
+
+def least_one_sided(starts: int) -> float:
+    """Smallest one-sided p of a paired test over a number of informative starts."""
+    return float(2.0**-starts)
+
+
+def loss_p(table: pl.DataFrame | np.ndarray) -> float:
+    """One-sided exact p of a loss; columns: successes of control and perturbed, and pairs, of each start."""
+    values = table if isinstance(table, np.ndarray) else _columns(table)
+    control, changed, count = values.T
+    if changed.sum() >= control.sum():
+        return 1.0
+    usual = np.rint(control / count)
+    return paired(usual, np.ones(len(count)), changed, count) / 2
+
+
+def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
+    """Number of seeds that make the loss in a drop's table significant, if its p is multiplied by ``times``.
+
+    Starts are resampled within tasks from the observed ones; in four of five draws the test must find the loss. None
+    without a loss, or if no reasonable number of seeds is enough.
+    """
+    values = _columns(table)
+    if values[:, 1].sum() >= values[:, 0].sum():
+        return None
+    outcomes = ["control", "perturbed", "count"]
+    kinds = table.group_by("task", *outcomes, maintain_order=True).len("starts")  # identical starts together
+    tasks, starts = kinds["task"].to_numpy(), kinds["starts"].to_numpy()
+    rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks)]
+    now = max(int(starts[row].sum()) for row in rows)
+    parts, single = _test_terms(_columns(kinds)), bool((values[:, 2] == 1).all())
+
+    def enough(seeds: int) -> bool:
+        random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
+        for row in rows:
+            drawn[:, row] = random.multinomial(seeds, starts[row] / starts[row].sum(), _DRAWS)
+        return float((times * _approximate_p(drawn @ parts, single) < SURE).mean()) >= POWER
+
+    high = now + 1
+    while not enough(high):
+        if high >= MOST_SEEDS:
+            return None
+        high = min(2 * high, MOST_SEEDS)
+    low = max(now, high // 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return MoreSeeds(now, high)
+
+
+def _test_terms(values: np.ndarray) -> np.ndarray:
+    """Contribution of each start to the test: (starts, 7).
+
+    Difference, its square, fall, rise; deviation and variance of the control's success under permutation of the
+    start's episodes; and whether control and perturbed differ at all.
+    """
+    control, changed, count = values.T
+    usual = np.rint(control / count)
+    apart = (usual * count - changed) / (1 + count)
+    total, won = 1 + count, usual + changed
+    mean, variance = hypergeometric_moments(total, won, np.ones(len(count)))
+    return np.stack(
+        [apart, apart**2, apart > 1e-9, apart < -1e-9, usual - mean, variance, np.abs(apart) > 1e-9], axis=1
+    ).astype(float)
+
+
+def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
+    """One-sided p of a loss from sums of `_test_terms` (draws, 7): normal, bounded by the number of starts.
+
+    Exact if every start has a ``single`` pair.
+    """
+    fall, squares, falls, rises, off, variance, differing = sums.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = normal_below(-np.nan_to_num(fall / np.sqrt(squares)))
+        among = normal_below(-np.nan_to_num(np.maximum(off - 0.5, 0.0) / np.sqrt(variance)))
+    signs = scipy.special.bdtrc(falls - 1, (falls + rises).astype(int), 0.5)
+    over = np.where(
+        rises == 0, signs, np.maximum(over, 0.5**differing)
+    )  # if all fall, the sizes do not matter
+    return np.asarray(np.where(fall > 0, signs if single else np.maximum(over, among), 1.0))
+
+
+def detectable(
+    control: float, interval: Interval, starts: int, times: float, pairs: float = 1.0
+) -> float | None:
+    """Smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
+
+    ``control``: success without the change; ``interval``: of the observed difference, for its variance; ``starts``:
+    informative starts, with ``pairs`` each; ``times``: factor on the p in the family. The larger of two bounds: from
+    the width of the interval, and from the number of starts that must lose something.
+    """
+    level = SURE / times
+    error = (interval.high - interval.low) / (2 * Z)
+    wide = (normal_quantile(1 - level) + normal_quantile(POWER)) * error
+    need = next((k for k in range(1, starts + 1) if 2.0**-k < level), None)
+    if need is None or not control:
+        return None
+    shares = np.linspace(0.01, 1.0, 100)
+    seen = [share for share in shares if binomial_at_least(need, starts, 1 - (1 - share) ** pairs) >= POWER]
+    smallest = max(wide, seen[0] * control)
+    return float(smallest) if smallest <= control else None
+
+
+def _columns(table: pl.DataFrame) -> np.ndarray:
+    return table.select("control", "perturbed", "count").to_numpy().astype(float)

@@ -1,0 +1,267 @@
+"""Success by label of the task, and whether tasks with a label are worse than the other tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from assay.measures.findings import Evidence, FlawTest, Profiles, loss
+from assay.measures.flaws import Flaw
+from assay.measures.frames import valid_rows
+from assay.measures.measure import Measure, Panel, ReportedRun
+from assay.measures.result import MeasureError
+from assay.measures.run_data import RunData
+from assay.measures.success.rates import RATE, Rate, interval_note, rates
+from assay.measures.views.style import FAINT, HALF, RULE, Drawing, percent_axis, series
+from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.wording import group_name, plural
+from assay.support.stats.distributions import t_quantile
+from assay.support.stats.intervals import LEVEL, Interval
+from assay.support.stats.permutation import labels_behind
+from assay.tasks.labels import COLUMN, family_order, label_order, read
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MIN_SPOKES = 3
+MIN_TASKS = 10
+"""Tasks needed to separate the effect of a label from that of single tasks."""
+
+
+def label_families(frame: pl.DataFrame) -> list[str]:
+    """Names of a frame's label families, in their order."""
+    names = (name.removeprefix(COLUMN) for name in frame.columns if name.startswith(COLUMN))
+    return sorted(names, key=family_order)
+
+
+def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
+    """One row for each label of an episode in a family, with that label alone in the family's column."""
+    name = f"{COLUMN}{family}"
+    labels = pl.col(name).map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
+    return frame.drop_nulls(name).with_columns(labels).explode(name)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRate(Rate):
+    """Success of tasks with a label, compared with tasks without it."""
+
+    others: int | None = None
+    """Successes of tasks without the label; None for fewer than ten tasks, or if all have it."""
+    others_count: int | None = None
+    behind: float | None = None
+    """Success with the label minus success without it."""
+    behind_interval: Interval | None = None
+    """Student interval over tasks."""
+    p: float | None = None
+    """One-sided, by permutation of the labels between tasks."""
+
+
+def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
+    """Success by the labels of a family, in their order."""
+    column = f"{COLUMN}{family}"
+    values = rates(with_each_label(frame, family), (column,))
+    return tuple(sorted(values, key=lambda rate: label_order(family, str(rate.group[column]))))
+
+
+def _rates_by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
+    """Success by label family, if success is expected; an episode counts for each of its labels."""
+    rows = run.perturbed
+    result = {}
+    for family in label_families(run.frame):
+        values = label_rates(rows, family)
+        if rows["task"].n_unique() >= MIN_TASKS and _is_of_tasks(rows, family):
+            values = tuple(_against_others(rows, family, rate) for rate in values)
+        result[family] = values
+    return result
+
+
+def _against_others(frame: pl.DataFrame, family: str, rate: Rate) -> Rate:
+    """Add the comparison with tasks without the label to a rate. Tasks are the units, not episodes."""
+    (label,) = rate.group.values()
+    column = f"{COLUMN}{family}"
+    has = (
+        pl.col(column)
+        .map_elements(lambda text: label in read(text), return_dtype=pl.Boolean)
+        .fill_null(False)
+    )
+    tasks = (
+        valid_rows(frame)
+        .group_by("task", maintain_order=True)
+        .agg(hits=pl.col("success").sum(), count=pl.len(), mine=has.any())
+    )
+    hits, counts = tasks.select("hits", "count").to_numpy().astype(float).T
+    mine = tasks["mine"].to_numpy()
+    if not rate.count or mine.all() or not mine.any():
+        return rate
+    return LabelRate(
+        **{field.name: getattr(rate, field.name) for field in fields(rate)},
+        others=int(hits[~mine].sum()),
+        others_count=int(counts[~mine].sum()),
+        behind=float(hits[mine].sum() / counts[mine].sum() - hits[~mine].sum() / counts[~mine].sum()),
+        behind_interval=_interval(hits / counts, mine),
+        p=labels_behind(hits, counts, mine),
+    )
+
+
+def _interval(shares: np.ndarray, mine: np.ndarray) -> Interval:
+    """Student interval of the difference of two means over tasks (tasks,)."""
+    free = len(shares) - 2
+    sizes = 1 / mine.sum() + 1 / (~mine).sum()
+    off = np.where(mine, shares - shares[mine].mean(), shares - shares[~mine].mean())
+    half = t_quantile((1 + LEVEL) / 2, free) * float(np.sqrt(off @ off / free * sizes))
+    middle = float(shares[mine].mean() - shares[~mine].mean())
+    return Interval(max(middle - half, -1.0), min(middle + half, 1.0), "student, over tasks")
+
+
+def _is_of_tasks(frame: pl.DataFrame, family: str) -> bool:
+    """Whether all episodes of each task have the same labels of a family.
+
+    If a change names other objects, as level 4 of LIBERO-X does, its labels describe the change, not the task.
+    """
+    labels = frame.group_by("task").agg(pl.col(f"{COLUMN}{family}").drop_nulls().n_unique().alias("labels"))
+    return bool((labels["labels"] <= 1).all())
+
+
+def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
+    """Test the label whose tasks are most clearly worse than those without it, if there are many tasks."""
+    for run, profile in profiles:
+        evidence = []
+        for family, values in (profile.get(LABELS) or {}).items():
+            for rate in values:
+                if isinstance(rate, LabelRate) and rate.behind is not None:
+                    (name,) = rate.group.values()
+                    evidence.append(
+                        Evidence(
+                            run,
+                            LABELS.name,
+                            f"{family}={name}",
+                            rate.behind,
+                            rate.behind_interval,
+                            rate.p,
+                            hits=rate.successes,
+                            count=rate.count,
+                            reference_hits=rate.others,
+                            reference_count=rate.others_count,
+                        )
+                    )
+        if evidence:
+            best = min(evidence, key=lambda each: each.p or 0.0)
+            assert best.interval is not None and best.p is not None
+            yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(evidence)), loss(best.interval))
+
+
+def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) -> Table | None:
+    """Success by label."""
+    pairs = [(family, rate) for family, values in families.items() for rate in values]
+    if not pairs:
+        return None
+    columns = [
+        Column(column.name, column.kind) for name, column in declared_columns(Rate).items() if name in RATE
+    ]
+    return Table(
+        "labels",
+        "Success by label",
+        (Column("family"), Column("label"), *columns),
+        tuple(
+            (family, group_name(rate.group), *(getattr(rate, name) for name in RATE))
+            for family, rate in pairs
+        ),
+        interval_note(rate for _, rate in pairs),
+    )
+
+
+Spoke = tuple[str, str]
+"""A family and a label."""
+
+
+def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
+    """Labels of the runs, in order. Raises MeasureError if they are too few for a radar plot."""
+    spokes = {
+        (family, group_name(rate.group))
+        for families in runs
+        for family, values in families.items()
+        for rate in values
+        if rate.rate is not None
+    }
+    if not spokes:
+        raise MeasureError("no episode has a label family")
+    if len(spokes) < _MIN_SPOKES:
+        raise MeasureError(f"{plural(len(spokes), 'label')}; a radar plot needs at least {_MIN_SPOKES}")
+    return sorted(spokes, key=lambda spoke: (family_order(spoke[0]), label_order(*spoke)))
+
+
+def radar(
+    axes: Any,
+    runs: Mapping[str, Mapping[str, Sequence[Rate]]],
+    spokes: Sequence[Spoke],
+    *,
+    size: float = 7.5,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Draw success by label on polar axes, one line for each run; ``size`` of the labels in points."""
+    angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
+    for place, (run, families) in enumerate(runs.items()):
+        by_spoke = {
+            (family, group_name(rate.group)): rate
+            for family, values in families.items()
+            for rate in values
+            if rate.rate is not None
+        }
+        corners = [
+            (angle, by_spoke[spoke]) for angle, spoke in zip(angles, spokes, strict=True) if spoke in by_spoke
+        ]
+        if not corners:
+            continue
+        look = series(place)
+        line = [(angle, rate.rate or 0.0) for angle, rate in [*corners, corners[0]]]
+        axes.plot(*zip(*line, strict=True), **look, markersize=size / 2, clip_on=False, label=run)
+        for angle, rate in corners if len(runs) == 1 else ():
+            if rate.interval is not None:
+                ends = [rate.interval.low, rate.interval.high]
+                axes.plot([angle] * 2, ends, color=look["color"], lw=1.1, alpha=0.6)
+    axes.set_theta_zero_location("N")
+    axes.set_theta_direction(-1)
+    axes.set_xticks(angles, names or [f"{family}:\n{label}" for family, label in spokes], fontsize=size)
+    axes.tick_params(axis="x", pad=size if names else 2 * size)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0.25, 0.5, 0.75] if names else [0.25, 0.5, 0.75, 1.0])
+    axes.tick_params(axis="y", labelsize=size - 0.5, labelcolor=FAINT)
+    percent_axis(axes.yaxis)
+    axes.set_rlabel_position(180 / len(spokes))
+    axes.spines["polar"].set_color(RULE)
+
+
+def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
+    """Success by label: one spoke for each label of each family; one line for each run."""
+    spokes = spokes_of(runs.values())
+
+    def paint(figure: Figure) -> None:
+        radar(figure.add_subplot(projection="polar"), runs, spokes)
+        if len(runs) > 1:
+            figure.legend(loc="outside lower center", ncols=min(len(runs), 3))
+
+    sizes = []
+    for name, families in runs.items():
+        counts = [rate.count for values in families.values() for rate in values if rate.count]
+        sizes.append(
+            f"{name}: " * (len(runs) > 1)
+            + f"{min(counts, default=0):,} to {max(counts, default=0):,} perturbed episodes per label"
+        )
+    one = "Lines along the spokes: 95 % Wilson intervals."
+    lines = one if len(runs) == 1 else "Wilson intervals are in the tables."
+    caption = f"Success by label, {'; '.join(sizes)}, in which success is expected. {lines}"
+    return Drawing("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
+
+
+LABELS = Measure(
+    "labels",
+    "Success by kind of task: label family -> rates.",
+    _rates_by_label,
+    needs=(COLUMN,),
+    panels=(Panel("World", (labels_table,), runs=radar_figure),),
+    tests=_test_labels,
+)

@@ -1,0 +1,123 @@
+"""Cells of heat maps, and the grid of paraphrases with a number in each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.measures.views.style import BLACK, EMPTY, HALF, INK, SHADES, WIDTH, Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from assay.measures.success.rates import Rate
+
+NONE = "none"
+"""As in the original instruction."""
+OBJECTS = (NONE, "addition", "contextual", "habitual")
+"""Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
+ACTIONS = (
+    *(NONE, "addition", "contextual", "habitual", "coordination", "subordination"),
+    *("need", "embedded", "permission", "question", "hint"),
+)
+"""Ways to phrase the action."""
+LIGHT = 0.55
+"""Part of the colour scale from which text is dark."""
+
+
+def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hatch: str | None = None) -> str:
+    """Colour a cell by a place on the colour scale (0 dark to 1; None for empty); returns the colour of its text."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Rectangle
+
+    colour = EMPTY if shade is None else colormaps[SHADES](shade)
+    cell = Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", hatch=hatch)
+    axes.add_patch(cell)
+    if not hatch:
+        cell.set_linewidth(1.2)
+    return INK if shade is None else "white" if shade < LIGHT else BLACK
+
+
+def rate_cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
+    """Draw a success rate: percentage and number of episodes."""
+    ink = fill_cell(axes, row, column, rate.rate)
+    text = "error" if rate.rate is None else f"{100 * rate.rate:.0f}"
+    where: Any = {"ha": "center", "va": "center", "color": ink}
+    axes.text(column + 0.5, row + 0.42, text, fontsize=9, fontweight="bold", **where)
+    axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", fontsize=6.2, **where)
+
+
+def bare_axes(axes: Axes) -> None:
+    """Remove ticks, grid and frame of a heat map."""
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def grid_axes(
+    axes: Axes, rows: Sequence[float], down: Sequence[str], columns: Sequence[float], along: Sequence[str]
+) -> None:
+    """Label the rows and columns of the paraphrase grid; cells begin at ``rows`` and ``columns`` and have size 1."""
+    axes.set_xlim(0, columns[-1] + 1)
+    axes.set_ylim(rows[-1] + 1, 0)
+    axes.set_aspect(0.72)
+    axes.set_xticks([place + 0.5 for place in columns], along, rotation=35, ha="left")
+    axes.set_yticks([place + 0.5 for place in rows], down)
+    axes.xaxis.set_ticks_position("top")
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel("phrasing of the action")
+    axes.set_ylabel("names of objects")
+    bare_axes(axes)
+
+
+def grid_map(
+    name: str,
+    title: str,
+    caption: str,
+    cells: Mapping[tuple[str, str], float],
+    text: Callable[[float], str],
+    shade: Callable[[float], float] = lambda value: value,
+) -> Drawing:
+    """The 4 x 11 grid (object type, action type) with a number in each cell; ``shade`` is its colour, 0 (dark) to 1."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row, thing in enumerate(OBJECTS):
+            for column, action in enumerate(ACTIONS):
+                value = cells.get((thing, action))
+                if value is None:
+                    fill_cell(axes, row, column, None, hatch="////")
+                    continue
+                ink = fill_cell(axes, row, column, shade(value))
+                where: Any = {"ha": "center", "va": "center", "color": ink}
+                axes.text(column + 0.5, row + 0.5, text(value), fontweight="bold", **where)
+        grid_axes(axes, range(len(OBJECTS)), OBJECTS, range(len(ACTIONS)), ACTIONS)
+
+    return Drawing(name, title, caption, (WIDTH, 2.9), paint, in_a_column=False)
+
+
+def policies_map(results: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
+    """Success as a heat map: policy -> experiment -> rate."""
+    experiments = list(next(iter(results.values()), {}))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row, rates in enumerate(results.values()):
+            for column, rate in enumerate(rates.values()):
+                if rate is not None:
+                    rate_cell(axes, row, column, rate)
+        axes.set_xlim(0, len(experiments))
+        axes.set_ylim(len(results), 0)
+        axes.set_xticks([place + 0.5 for place in range(len(experiments))], experiments)
+        axes.set_yticks([place + 0.5 for place in range(len(results))], list(results))
+        axes.xaxis.set_ticks_position("top")
+        bare_axes(axes)
+
+    caption = (
+        "Success in per cent if success is expected and, below it, the number of episodes; libero is unperturbed, the "
+        "others cover perturbed episodes."
+    )
+    size = (HALF, 0.5 + 0.4 * len(results))
+    return Drawing("success", "Success by policy and experiment", caption, size, paint)

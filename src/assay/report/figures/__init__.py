@@ -1,1 +1,0 @@
-"""Figures: measured values in, drawings out."""
