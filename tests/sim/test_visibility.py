@@ -31,9 +31,7 @@ def box(x: float, half: float, y: float = 0.0) -> Boxes:
     return Boxes(np.array([[x, y, 0.0]]), np.eye(3)[None], np.full((1, 3), half))
 
 
-EYE = Viewpoint(
-    np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), 1.0
-)
+EYE = Viewpoint(np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), 1.0)
 """Looks along -x; the picture is as wide as twice the distance."""
 
 
