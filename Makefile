@@ -4,6 +4,7 @@
 # make bench  speed and memory, as ratios measured in one run; the slow proofs
 # make fuzz   damaged files and hostile peers against everything that reads, for an hour; always the same ones: CASES=12
 # make kills  kill long commands at random, and check that the same command then ends as if it had not been killed
+# make docs   build the documentation site: out/site/index.html
 # make wheel  build the wheel and use it in clean environments of Python 3.12 and 3.13, where they are installed
 # make lock   write requirements.lock with the newest versions that pyproject.toml allows
 PYTHON ?= $(shell for python in /usr/bin/python3.11 python3.11 python3.12 python3.13 python3; do \
@@ -15,7 +16,7 @@ JOBS ?= 4
 SECONDS ?= 3600
 CASES ?=
 
-.PHONY: setup demo test lint bench fuzz kills wheel lock clean
+.PHONY: setup demo test lint bench fuzz kills docs wheel lock clean
 
 setup: .venv/.ready
 
@@ -49,6 +50,9 @@ fuzz: setup
 
 kills: setup
 	$(BIN)/python -m bench.kills
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 wheel: setup
 	@sh scripts/check-wheel.sh $(BIN)

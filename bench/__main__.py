@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import (
-    audit,
     certificates,
     conduct,
     diagnosis,
@@ -17,21 +16,16 @@ from bench import (
     duel_progress,
     engine,
     eqa,
-    eqa_scoring,
     events,
     events_flaws,
     experiments,
     harnesses,
     importing,
-    lerobot_learn,
-    lerobot_open,
-    libero_assets,
     libero_pro,
     libero_x,
     measures,
     memory,
     oracle,
-    other_tools,
     probe,
     report,
     runs,
@@ -60,7 +54,6 @@ SECTIONS = {
     "statistics": statistics.measure,
     "duel": duel.measure,
     "duel-progress": duel_progress.measure,
-    "audit": audit.measure,
     "search": search.measure,
     "memory": memory.measure,
     "report": report.measure,
@@ -73,13 +66,8 @@ SECTIONS = {
     "libero-pro": libero_pro.measure,
     "libero-x": libero_x.measure,
     "eqa": eqa.measure,
-    "scoring": eqa_scoring.measure,
     "tabletop": tabletop.measure,
-    "lerobot": lerobot_open.measure,
-    "lerobot-learn": lerobot_learn.measure,
     "harnesses": harnesses.measure,
-    "other-tools": other_tools.measure,
-    "libero-assets": libero_assets.measure,
 }
 
 

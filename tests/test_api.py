@@ -38,12 +38,6 @@ def test_the_public_names_are_what_they_claim_to_be():
         assay.suite  # noqa: B018
 
 
-def test_every_public_name_is_documented_with_an_example():
-    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
-    for name in assay.__all__:
-        assert f"## `assay.{name}" in text, name
-
-
 @pytest.mark.parametrize("module", ["assay", "assay.episodes", "assay.measures"])
 def test_what_people_import_first_brings_no_simulator(module: str):
     done = subprocess.run(
@@ -157,7 +151,7 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": "idle", "seeds": [1, 1]}, RunError, "different whole numbers"),
         ({"policy": "idle", "steps": -1}, RunError, "valid: 1 or more"),
         ({"policy": "idle", "workers": -1}, RunError, "valid: 0 or more"),
-        ({"policy": "idle", "video": "yes"}, RunError, "valid: failures or all"),
+        ({"policy": "idle", "video": "yes"}, RunError, "valid: failures, all"),
         ({"policy": "idle", "tasks": 7}, TaskError, "a list of names"),
         ({"policy": "idle", "conditions": 7}, ExperimentError, "a list of names"),
         ({"policy": "idle", "conditions": "nonsense"}, ExperimentError, "no condition 'nonsense' with these"),

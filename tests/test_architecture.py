@@ -64,17 +64,6 @@ def test_the_map_is_in_the_order_of_the_layers():
     assert wrong is None, f"{MAP}: {wrong[1]} stands where {CONTRACT} have {wrong[0]}"
 
 
-def test_what_the_vocabulary_names_is_there():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    table = page.split("## Vocabulary", 1)[1].split("\n## ", 1)[0]
-    places = re.findall(r"\| `([\w.]+)` \|$", table, re.MULTILINE)
-    files = {place: SOURCE.joinpath(*place.split(".")) for place in places}
-    missing = [
-        place for place, file in files.items() if not (file.is_dir() or file.with_suffix(".py").is_file())
-    ]
-    assert len(places) > 20 and not missing, f"docs/architecture.md's vocabulary: no {', '.join(missing)}"
-
-
 def test_outside_of_the_simulator_mujoco_comes_without_its_choice_of_a_gl_library():
     """Whoever imported it first in another way would load a library, or fail where ``MUJOCO_GL`` names none."""
     outside = (path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] != "sim")

@@ -5,7 +5,7 @@
     run = assay.run("para", policy="oracle", tasks="libero_goal/1", seeds=2)
     run.diagnose()
 
-Everything here is imported when it is first used. `docs/api.md` has every signature with an example.
+Everything here is imported when it is first used. The documentation site lists every signature.
 """
 
 from __future__ import annotations

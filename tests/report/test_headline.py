@@ -234,9 +234,9 @@ def test_nothing_but_errors_is_headed_by_what_broke(read, made):
     page = build([report]).html()
     assert report.told.found == ("Every episode ended in an error: 4 x Mine, step 0: KeyError: 'head'.",)
     assert "cannot say" not in page and "Success by condition" not in page
-    assert [line for line, style in terminal_summary(report) if style == "bold"][1:] == list(
-        report.told.found
-    )
+    assert [line for lines in terminal_summary([report]) for line, style in lines if style == "bold"][
+        1:
+    ] == list(report.told.found)
 
 
 def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(read, made):
@@ -295,9 +295,9 @@ def test_a_change_that_nearly_always_fails_is_not_hidden_behind_no_flaw(read, ma
     assert wanted.text.startswith(
         f"With {camera.more.more} more seed the loss with another camera pose would be "
     )
-    assert " ".join(line for line, _ in terminal_summary(report)).count("more seed") == 1, (
-        "one answer, not two"
-    )
+    assert (
+        " ".join(line for lines in terminal_summary([report]) for line, _ in lines).count("more seed") == 1
+    ), "one answer, not two"
 
 
 def test_memory_of_one_task_names_the_task(read, made):

@@ -12,8 +12,8 @@ from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import ActionDelay, GaussianNoise
-from assay.perturb.senses.images import MOST_SEVERE
-from assay.perturb.words.distance.pride import Distance, DistanceError, remembered_attempts
+from assay.perturb.senses.images import MAX_SEVERITY
+from assay.perturb.words.distance.pride import Distance, DistanceError, cached_attempts
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.world import Displace, Orbit, Relight, Resize
 from assay.perturb.world.ground import carrier, movable, target
@@ -94,7 +94,7 @@ def _delay(task: Task) -> Sequence[Rung]:
 
 
 def _noise(task: Task) -> Sequence[Rung]:
-    return _each(range(1, MOST_SEVERE + 1), lambda severity: GaussianNoise(int(severity)))
+    return _each(range(1, MAX_SEVERITY + 1), lambda severity: GaussianNoise(int(severity)))
 
 
 def _size(task: Task) -> Sequence[Rung]:
@@ -106,7 +106,7 @@ def _size(task: Task) -> Sequence[Rung]:
 @lru_cache(maxsize=256)
 def _rewording(task: Task) -> Sequence[Rung]:
     texts = [paraphrase.text for paraphrase in paraphrases(task, PER_CELL, seed=0)]
-    scored = remembered_attempts([(task.instruction.text, text) for text in texts])
+    scored = cached_attempts([(task.instruction.text, text) for text in texts])
     bins: dict[float, list[str]] = {}
     for text, found in zip(texts, scored, strict=True):
         if isinstance(found, Distance) and found.pd > 0:

@@ -1,8 +1,13 @@
-"""What releases do to a task, where no perturbation of ours does exactly that."""
+"""Changes that other people's releases make to a task, where no perturbation of ours is exactly the same.
+
+LIBERO-PRO draws one alternative for each object that a task is about, and applies all of them together. The
+alternatives are fields of the perturbation; the draw depends on task and seed alone, so it is the same in every
+combination of dimensions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
@@ -17,38 +22,40 @@ from assay.perturb.senses.images import Severe
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.words.text import Say
 from assay.perturb.world.kinds import is_category, places_of
-from assay.perturb.world.staging import Room
+from assay.perturb.world.staging import Room, with_staging
 from assay.sim.layout import HOME, LAYOUTS
-from assay.tasks import Arena, Atom, Entity, Region, Task
+from assay.tasks import Arena, Atom, Entity, Predicate, Task
 from assay.tasks.scene import CameraChange
 
-PLACING = (tasks.Predicate.ON, tasks.Predicate.IN)
+PLACING = (Predicate.ON, Predicate.IN)
+CAMERA = "agentview"
+PIVOT = np.array([0.0, 0.0, 0.8])
+"""Point about which a view is turned and from which it is moved away, metres in the world."""
+JOINTS = 7
 
-
-def places(task: Task) -> dict[str, str]:
-    """Where each thing starts: its name -> the region, or the thing, that an initial relation puts it on or in."""
-    return {atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING}
+Alternatives = tuple[tuple[str, tuple[str, ...]], ...]
+"""Objects, categories or instructions, each with its alternatives."""
+Choice = TypeVar("Choice")
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class FromFile(Perturbation):
-    """The scene and the goal of a task file; the instruction stays."""
+    """Takes the scene and the goal from a task file; the instruction stays."""
 
     kind = "release/scene"
     effects = frozenset({Effect.PHYSICS})
     change = Change.WORLD
-
     file: str
     """The id of the task in the file: its path and digest."""
 
     @property
     def scene_file(self) -> str:
-        """The id of the task whose scene it brings."""
+        """The id of the task whose scene is used."""
         return self.file
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Reads the file. Raises TaskError where it is gone, or has changed."""
+        """Read the file. Raises TaskError if it is missing or has changed."""
         other = tasks.load(self.file)
         return replace(task, scene=other.scene, goal=other.goal, of_interest=other.of_interest)
 
@@ -56,27 +63,26 @@ class FromFile(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Exchange(Perturbation):
-    """Two things start in each other's place, whatever that leads to."""
+    """Two objects start in each other's place, without any check for collisions."""
 
     kind = "release/exchange"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
-
     first: str
     second: str
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Exchanges the places in the initial relations."""
-        found = places(task)
+        """Exchange the places in the initial relations."""
+        places = initial_places(task)
         for name in (self.first, self.second):
-            if name not in found:
+            if name not in places:
                 raise PerturbationError(
-                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, found)}"
+                    f"{self.kind}: no initial relation places '{name}': {did_you_mean(name, places)}"
                 )
-        there = {self.first: found[self.second], self.second: found[self.first]}
+        swapped = {self.first: places[self.second], self.second: places[self.first]}
         initial = tuple(
-            Atom(atom.predicate, (atom.arguments[0], there[atom.arguments[0]]))
-            if atom.predicate in PLACING and atom.arguments[0] in there
+            Atom(atom.predicate, (atom.arguments[0], swapped[atom.arguments[0]]))
+            if atom.predicate in PLACING and atom.arguments[0] in swapped
             else atom
             for atom in task.scene.initial
         )
@@ -86,131 +92,125 @@ class Exchange(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Recategorise(Perturbation):
-    """Everything of one category is of another, under its old name."""
+    """Every object of one category becomes one of another, under its old name."""
 
     kind = "release/category"
     effects = frozenset({Effect.PHYSICS})
     change = Change.OBJECT
-
     old: str
     new: str
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes objects and fixtures. Whether the new category can be had is for the asset pack to say.
+        """Change objects and fixtures; whether the new category exists is checked by the asset pack.
 
-        A place that the new category does not have is left out where the task does not need it, as in LIBERO.
+        Regions that the new category lacks are dropped if the task does not refer to them, as in LIBERO.
         """
         scene = task.scene
-        if self.old not in {entity.category for entity in scene.entities}:
-            known = {entity.category for entity in scene.entities}
-            raise PerturbationError(f"{self.kind}: no '{self.old}' here: {did_you_mean(self.old, known)}")
+        owners = {entity.name for entity in scene.entities if entity.category == self.old}
+        if not owners:
+            categories = {entity.category for entity in scene.entities}
+            raise PerturbationError(
+                f"{self.kind}: no '{self.old}' here: {did_you_mean(self.old, categories)}"
+            )
+        atoms = (*scene.initial, *task.goal.atoms)
+        needed = {*task.of_interest, *(name for atom in atoms for name in atom.arguments)}
+        regions = tuple(
+            region
+            for region in scene.regions
+            if region.target not in owners
+            or region.full_name in needed
+            or not is_category(self.new)
+            or region.name in places_of(self.new)
+        )
 
-        def changed(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+        def recategorise(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
             return tuple(
-                replace(entity, category=self.new) if entity.category == self.old else entity
-                for entity in entities
+                replace(entity, category=self.new) if entity.name in owners else entity for entity in entities
             )
 
-        objects, fixtures = changed(scene.objects), changed(scene.fixtures)
-        regions = tuple(region for region in scene.regions if not self._is_lost(region, task))
+        objects, fixtures = recategorise(scene.objects), recategorise(scene.fixtures)
         return replace(task, scene=replace(scene, objects=objects, fixtures=fixtures, regions=regions))
-
-    def _is_lost(self, region: Region, task: Task) -> bool:
-        """Whether a region is one that the new category does not have, and that nothing refers to."""
-        owners = {entity.name for entity in task.scene.entities if entity.category == self.old}
-        atoms = (*task.scene.initial, *task.goal.atoms)
-        needed = {*task.of_interest, *(name for atom in atoms for name in atom.arguments)}
-        if region.target not in owners or region.full_name in needed or not is_category(self.new):
-            return False
-        return region.name not in places_of(self.new)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Unavailable(Perturbation):
-    """Something that the release needs and that is not there: no episode with it can begin."""
+    """Stands for a part of a release that is missing: its episodes cannot start."""
 
     kind = "release/unavailable"
     effects = frozenset({Effect.PHYSICS})
     change = Change.WORLD
-
     reason: str
     what: str = ""
-    """What cannot begin, such as a file; not said with the reason, so that reasons can be counted."""
+    """What is missing, such as a file; not part of the reason, so that equal reasons can be counted."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Raises PerturbationError with the reason."""
+        """Raise PerturbationError with the reason."""
         raise PerturbationError(f"{self.kind}: {self.reason}")
-
-
-Alternatives = tuple[tuple[str, tuple[str, ...]], ...]
-"""Each thing, or category, with what may take its place."""
-Choice = TypeVar("Choice")
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ExchangeEach(Perturbation):
-    """Each of some things changes places with one of its alternatives; nothing moves twice."""
+    """Each of some objects changes places with one of its alternatives; no object moves twice."""
 
     kind = "release/exchange_each"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
-
     alternatives: Alternatives
-    """Names of things, each with those it may change places with."""
+    """Names of objects, each with those it may change places with."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws in a drawn order, as the release does, among what has a place and has not moved yet."""
-        free = set(places(task))
+        """Draw in a random order, as the release does, among objects that have a place and have not moved yet."""
+        free = set(initial_places(task))
         moved = task
         for index in rng.permutation(len(self.alternatives)):
             name, others = self.alternatives[index]
-            others = tuple(each for each in others if each in free and each != name)
+            others = tuple(other for other in others if other in free and other != name)
             if name in free and others:
-                other = _drawn(others, rng)
+                other = _draw(others, rng)
                 moved = Exchange(name, other).apply(moved, rng)
                 free -= {name, other}
         if moved is task:
-            raise PerturbationError(f"{self.kind}: no initial relation places {_names(self.alternatives)}")
+            names = ", ".join(f"'{name}'" for name, _ in self.alternatives)
+            raise PerturbationError(f"{self.kind}: no initial relation places {names}")
         return moved
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class RecategoriseEach(Perturbation):
-    """Everything of each of some categories is of another, drawn from its alternatives, under its old name."""
+    """Every object of each of some categories becomes one of a drawn category, under its old name."""
 
     kind = "release/category_each"
     effects = frozenset({Effect.PHYSICS})
     change = Change.OBJECT
-
     alternatives: Alternatives
-    """Categories, each with those that may take its place; one that the scene does not have is left out."""
+    """Categories, each with its alternatives; categories that are not in the scene are left out."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws one for each category."""
+        """Draw one alternative for each category."""
         present = {entity.category for entity in task.scene.entities}
         changed = task
         for category, others in self.alternatives:
-            other = _drawn(others, rng)
+            other = _draw(others, rng)
             if category in present:
                 changed = Recategorise(category, other).apply(changed, rng)
         if changed is task:
-            raise PerturbationError(f"{self.kind}: the scene has none of {_names(self.alternatives)}")
+            names = ", ".join(f"'{name}'" for name, _ in self.alternatives)
+            raise PerturbationError(f"{self.kind}: the scene has none of {names}")
         return changed
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class AnyRoom(Perturbation):
-    """The same things in one of some rooms."""
+    """Moves the scene to one of some rooms."""
 
     kind = "release/any_room"
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROOM
     sets_vocabulary = True
-
     rooms: tuple[Arena, ...]
 
     def __post_init__(self) -> None:
@@ -220,73 +220,53 @@ class AnyRoom(Perturbation):
             )
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws the room."""
-        return Room(_drawn(self.rooms, rng)).apply(task, rng)
+        """Draw the room."""
+        return Room(_draw(self.rooms, rng)).apply(task, rng)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class AnyWording(Perturbation):
-    """One of some instructions for the same task."""
+    """Gives one of some instructions for the same task."""
 
     kind = "release/any_wording"
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
-
     texts: tuple[str, ...]
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws the instruction."""
-        return Say(_drawn(self.texts, rng)).apply(task, rng)
+        """Draw the instruction."""
+        return Say(_draw(self.texts, rng)).apply(task, rng)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class AnyGoal(Perturbation):
-    """One of some other goals in the same scene, with its instruction."""
+    """Asks for one of some other goals in the same scene, with its instruction."""
 
     kind = "release/any_goal"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
     change = Change.TASK
     sets_vocabulary = True
-
     goals: Alternatives
-    """Instructions, each with the atoms of its goal; none where the release's goal cannot be read."""
+    """Instructions, each with the atoms of its goal; no atoms if the release's goal cannot be read."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws the goal. Raises PerturbationError where it cannot be read."""
-        text, goal = _drawn(self.goals, rng)
+        """Draw the goal. Raises PerturbationError if it cannot be read."""
+        text, goal = _draw(self.goals, rng)
         if not goal:
             raise PerturbationError(f"{self.kind}: the release's goal of '{text}' cannot be read")
         return OtherTask(text, goal).apply(task, rng)
 
 
-def _drawn(choices: Sequence[Choice], rng: np.random.Generator) -> Choice:
-    if not choices:
-        raise PerturbationError("there is nothing to draw from")
-    return choices[int(rng.integers(len(choices)))]
-
-
-def _names(alternatives: Alternatives) -> str:
-    names: Iterable[str] = (name for name, _ in alternatives)
-    return ", ".join(f"'{name}'" for name in names)
-
-
-CAMERA = "agentview"
-PIVOT = np.array([0.0, 0.0, 0.8])
-"""What a view is turned about and moved away from, metres in the world."""
-JOINTS = 7
-
-
 @perturbation
 @dataclass(frozen=True, slots=True)
-class View(Perturbation):
-    """The main camera on another place of a sphere around the workspace, or looking past its middle."""
+class SphereView(Perturbation):
+    """Puts the main camera elsewhere on a sphere around the workspace, or lets it look past the centre."""
 
     kind = "release/view"
     effects = frozenset({Effect.PHYSICS})
     change = Change.CAMERA
-
     horizontal: float = 0.0
     """Degrees about the vertical."""
     vertical: float = 0.0
@@ -299,35 +279,30 @@ class View(Perturbation):
     """Degrees that it then looks up or down."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Moves and turns the camera."""
-        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+        """Move and turn the camera."""
+        from scipy.spatial.transform import Rotation  # importing it takes a quarter of a second
 
         usual = LAYOUTS[task.scene.arena].cameras[CAMERA]
-        w, x, y, z = usual.quaternion
-        before = Rotation.from_quat([x, y, z, w])
+        before = Rotation.from_quat(usual.quaternion, scalar_first=True)
         up = Rotation.from_euler("y", -self.vertical, degrees=True)
         around = Rotation.from_euler("z", self.horizontal, degrees=True)
         position = around.apply(up.apply(np.array(usual.position) - PIVOT)) * self.distance + PIVOT
-        looking = Rotation.from_euler("z", self.turn, degrees=True)
-        looking = Rotation.from_euler("y", -self.tilt, degrees=True) * looking
-        after = looking * around * up * before
-        a, b, c = (before.inv() * after).as_euler("XYZ")
-        dx, dy, dz = position - np.array(usual.position)
-        change = CameraChange(CAMERA, (float(dx), float(dy), float(dz)), (float(a), float(b), float(c)))
-        staging = task.scene.staging
-        cameras = (*(camera for camera in staging.cameras if camera.name != CAMERA), change)
-        return replace(task, scene=replace(task.scene, staging=replace(staging, cameras=cameras)))
+        aside = Rotation.from_euler("z", self.turn, degrees=True)
+        aside = Rotation.from_euler("y", -self.tilt, degrees=True) * aside
+        a, b, c = (before.inv() * (aside * around * up * before)).as_euler("XYZ").tolist()
+        x, y, z = (position - np.array(usual.position)).tolist()
+        others = (camera for camera in task.scene.staging.cameras if camera.name != CAMERA)
+        return with_staging(task, cameras=(*others, CameraChange(CAMERA, (x, y, z), (a, b, c))))
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class StartJoints(Perturbation):
-    """The arm starts with given joint angles."""
+    """Starts the arm with given joint angles."""
 
     kind = "release/joints"
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROBOT
-
     angles: tuple[float, ...]
     """Radians, (7,)."""
 
@@ -336,23 +311,32 @@ class StartJoints(Perturbation):
             raise PerturbationError(f"{self.kind}: angles={self.angles}; valid: {JOINTS} numbers")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging."""
+        """Change the staging."""
         a, b, c, d, e, f, g = (angle - usual for angle, usual in zip(self.angles, HOME, strict=True))
-        staging = task.scene.staging
-        robot = replace(staging.robot, joints=(a, b, c, d, e, f, g))
-        return replace(task, scene=replace(task.scene, staging=replace(staging, robot=robot)))
+        return with_staging(task, robot=replace(task.scene.staging.robot, joints=(a, b, c, d, e, f, g)))
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class GaussianBlur(Severe):
-    """A picture that is out of focus."""
+    """Blurs images as if out of focus."""
 
     kind = "release/gaussian_blur"
     WIDTH: ClassVar[float] = 1 / 256
-    """The standard deviation at each severity, as a share of the picture's height."""
+    """Standard deviation per severity level, as a share of the image height."""
 
-    def changed(self, picture: np.ndarray, chance: Chance) -> np.ndarray:
-        """The blurred picture."""
-        radius = self.severity * self.WIDTH * picture.shape[0]
-        return np.asarray(Image.fromarray(picture).filter(ImageFilter.GaussianBlur(radius)))
+    def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
+        """Blur the image."""
+        radius = self.severity * self.WIDTH * image.shape[0]
+        return np.asarray(Image.fromarray(image).filter(ImageFilter.GaussianBlur(radius)))
+
+
+def initial_places(task: Task) -> dict[str, str]:
+    """Map each object to the region or object that an initial relation puts it on or in."""
+    return {atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING}
+
+
+def _draw(choices: Sequence[Choice], rng: np.random.Generator) -> Choice:
+    if not choices:
+        raise PerturbationError("there is nothing to draw from")
+    return choices[int(rng.integers(len(choices)))]

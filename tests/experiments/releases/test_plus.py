@@ -14,7 +14,7 @@ from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases import FromFile, GaussianBlur, StartJoints, Unavailable, View
+from assay.perturb.releases import FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS
@@ -57,7 +57,7 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
     assert all(len(spec.perturbations) == 1 for spec in plan if spec.labels)
     assert {spec.labels["difficulty"] for spec in plan if spec.labels} == {1, 2, 3, 4, 5, None}
     kinds = Counter(type(spec.perturbations[0]) for spec in plan if spec.perturbations)
-    assert kinds[View] == 39 and kinds[StartJoints] == 0
+    assert kinds[SphereView] == 39 and kinds[StartJoints] == 0
     assert sum(kinds[each] for each in (MotionBlur, GaussianBlur, ZoomBlur, Fog, GlassBlur)) == 40
     told = set()
     for spec in plan:
@@ -72,9 +72,9 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
 @pytest.mark.parametrize(
     ("suffix", "change"),
     [
-        ("_view_345_15_100_0_0_initstate_0", View(horizontal=-15, vertical=15)),
-        ("_view_0_0_130_0_0_initstate_0", View(distance=1.3)),
-        ("_view_0_0_100_358_4_initstate_0", View(turn=-2, tilt=4)),
+        ("_view_345_15_100_0_0_initstate_0", SphereView(horizontal=-15, vertical=15)),
+        ("_view_0_0_130_0_0_initstate_0", SphereView(distance=1.3)),
+        ("_view_0_0_100_358_4_initstate_0", SphereView(turn=-2, tilt=4)),
         (f"{VIEW}_noise_1", MotionBlur(1, cameras=("agentview",))),
         (f"{VIEW}_noise_20", GaussianBlur(10, cameras=("agentview",))),
         (f"{VIEW}_noise_25", ZoomBlur(5, cameras=("agentview",))),
@@ -161,7 +161,7 @@ def camera(compiled: CompiledScene) -> tuple[np.ndarray, np.ndarray]:
 def test_a_view_is_turned_about_the_workspace(compiled: Callable[[str], CompiledScene]):
     task = tasks.load("libero_goal/0")
 
-    def seen(view: View) -> tuple[np.ndarray, np.ndarray]:
+    def seen(view: SphereView) -> tuple[np.ndarray, np.ndarray]:
         spec = EpisodeSpec(task.id, 0, perturbations=(view,))
         return camera(compile_scene(task_of(spec).scene, AssetPack()))
 
@@ -169,21 +169,21 @@ def test_a_view_is_turned_about_the_workspace(compiled: Callable[[str], Compiled
     assert position == pytest.approx(LAYOUTS[Arena.TABLE].cameras["agentview"].position)
     cos, sin = np.cos(np.pi / 6), np.sin(np.pi / 6)
     about_z = np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
-    moved, turned = seen(View(horizontal=30))
+    moved, turned = seen(SphereView(horizontal=30))
     assert moved == pytest.approx(about_z @ position) and turned == pytest.approx(about_z @ looking, abs=1e-6)
     pivot = np.array([0, 0, 0.8])
-    moved, turned = seen(View(distance=1.5))
+    moved, turned = seen(SphereView(distance=1.5))
     assert moved - pivot == pytest.approx((position - pivot) * 1.5) and turned == pytest.approx(looking)
-    moved, turned = seen(View(vertical=15))
+    moved, turned = seen(SphereView(vertical=15))
     assert moved[2] > position[2] and np.linalg.norm(moved - pivot) == pytest.approx(
         np.linalg.norm(position - pivot)
     )
-    moved, turned = seen(View(turn=10))
+    moved, turned = seen(SphereView(turn=10))
     assert moved == pytest.approx(position) and turned[1] != pytest.approx(looking[1])
 
 
 def test_a_gaussian_blur_spreads_more_at_higher_severity():
     picture = np.zeros((64, 64, 3), np.uint8)
     picture[32, 32] = 255
-    peaks = [int(GaussianBlur(severity).changed(picture, None).max()) for severity in (1, 4)]  # type: ignore[arg-type]
+    peaks = [int(GaussianBlur(severity).alter(picture, None).max()) for severity in (1, 4)]  # type: ignore[arg-type]
     assert 255 > peaks[0] > peaks[1]

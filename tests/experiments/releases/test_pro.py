@@ -11,7 +11,7 @@ from assay.episodes import CONTROL, EpisodeSpec, Perturbation, apply_perturbatio
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Say
-from assay.perturb.releases import AnyGoal, Exchange, Recategorise, Unavailable, places
+from assay.perturb.releases import AnyGoal, Exchange, Recategorise, Unavailable, initial_places
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Displace, Distractors, Room
 from assay.sim import Simulation, compile_scene, load_pack
@@ -133,7 +133,7 @@ def test_everything_a_task_is_about_is_replaced_and_moved_at_once(shared: Path):
             changed = task_of(spec)
             kinds = {entity.name: entity.category for entity in changed.scene.entities}
             assert kinds["akita_black_bowl_1"] != "akita_black_bowl" and kinds["plate_1"] == "yellow_plate"
-            before, after = places(original), places(changed)
+            before, after = initial_places(original), initial_places(changed)
             moved = {name for name in before if before[name] != after[name]}
             assert {"akita_black_bowl_1", "plate_1"} <= moved and len(moved) in (2, 4)
             assert sorted(before.values()) == sorted(after.values())
@@ -144,7 +144,7 @@ def test_a_task_and_a_seed_have_one_draw_whatever_it_is_combined_with(shared: Pa
     drawn: dict[str, dict[int, dict[str, str]]] = {}
     for spec in plan:
         if spec.condition in ("libero-pro/joint/position", "libero-pro/joint/object+position+semantic"):
-            drawn.setdefault(spec.condition, {})[spec.seed] = places(task_of(spec))
+            drawn.setdefault(spec.condition, {})[spec.seed] = initial_places(task_of(spec))
     alone, combined = drawn.values()
     assert alone == combined
     assert len({tuple(each.items()) for each in alone.values()}) > 1, "seeds differ"

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from assay.extensions.eqa.actions import describe, format_action, signs
 from assay.extensions.eqa.build import build
 from assay.extensions.eqa.episode import SourceEpisode, Tally
-from assay.extensions.eqa.leak import ProbeResult, probe
+from assay.extensions.eqa.leak import LeakProbe, probe
 from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind, load
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.extensions.eqa.views import CameraView
@@ -124,5 +124,5 @@ def test_the_last_moment_of_an_episode_leaks(tmp_path: Path):
 
 
 def test_accuracy_below_chance_is_a_leak():
-    assert ProbeResult(QuestionKind.M_AI, "", "any", 100, 0.02, (0.15, 0.35), 0.4).leaks
-    assert not ProbeResult(QuestionKind.M_AI, "", "any", 100, 0.25, (0.15, 0.35), 0.4).leaks
+    assert LeakProbe(QuestionKind.M_AI, "", "any", 100, 0.02, (0.15, 0.35), 0.4).leaks
+    assert not LeakProbe(QuestionKind.M_AI, "", "any", 100, 0.25, (0.15, 0.35), 0.4).leaks

@@ -7,7 +7,7 @@ import pytest
 
 from assay.extensions.eqa.annotations import Annotations, Review
 from assay.extensions.eqa.question import Question, QuestionError, load
-from assay.extensions.eqa.reviews import as_csv, read_csv, summarise_reviews, write_reviewed
+from assay.extensions.eqa.reviews import ReviewSummary, as_csv, read_csv
 
 from .invented import small_set
 
@@ -40,9 +40,9 @@ def verdicts(questions: list[Question]) -> list[Review]:
 
 
 def test_questions_are_dropped_by_any_or_by_most_reviewers(questions: list[Question]):
-    found = summarise_reviews(questions, verdicts(questions))
+    found = ReviewSummary.of(questions, verdicts(questions))
     assert list(found.dropped) == [questions[0].id, questions[1].id] and found.unreviewed == 0
-    assert list(summarise_reviews(questions, verdicts(questions), "most").dropped) == [questions[0].id]
+    assert list(ReviewSummary.of(questions, verdicts(questions), "most").dropped) == [questions[0].id]
     (both,) = found.agreement
     assert (both.items, both.observed, both.even_kappa) == (4, 0.75, 0.5)
     assert found.verdicts["ann"] == {"drop": 2, "keep": len(questions) - 2}
@@ -51,9 +51,7 @@ def test_questions_are_dropped_by_any_or_by_most_reviewers(questions: list[Quest
 def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
     folder: Path, questions: list[Question], tmp_path: Path
 ):
-    out = write_reviewed(
-        folder, tmp_path / "kept", questions, summarise_reviews(questions, verdicts(questions))
-    )
+    out = ReviewSummary.of(questions, verdicts(questions)).write(folder, tmp_path / "kept", questions)
     left = load(out)
     assert [each.id for each in left] == [each.id for each in questions[2:]]
     assert all((out / name).is_file() for each in left for name in (*each.pictures, *each.option_pictures))
@@ -64,21 +62,19 @@ def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
         "kind": str(questions[0].kind),
         "by": {"ann": "", "bob": "dark"},
     }
-    again = write_reviewed(
-        out, tmp_path / "again", left, summarise_reviews(left, [Review("eve", left[0].id, "drop", "")])
+    again = ReviewSummary.of(left, [Review("eve", left[0].id, "drop", "")]).write(
+        out, tmp_path / "again", left
     )
     assert json.loads((again / "build.json").read_text())["review"]["version"] == 2
     with pytest.raises(QuestionError, match="none of its questions has a review"):
-        write_reviewed(folder, tmp_path / "none", questions, summarise_reviews(questions, []))
+        ReviewSummary.of(questions, []).write(folder, tmp_path / "none", questions)
 
 
 @pytest.mark.parametrize("told", ["{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'])
 def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question], tmp_path: Path, told: str):
     (tmp_path / "build.json").write_text(told)
     with pytest.raises(QuestionError, match=r"build\.json: cannot be read") as caught:
-        write_reviewed(
-            tmp_path, tmp_path / "kept", questions, summarise_reviews(questions, verdicts(questions))
-        )
+        ReviewSummary.of(questions, verdicts(questions)).write(tmp_path, tmp_path / "kept", questions)
     assert "\n" not in str(caught.value)
 
 

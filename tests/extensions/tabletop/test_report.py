@@ -102,7 +102,7 @@ def test_a_run_on_tables_has_its_own_tables_and_figures(folder: Path, report: Re
 def test_the_page_begins_with_what_it_goes_by(folder: Path):
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert describe_flaw(PromptFlaw.UNTOLD).claim in page and describe_flaw(PromptFlaw.ORDER).claim in page
-    assert "Does it go by the order of objects?" in page and "PRIDE" not in page
+    assert "Does it depend on the order of objects?" in page and "PRIDE" not in page
     reading = {row["question"]: row["what the run says"] for row in rows(folder, "table-reading")}
     assert reading["Does it need the prompt?"].startswith(describe_flaw(PromptFlaw.UNTOLD).claim)
     assert "no run has paraphrased prompts" in reading["Is it robust to paraphrases?"]

@@ -102,7 +102,7 @@ from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur
 from assay.episodes.senses import Chance
 picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
 for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
-    picture = sense.changed(picture, Chance((3, "senses", "agentview"), 5))
+    picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
 print(hashlib.sha256(picture.tobytes()).hexdigest())
 """
 
@@ -110,6 +110,6 @@ print(hashlib.sha256(picture.tobytes()).hexdigest())
 def test_another_process_sees_the_same():
     picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
     for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
-        picture = sense.changed(picture, Chance((3, "senses", "agentview"), 5))
+        picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
     said = subprocess.run([sys.executable, "-c", _HASH], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == hashlib.sha256(picture.tobytes()).hexdigest()

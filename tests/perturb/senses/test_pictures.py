@@ -155,7 +155,7 @@ def test_what_flickers_flickers_and_what_stays_stays(name: str, seen: list[Obser
     sense = pictures_at(6)[name]
     assert isinstance(sense, Optical)
     truth = seen[1].image("agentview", 64)
-    one, next_, later = (sense.changed(truth, Chance((0, "agentview"), step)) for step in (1, 2, 60))
+    one, next_, later = (sense.alter(truth, Chance((0, "agentview"), step)) for step in (1, 2, 60))
     if name in ("motion blur", "Gaussian noise"):
         assert not np.array_equal(one, next_)
     elif name == "fog":

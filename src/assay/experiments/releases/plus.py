@@ -17,7 +17,7 @@ from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, StartJoints, Unavailable, View
+from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.images import Severe
 from assay.tasks import Task
@@ -60,7 +60,7 @@ def libero_plus(folder: str = "") -> Experiment:
 def _read(folder: Path) -> Variants:
     reader = _Reader(folder)
     variants: dict[str, list[Variant]] = defaultdict(list)
-    for entry in plus.classified(folder):
+    for entry in plus.read_classification(folder):
         variants[entry.task].append(reader.variant(entry))
     return variants
 
@@ -98,7 +98,7 @@ class _Reader:
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """What a name says, in the order in which it is applied: the name of a change, and the change."""
-        said = entry.decoded()
+        said = entry.decode()
         if said.file is not None:
             yield FILES[said.file], self._scene(entry)
         if entry.language is not None:
@@ -138,10 +138,10 @@ class _Reader:
 def _view(
     horizontal: int, vertical: int, distance: int, turn: int, tilt: int
 ) -> Iterator[tuple[str, Perturbation]]:
-    view = View(
+    view = SphereView(
         _signed(horizontal), _signed(vertical), distance / 100, turn=_signed(turn), tilt=_signed(tilt)
     )
-    if view == View():
+    if view == SphereView():
         return
     parts = {"place": horizontal or vertical, "distance": distance != 100, "direction": turn or tilt}
     yield " and ".join(f"camera {name}" for name, changed in parts.items() if changed), view

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from assay.errors import did_you_mean
 
-DOCS = "docs/dropin.md"
+DOCS = "docs/libero.md"
 _PRIVATE = ("_check_success", "_get_observations", "_post_process", "_update_observables", "_eval_predicate")
 """Private names that scripts use."""
 

@@ -79,7 +79,7 @@ class EnvWorker(Partial):
         raise NotImplementedError
 
     def send(self, action: Any, **named: Any) -> None:
-        """Start a step, or a reset if the action is None."""
+        """Start a step, or a reset without an action."""
         if action is None:
             self.send_call("reset", **named)
         else:

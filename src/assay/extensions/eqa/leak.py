@@ -40,7 +40,7 @@ _WORD = re.compile(r"[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeResult:
+class LeakProbe:
     """Accuracy of one probe on one kind of question."""
 
     kind: QuestionKind
@@ -76,8 +76,8 @@ def is_learnable(questions: Sequence[Question]) -> bool:
     return len({question.group for question in questions}) > 1
 
 
-def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[ProbeResult]:
-    """Train and test every probe on each learnable group. Raises QuestionError if there is none."""
+def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[LeakProbe]:
+    """Train and test every probe on each learnable group. Raises QuestionError without any."""
     from scipy.stats import beta, binom
 
     groups = {key: group for key, group in group_questions(questions).items() if is_learnable(group)}
@@ -95,7 +95,7 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
         for name in PROBES:
             accuracy = float((_cross_validate(name, features, right, scenes, seed) == right).mean())
             chance = (low / count, high / count)
-            results.append(ProbeResult(kind, view, name, count, accuracy, chance, missed))
+            results.append(LeakProbe(kind, view, name, count, accuracy, chance, missed))
     return results
 
 

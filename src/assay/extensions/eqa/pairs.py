@@ -62,7 +62,7 @@ def sharpness(grey: np.ndarray) -> float:
 
 
 def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
-    """Name the quality problem of an image; empty if there is none."""
+    """Name the quality problem of an image; empty for good images."""
     dark, bright = rules.light
     light, sharp = _light_and_sharpness(grey)
     if not dark <= light <= bright:

@@ -129,7 +129,7 @@ def _hash(content: object) -> str:
 def sample_questions(
     questions: Sequence[Question], kinds: Sequence[QuestionKind], count: int, seed: int
 ) -> list[Question]:
-    """Draw up to ``count`` questions of each kind. Raises QuestionError if there are none."""
+    """Draw up to ``count`` questions of each kind. Raises QuestionError without any."""
     sample: list[Question] = []
     for kind in kinds:
         of_kind = [question for question in questions if question.kind is kind]

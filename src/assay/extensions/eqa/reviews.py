@@ -49,79 +49,82 @@ class ReviewSummary:
     agreement: tuple[AnnotatorAgreement, ...]
     """Agreement of all reviewers, and of every two."""
 
+    @classmethod
+    def of(
+        cls, questions: Sequence[Question], reviews: Sequence[Review], rule: DropRule = "any"
+    ) -> ReviewSummary:
+        """Summarise verdicts; reviews of other questions are ignored."""
+        place = {question.id: number for number, question in enumerate(questions)}
+        by_question: dict[str, list[Review]] = {question.id: [] for question in questions}
+        verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        marks: dict[str, np.ndarray] = {}
+        for review in reviews:
+            if review.question in place and review.verdict:
+                by_question[review.question].append(review)
+                verdicts[review.reviewer][review.verdict] += 1
+                row = marks.setdefault(review.reviewer, np.full(len(questions), -1, np.int8))
+                row[place[review.question]] = VERDICTS.index(review.verdict)
+        dropped = {}
+        for question, own in by_question.items():
+            against = tuple(review for review in own if review.verdict == "drop")
+            if len(against) >= (1 if rule == "any" else len(own) // 2 + 1):
+                dropped[question] = against
+        return cls(
+            len(questions),
+            dict(sorted(verdicts.items())),
+            dropped,
+            unreviewed=sum(not own for own in by_question.values()),
+            agreement=all_agreements(dict(sorted(marks.items())), len(VERDICTS)),
+        )
 
-def summarise_reviews(
-    questions: Sequence[Question], reviews: Sequence[Review], rule: DropRule = "any"
-) -> ReviewSummary:
-    """Summarise verdicts; reviews of other questions are ignored."""
-    place = {question.id: number for number, question in enumerate(questions)}
-    by_question: dict[str, list[Review]] = {question.id: [] for question in questions}
-    verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    marks: dict[str, np.ndarray] = {}
-    for review in reviews:
-        if review.question in place and review.verdict:
-            by_question[review.question].append(review)
-            verdicts[review.reviewer][review.verdict] += 1
-            row = marks.setdefault(review.reviewer, np.full(len(questions), -1, np.int8))
-            row[place[review.question]] = VERDICTS.index(review.verdict)
-    dropped = {}
-    for question, own in by_question.items():
-        against = tuple(review for review in own if review.verdict == "drop")
-        if len(against) >= (1 if rule == "any" else len(own) // 2 + 1):
-            dropped[question] = against
-    return ReviewSummary(
-        len(questions),
-        dict(sorted(verdicts.items())),
-        dropped,
-        unreviewed=sum(not own for own in by_question.values()),
-        agreement=all_agreements(dict(sorted(marks.items())), len(VERDICTS)),
-    )
-
-
-def write_reviewed(folder: Path, out: Path, questions: Sequence[Question], summary: ReviewSummary) -> Path:
-    """Write the kept questions to a new folder with a version and the list of dropped ones."""
-    kept = [question for question in questions if question.id not in summary.dropped]
-    if not kept:
-        raise QuestionError(f"{folder}: no question is left after review")
-    if not summary.verdicts:
-        raise QuestionError(f"{folder}: none of its questions has a review; use assay eqa annotate --review")
-    try:
-        info = json.loads((folder / BUILD).read_text(encoding="utf-8"))
-        if not isinstance(info, dict) or not isinstance(info.get("review", {}), dict):
-            raise ValueError("not written by assay eqa build")
-        version = int(info.get("review", {}).get("version", 0)) + 1
-    except FileNotFoundError:
-        info, version = {}, 1
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise QuestionError(f"{folder / BUILD}: cannot be read: {str(error)[:100]}") from None
-    kinds = {question.id: str(question.kind) for question in questions}
-    info["review"] = {
-        "version": version,
-        "of": info.pop("hash", ""),
-        "kept": len(kept),
-        "dropped": [
-            {
-                "question": question,
-                "kind": kinds[question],
-                "by": {review.reviewer: review.comment for review in against},
-            }
-            for question, against in summary.dropped.items()
-        ],
-        "unreviewed": summary.unreviewed,
-        "reviewers": {name: dict(counts) for name, counts in summary.verdicts.items()},
-        "agreement": [result.as_json() for result in summary.agreement[:1]],
-    }
-    with making(out, ours=set(FOLDER_FILES)) as new:
-        (new / PICTURES).mkdir(parents=True)
-        for name in {file for question in kept for file in (*question.pictures, *question.option_pictures)}:
-            try:
-                os.link(folder / name, new / name)  # takes no disk space
-            except FileNotFoundError:
-                raise QuestionError(f"{folder / name}: a question's picture is missing") from None
-            except OSError:
-                shutil.copyfile(folder / name, new / name)
-        save(new, kept, info)
-    return out
+    def write(self, folder: Path, out: Path, questions: Sequence[Question]) -> Path:
+        """Write the kept questions to a new folder with a version and the list of dropped ones."""
+        kept = [question for question in questions if question.id not in self.dropped]
+        if not kept:
+            raise QuestionError(f"{folder}: no question is left after review")
+        if not self.verdicts:
+            raise QuestionError(
+                f"{folder}: none of its questions has a review; use assay eqa annotate --review"
+            )
+        try:
+            info = json.loads((folder / BUILD).read_text(encoding="utf-8"))
+            if not isinstance(info, dict) or not isinstance(info.get("review", {}), dict):
+                raise ValueError("not written by assay eqa build")
+            version = int(info.get("review", {}).get("version", 0)) + 1
+        except FileNotFoundError:
+            info, version = {}, 1
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise QuestionError(f"{folder / BUILD}: cannot be read: {str(error)[:100]}") from None
+        kinds = {question.id: str(question.kind) for question in questions}
+        info["review"] = {
+            "version": version,
+            "of": info.pop("hash", ""),
+            "kept": len(kept),
+            "dropped": [
+                {
+                    "question": question,
+                    "kind": kinds[question],
+                    "by": {review.reviewer: review.comment for review in against},
+                }
+                for question, against in self.dropped.items()
+            ],
+            "unreviewed": self.unreviewed,
+            "reviewers": {name: dict(counts) for name, counts in self.verdicts.items()},
+            "agreement": [result.as_json() for result in self.agreement[:1]],
+        }
+        with making(out, ours=set(FOLDER_FILES)) as new:
+            (new / PICTURES).mkdir(parents=True)
+            for name in {
+                file for question in kept for file in (*question.pictures, *question.option_pictures)
+            }:
+                try:
+                    os.link(folder / name, new / name)  # takes no disk space
+                except FileNotFoundError:
+                    raise QuestionError(f"{folder / name}: a question's picture is missing") from None
+                except OSError:
+                    shutil.copyfile(folder / name, new / name)
+            save(new, kept, info)
+        return out
 
 
 def as_csv(questions: Sequence[Question], reviews: Sequence[Review], reviewer: str = "") -> str:

@@ -28,6 +28,7 @@ SOURCES = (
     "perturb/events.py",
     "perturb/releases.py",
     "perturb/words/rewordings",
+    "perturb/words/text.py",
     "perturb/senses",
     "policies/oracle",
     "policies/simple.py",

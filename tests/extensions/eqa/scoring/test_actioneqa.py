@@ -9,15 +9,15 @@ from assay.extensions.eqa.annotations import Mistake
 from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import LETTERS, QuestionError, QuestionKind, load
 from assay.extensions.eqa.scoring.actioneqa import report
-from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts, PaperResults, read_facts
+from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts, PaperResults
 from assay.extensions.eqa.scoring.actioneqa.tables import (
     cameras_table,
     main_table,
     mean_proportions_table,
     view_value_table,
 )
-from assay.extensions.eqa.scoring.answer_sheet import read_sheet
-from assay.extensions.eqa.scoring.score import Score, score_sheet
+from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+from assay.extensions.eqa.scoring.score import Score
 from assay.report.papers.base import Exhibit
 
 from ..invented import small_set
@@ -43,7 +43,7 @@ def scored(folder: Path) -> Score:
         write(given, folder.parent / model)
         wrong = [each for each in questions if letters[each.id] != each.answer]
         marks += [Mistake(f"{model} (direct)", each.id, "hand: ann", "spatial", "") for each in wrong[:9]]
-    return score_sheet(read_sheet(questions, [folder.parent / "one", folder.parent / "two"]), marks)
+    return Score.of(AnswerSheet.read(questions, [folder.parent / "one", folder.parent / "two"]), marks)
 
 
 def test_every_exhibit_has_its_label(scored: Score, folder: Path, tmp_path: Path):
@@ -63,7 +63,7 @@ def test_every_exhibit_has_its_label(scored: Score, folder: Path, tmp_path: Path
 
 def test_missing_exhibits_say_what_they_need(folder: Path):
     questions = [each for each in load(folder) if each.view == "exo"]
-    made = report(score_sheet(read_sheet(questions, [folder.parent / "one"])), questions, {})
+    made = report(Score.of(AnswerSheet.read(questions, [folder.parent / "one"])), questions, {})
     lines = {each.label: each.missing for part in made.sections for each in part.exhibits if each.missing}
     assert set(lines) == {
         "Figure 5",
@@ -112,7 +112,7 @@ def test_missing_views_and_views_without_errors_cost_no_table(folder: Path, tmp_
         ],
         tmp_path / "some",
     )
-    found = score_sheet(read_sheet(questions, [tmp_path / "some"]))
+    found = Score.of(AnswerSheet.read(questions, [tmp_path / "some"]))
     made = report(found, questions, {"a": ModelFacts(True, 7.0)})
     lines = {each.label: each.missing for part in made.sections for each in part.exhibits if each.missing}
     assert not {"Table 1", "Table 2", "Table 12"} & set(lines)
@@ -130,7 +130,7 @@ def test_missing_views_and_views_without_errors_cost_no_table(folder: Path, tmp_
 def test_invalid_facts_are_refused(tmp_path: Path):
     file = tmp_path / "facts.yaml"
     file.write_text("a: {open: true, size: 7}\n")
-    assert read_facts(file) == {"a": ModelFacts(True, 7)}
+    assert ModelFacts.read(file) == {"a": ModelFacts(True, 7)}
     file.write_text("a: {weights: 7}\n")
     with pytest.raises(QuestionError, match="not facts about models"):
-        read_facts(file)
+        ModelFacts.read(file)

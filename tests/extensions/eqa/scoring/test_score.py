@@ -11,9 +11,9 @@ from assay.extensions.eqa.annotations import Annotations, Mistake
 from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.asking.session import ask_baseline
 from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind, load
-from assay.extensions.eqa.scoring.answer_sheet import read_sheet
+from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 from assay.extensions.eqa.scoring.page import ScorePage
-from assay.extensions.eqa.scoring.score import score_sheet
+from assay.extensions.eqa.scoring.score import Score
 
 from ..invented import small_set
 
@@ -50,7 +50,7 @@ def test_the_text_of_a_blocked_request_is_not_an_answer(questions, tmp_path: Pat
             ],
             tmp_path / reason,
         )
-    found = read_sheet(questions, [tmp_path / "blocked", tmp_path / "more than a letter"])
+    found = AnswerSheet.read(questions, [tmp_path / "blocked", tmp_path / "more than a letter"])
     assert {name: each.lenient.mean() for name, each in found.models.items()} == {
         "blocked (direct)": 0.0,
         "more than a letter (direct)": 1.0,
@@ -60,10 +60,10 @@ def test_the_text_of_a_blocked_request_is_not_an_answer(questions, tmp_path: Pat
 def test_geometry_is_always_right_and_random_is_near_chance(questions, tmp_path: Path):
     for name in ("geometry", "random"):
         write(ask_baseline(questions, name).answers, tmp_path / name)
-    found = score_sheet(read_sheet(questions, [tmp_path / "random", tmp_path / "geometry"]))
+    found = Score.of(AnswerSheet.read(questions, [tmp_path / "random", tmp_path / "geometry"]))
     assert list(found.models) == ["geometry", "random"], "the best first"
     best = found.models["geometry"].standing
-    assert best.overall.share == 1.0 and best.above_chance and len(best.accuracies) == 6
+    assert best.overall.share == 1.0 and len(best.accuracies) == 6
     assert all(each.share == 1.0 and each.interval.low > 0.25 for each in best.accuracies)
     assert {name: mean.share for name, mean in best.asymmetry.items()} == dict.fromkeys(
         ("overall", "high", "mid", "low"), 0.0
@@ -85,7 +85,7 @@ def test_unparsed_replies_are_wrong_and_unanswered_questions_are_not_scored(ques
     given[1] = replace(given[1], state=AnswerState.UNANSWERED, letter="", reason="down")
     given[2] = replace(given[2], question="f" * 16)
     write(given, tmp_path / "m")
-    found = score_sheet(read_sheet(questions, [tmp_path / "m"])).models["m (direct)"]
+    found = Score.of(AnswerSheet.read(questions, [tmp_path / "m"])).models["m (direct)"]
     assert (found.unparsed, found.unanswered, found.strangers) == ({"empty": 1}, 1, 1)
     assert found.asked == len(questions) - 1 and found.standing.questions == len(questions) - 2
     hits = sum(each.share * each.questions for each in found.standing.accuracies)
@@ -94,7 +94,9 @@ def test_unparsed_replies_are_wrong_and_unanswered_questions_are_not_scored(ques
 
 def test_views_are_compared_on_the_same_items(questions, tmp_path: Path):
     letters = {each.id: each.answer if each.view == "exo" else wrong(each) for each in questions}
-    found = score_sheet(read_sheet(questions, [answered(tmp_path / "m", "m", letters)])).models["m (direct)"]
+    found = Score.of(AnswerSheet.read(questions, [answered(tmp_path / "m", "m", letters)])).models[
+        "m (direct)"
+    ]
     assert {view: each.overall.share for view, each in found.views.items()} == {"ego": 0.0, "exo": 1.0}
     (contrast,) = found.view_contrasts
     assert (contrast.first, contrast.second, contrast.difference) == ("ego", "exo", 1.0)
@@ -109,7 +111,7 @@ def test_directions_are_compared_on_the_same_moments(questions, tmp_path: Path):
     other = backward.model_copy(update={"moments": (end, start), "id": "0" * 16})
     three = [forward, backward, other]
     letters = {forward.id: wrong(forward), backward.id: backward.answer, other.id: other.answer}
-    found = score_sheet(read_sheet(three, [answered(tmp_path / "m", "m", letters)])).models["m (direct)"]
+    found = Score.of(AnswerSheet.read(three, [answered(tmp_path / "m", "m", letters)])).models["m (direct)"]
     (contrast,) = found.directions
     assert (contrast.first, contrast.pairs, contrast.difference) == ("mid prediction", 1, 1.0)
     assert found.standing.asymmetry["mid"].share == 1.0 and found.standing.means["mid"].share == 0.5
@@ -124,7 +126,7 @@ def test_error_rates_are_per_question_with_the_component(questions, tmp_path: Pa
     ]
     failed = {0, 4, 5, 6}  # 2 of 6 with translation, 2 of 2 with rotation, 1 of 2 with gripper
     letters = {each.id: "B" if place in failed else "A" for place, each in enumerate(made)}
-    found = score_sheet(read_sheet(made, [answered(tmp_path / "m", "m", letters)])).models["m (direct)"]
+    found = Score.of(AnswerSheet.read(made, [answered(tmp_path / "m", "m", letters)])).models["m (direct)"]
     parts = {each.component: each for each in found.components["mid"]}
     assert [(each.questions, each.errors) for each in parts.values()] == [(6, 2), (2, 2), (2, 1)]
     total = 2 / 6 + 1 + 1 / 2
@@ -136,7 +138,7 @@ def test_error_rates_are_per_question_with_the_component(questions, tmp_path: Pa
 def test_unbalanced_letters_cause_a_warning(questions, tmp_path: Path):
     same = [each.model_copy(update={"answer": "C"}) for each in questions]
     letters = {each.id: "C" for each in same}
-    found = score_sheet(read_sheet(same, [answered(tmp_path / "m", "m", letters)]))
+    found = Score.of(AnswerSheet.read(same, [answered(tmp_path / "m", "m", letters)]))
     assert found.right_letters[0].counts == (0, 0, len(same), 0) and found.right_letters[0].p < 1e-6
     assert "not balanced (all): always choosing one letter scores 100.0 %" in ScorePage(found, "x").html()
 
@@ -148,7 +150,7 @@ def test_people_are_scored_like_models_and_their_agreement_is_reported(questions
         kept.answer("bob", each.id, each.answer if each is not questions[0] else wrong(each), "hard to see")
     kept.answer("cat", questions[0].id, "", "only a comment")
     kept.mark(Mistake("m", questions[0].id, "hand: ann", "temporal", ""))
-    found = score_sheet(read_sheet(questions, [], kept), kept.mistakes())
+    found = Score.of(AnswerSheet.read(questions, [], kept), kept.mistakes())
     assert set(found.models) == {"human: ann", "human: bob"} and found.models["human: ann"].asked == 10
     assert found.agreement[0].observed == 0.9 and found.agreement[0].items == 10
     (mark,) = found.mistakes
@@ -157,7 +159,7 @@ def test_people_are_scored_like_models_and_their_agreement_is_reported(questions
 
 def test_the_page_is_self_contained_and_escaped(questions, tmp_path: Path):
     letters = {each.id: each.answer for each in questions}
-    found = score_sheet(read_sheet(questions, [answered(tmp_path / "m", HOSTILE, letters)]))
+    found = Score.of(AnswerSheet.read(questions, [answered(tmp_path / "m", HOSTILE, letters)]))
     page = ScorePage(found, "Action questions").write(tmp_path / "report")
     text = page.read_text()
     assert HOSTILE not in text and "&lt;script&gt;" in text
@@ -182,7 +184,7 @@ def test_the_page_is_self_contained_and_escaped(questions, tmp_path: Path):
 def test_invalid_answer_files_are_refused(questions, tmp_path: Path, text: str, words: str):
     (tmp_path / "m").write_text(text)
     with pytest.raises(QuestionError, match=words) as caught:
-        read_sheet(questions, [tmp_path / "m"])
+        AnswerSheet.read(questions, [tmp_path / "m"])
     assert "\n" not in str(caught.value)
 
 
@@ -190,12 +192,14 @@ def test_duplicate_models_are_refused(questions, tmp_path: Path):
     one = answered(tmp_path / "one", "m", {questions[0].id: "A"})
     two = answered(tmp_path / "two", "m", {questions[1].id: "A"})
     with pytest.raises(QuestionError, match=r"m \(direct\) are given twice"):
-        read_sheet(questions, [one, two])
+        AnswerSheet.read(questions, [one, two])
 
 
 def test_a_mean_of_few_episodes_has_no_interval(questions, tmp_path: Path):
     two = [each for each in questions if each.episode == questions[0].episode]
     letters = {each.id: each.answer for each in two}
-    found = score_sheet(read_sheet(questions, [answered(tmp_path / "m", "m", letters)])).models["m (direct)"]
-    assert found.standing.overall.interval is None and found.standing.above_chance is None
+    found = Score.of(AnswerSheet.read(questions, [answered(tmp_path / "m", "m", letters)])).models[
+        "m (direct)"
+    ]
+    assert found.standing.overall.interval is None
     assert np.isfinite(found.standing.overall.share)

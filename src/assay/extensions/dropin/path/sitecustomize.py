@@ -38,7 +38,7 @@ class MissingFinder(importlib.abc.MetaPathFinder):
         if name.startswith("libero."):
             raise ModuleNotFoundError(
                 f"assay libero: LIBERO's module {name} is not offered; there are libero.libero, .benchmark, .envs "
-                "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/dropin.md)",
+                "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/libero.md)",
                 name=name,
             )
         if name == "robosuite":

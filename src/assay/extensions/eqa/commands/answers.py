@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +14,6 @@ from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of, working
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from assay.extensions.eqa.asking.answers import Answer
 
 
@@ -164,10 +163,10 @@ def score(
     from assay.extensions.eqa.question import QuestionError, load
     from assay.extensions.eqa.scoring.accuracy import PARTS
     from assay.extensions.eqa.scoring.actioneqa import PAPER, report
-    from assay.extensions.eqa.scoring.actioneqa.results import read_facts
-    from assay.extensions.eqa.scoring.answer_sheet import read_sheet
+    from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts
+    from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
     from assay.extensions.eqa.scoring.page import ScorePage, warnings
-    from assay.extensions.eqa.scoring.score import score_sheet
+    from assay.extensions.eqa.scoring.score import Score
     from assay.measures.views.wording import between, percent
 
     path = annotations or folder / FILE
@@ -178,10 +177,10 @@ def score(
         raise QuestionError("--paper needs --out DIR")
     if facts is not None and not paper:
         raise QuestionError("--facts is for --paper")
-    model_facts = {} if facts is None else read_facts(facts)
+    model_facts = {} if facts is None else ModelFacts.read(facts)
     questions = load(folder)
-    result = score_sheet(
-        read_sheet(questions, files or [], people), people.mistakes() if people is not None else ()
+    result = Score.of(
+        AnswerSheet.read(questions, files or [], people), people.mistakes() if people is not None else ()
     )
     if target is not None:
         write_json(result.as_json(), target)
@@ -339,3 +338,11 @@ def judge(
     shared.show_reasons(dropped, "not categorised")
     if dropped:
         raise typer.Exit(1)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "ask": ask,
+    "score": score,
+    "annotate": annotate,
+    "judge": judge,
+}

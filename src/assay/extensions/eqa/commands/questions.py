@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from assay.extensions.eqa.build import InstructionCase
-    from assay.extensions.eqa.leak import ProbeResult
+    from assay.extensions.eqa.leak import LeakProbe
 
 MAX_UNDETECTED = 0.5
 """A probe that detects only larger leaks than this is inconclusive."""
@@ -224,7 +224,7 @@ def leak(
     from assay.extensions.eqa.question import QuestionError, load
 
     require("eqa", "probes for leaks need scikit-learn", QuestionError)
-    probes: dict[str, list[ProbeResult]] = {}
+    probes: dict[str, list[LeakProbe]] = {}
     shares: dict[str, dict[str, float | None]] = {}
     unique = len({folder.name for folder in folders}) == len(folders)
     for folder in folders:
@@ -276,7 +276,7 @@ def leak(
         raise typer.Exit(1)
 
 
-def _format_probe(result: ProbeResult | None) -> Text | str:
+def _format_probe(result: LeakProbe | None) -> Text | str:
     if result is None:
         return ""
     if result.leaks:
@@ -288,7 +288,7 @@ def _format_probe(result: ProbeResult | None) -> Text | str:
     return styled(f"{result.accuracy:.1%} of {result.questions}, {verdict}", colour)
 
 
-def _probe_json(result: ProbeResult) -> dict[str, object]:
+def _probe_json(result: LeakProbe) -> dict[str, object]:
     return {
         "kind": str(result.kind),
         "view": result.view,
@@ -322,7 +322,7 @@ def review(
     """
     from assay.extensions.eqa.annotations import FILE, Annotations, normalise_name
     from assay.extensions.eqa.question import QuestionError, load
-    from assay.extensions.eqa.reviews import DROP_RULES, as_csv, read_csv, summarise_reviews, write_reviewed
+    from assay.extensions.eqa.reviews import DROP_RULES, ReviewSummary, as_csv, read_csv
     from assay.support.files import replacing
 
     rule = next((name for name in DROP_RULES if name == drop), None)
@@ -336,7 +336,7 @@ def review(
         with replacing(csv) as unfinished:
             unfinished.write_text(as_csv(questions, database.reviews(), reviewer), encoding="utf-8")
         say(f"{csv}: {len(questions):,} questions")
-    summary = summarise_reviews(questions, database.reviews(), rule)
+    summary = ReviewSummary.of(questions, database.reviews(), rule)
     for name, counts in summary.verdicts.items():
         say(f"{name}: keeps {counts['keep']:,}, drops {counts['drop']:,}")
     for agreement in summary.agreement:
@@ -349,4 +349,13 @@ def review(
         f"{len(summary.dropped):,} dropped, {summary.unreviewed:,} without a verdict"
     )
     if out is not None:
-        say(f"written to {write_reviewed(folder, out, questions, summary)}")
+        say(f"written to {summary.write(folder, out, questions)}")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "build": build,
+    "import": import_set,
+    "sheet": sheet,
+    "leak": leak,
+    "review": review,
+}

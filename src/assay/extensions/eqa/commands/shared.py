@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.errors import did_you_mean
-from assay.extensions.eqa.question import QuestionError, QuestionKind
 from assay.support.console import say
 
 if TYPE_CHECKING:
     from collections import Counter
 
     from assay.extensions.eqa.asking.prompts import TokenEstimate
+    from assay.extensions.eqa.question import QuestionKind
     from assay.support.llm import Ledger, Price
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")]
@@ -41,6 +41,8 @@ EstimateOnly = Annotated[bool, typer.Option(help="Print the estimated cost and s
 
 def parse_kinds(text: str) -> list[QuestionKind]:
     """Parse ``all``, or comma-separated kinds."""
+    from assay.extensions.eqa.question import QuestionError, QuestionKind
+
     kinds = list(QuestionKind)
     if text == "all":
         return kinds
@@ -53,6 +55,8 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 
 def parse_extra(text: str) -> dict[str, Any]:
     """Parse --extra, a JSON object or nothing."""
+    from assay.extensions.eqa.question import QuestionError
+
     try:
         extra = json.loads(text or "{}")
     except ValueError as error:

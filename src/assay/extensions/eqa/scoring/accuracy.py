@@ -71,12 +71,6 @@ class Standing(Result):
         """Mean over all kinds."""
         return self.means["overall"]
 
-    @property
-    def above_chance(self) -> bool | None:
-        """Whether the interval of the overall mean is above chance; None without an interval."""
-        interval = self.overall.interval
-        return None if interval is None else interval.low > CHANCE
-
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:

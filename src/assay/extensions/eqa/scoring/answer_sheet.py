@@ -65,6 +65,44 @@ class AnswerSheet:
     silent: Mapping[str, int] = field(default_factory=dict)
     """Models without any scored answer, and the number of questions they were asked."""
 
+    @classmethod
+    def read(
+        cls, questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
+    ) -> AnswerSheet:
+        """Read the answers of files and people to questions. Raises QuestionError without any."""
+        index = pl.DataFrame(
+            {
+                "question": [question.id for question in questions],
+                "truth": [question.right for question in questions],
+            }
+        )
+        models: dict[str, ModelAnswers] = {}
+        for file in files:
+            for (model, style), rows in answers.read(file).group_by("model", "style", maintain_order=True):
+                name = f"{model} ({style})" if style else str(model)
+                if name in models:
+                    raise QuestionError(f"{file}: answers of {name} are given twice")
+                models[name] = _match_answers(rows, index)
+        people = (
+            {}
+            if annotations is None
+            else {person: annotations.answers(person) for person in annotations.annotators()}
+        )
+        for person, given in people.items():
+            content = [
+                {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
+                for question, answer in given.items()
+                if answer.letter
+            ]
+            rows = pl.DataFrame(content, schema=answers.SCHEMA)
+            rows = rows.with_columns(pl.col("reason", "text", "endpoint", "parameters", "at").fill_null(""))
+            models[f"{HUMAN}{person}"] = _match_answers(rows, index)
+        scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
+        silent = {name: model.unanswered for name, model in models.items() if name not in scored}
+        if not scored:
+            raise QuestionError("none of these questions has an answer")
+        return cls(questions, scored, silent)
+
     @cached_property
     def cells(self) -> list[Cell]:
         """Data sets and kinds that occur."""
@@ -117,44 +155,6 @@ class AnswerSheet:
     def per_cluster(self, values: np.ndarray) -> np.ndarray:
         """Sums of values (questions,) over each episode."""
         return np.bincount(self.cluster, values, int(self.cluster.max()) + 1)
-
-
-def read_sheet(
-    questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
-) -> AnswerSheet:
-    """Read the answers of files and people to questions. Raises QuestionError if there are none."""
-    index = pl.DataFrame(
-        {
-            "question": [question.id for question in questions],
-            "truth": [question.right for question in questions],
-        }
-    )
-    models: dict[str, ModelAnswers] = {}
-    for file in files:
-        for (model, style), rows in answers.read(file).group_by("model", "style", maintain_order=True):
-            name = f"{model} ({style})" if style else str(model)
-            if name in models:
-                raise QuestionError(f"{file}: answers of {name} are given twice")
-            models[name] = _match_answers(rows, index)
-    people = (
-        {}
-        if annotations is None
-        else {person: annotations.answers(person) for person in annotations.annotators()}
-    )
-    for person, given in people.items():
-        content = [
-            {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
-            for question, answer in given.items()
-            if answer.letter
-        ]
-        rows = pl.DataFrame(content, schema=answers.SCHEMA)
-        rows = rows.with_columns(pl.col("reason", "text", "endpoint", "parameters", "at").fill_null(""))
-        models[f"{HUMAN}{person}"] = _match_answers(rows, index)
-    scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
-    silent = {name: model.unanswered for name, model in models.items() if name not in scored}
-    if not scored:
-        raise QuestionError("none of these questions has an answer")
-    return AnswerSheet(questions, scored, silent)
 
 
 def _moved_dimensions(question: Question) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -149,7 +149,7 @@ def summarise(score: Score) -> Iterator[str]:
         elif overall.interval.high < score.chance:
             verdict = "below chance"
         else:
-            verdict = "above chance" if standing.above_chance else "not above chance"
+            verdict = "above chance" if overall.interval.low > score.chance else "not above chance"
         levels = [
             f"{percent(standing.means[level].share)} {level}"
             for level in map(str, ActionLevel)
@@ -244,22 +244,15 @@ def _components_figure(score: Score) -> Iterator[Drawing]:
 
 
 def _accuracy_tables(score: Score) -> Iterator[Table]:
-    yield Table(
-        "models",
-        "Accuracy by level and direction",
-        (Column("model"), Column("n", "count"), *(Column(f"{part}, %") for part in (*PARTS, "lenient"))),
-        tuple(
-            (
-                name,
-                model.standing.questions,
-                *(_format_mean(model.standing.means.get(part)) for part in PARTS),
-                _format_mean(model.lenient),
-            )
-            for name, model in score.models.items()
-        ),
+    rows = [
+        ((name,), model.standing.questions, {**model.standing.means, "lenient": model.lenient})
+        for name, model in score.models.items()
+    ]
+    note = (
         f"Mean over data sets of each kind, then over kinds; {_BRACKETS}. "
-        f"Chance is {number(100 * score.chance, 0)} %. Lenient: overall, regardless of the form of a reply.",
+        f"Chance is {number(100 * score.chance, 0)} %. Lenient: overall, regardless of the form of a reply."
     )
+    yield from _means_table("models", "Accuracy by level and direction", (*PARTS, "lenient"), rows, note)
     yield from _results_table(
         "accuracy",
         "Accuracy by data set and kind",
@@ -271,16 +264,9 @@ def _accuracy_tables(score: Score) -> Iterator[Table]:
 
 
 def _direction_tables(score: Score) -> Iterator[Table]:
-    yield Table(
-        "asymmetry",
-        "Action inference less state prediction",
-        (Column("model"), *(Column(f"{level}, points") for level in _LEVELS)),
-        tuple(
-            (name, *(_format_mean(model.standing.asymmetry.get(level)) for level in _LEVELS))
-            for name, model in score.models.items()
-        ),
-        f"Hierarchical means; {_BRACKETS}.",
-    )
+    rows = [((name,), None, model.standing.asymmetry) for name, model in score.models.items()]
+    title = "Action inference less state prediction"
+    yield from _means_table("asymmetry", title, _LEVELS, rows, f"Hierarchical means; {_BRACKETS}.", "points")
     contrasts = _per_model(score, lambda model: model.directions)
     yield from _results_table(
         "directions", "Both directions between the same two moments", contrasts, _PAIRED
@@ -288,15 +274,14 @@ def _direction_tables(score: Score) -> Iterator[Table]:
 
 
 def _view_tables(score: Score) -> Iterator[Table]:
-    rows = tuple(
-        (name, view, standing.questions, *(_format_mean(standing.means.get(part)) for part in PARTS))
+    rows = [
+        ((name, view), standing.questions, standing.means)
         for name, model in score.models.items()
         for view, standing in model.views.items()
+    ]
+    yield from _means_table(
+        "views", "Accuracy by view", tuple(PARTS), rows, f"Hierarchical means; {_BRACKETS}."
     )
-    if rows:
-        means = (Column(f"{part}, %") for part in PARTS)
-        columns = (Column("model"), Column("view"), Column("n", "count"), *means)
-        yield Table("views", "Accuracy by view", columns, rows, f"Hierarchical means; {_BRACKETS}.")
     contrasts = _per_model(score, lambda model: model.view_contrasts)
     yield from _results_table("view-contrasts", "Two views of the same items", contrasts, _PAIRED)
 
@@ -397,6 +382,27 @@ def _results_table(
         declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
         values = tuple((*key, *(getattr(result, field) for field in declared)) for key, result in rows)
         yield Table(name, title, (*map(Column, keys), *declared.values()), values, note)
+
+
+def _means_table(
+    name: str,
+    title: str,
+    parts: Sequence[str],
+    rows: Sequence[tuple[tuple[str, ...], int | None, Mapping[str, Mean]]],
+    note: str,
+    unit: str = "%",
+) -> Iterator[Table]:
+    """A table of means with their intervals; rows are keys, the number of questions (or None) and means."""
+    if rows:
+        keys, count, _ = rows[0]
+        columns = [*map(Column, ("model", "view")[: len(keys)])]
+        columns += [Column("n", "count")] if count is not None else []
+        columns += [Column(f"{part}, {unit}") for part in parts]
+        values = tuple(
+            (*keys, *([] if n is None else [n]), *(_format_mean(means.get(part)) for part in parts))
+            for keys, n, means in rows
+        )
+        yield Table(name, title, tuple(columns), values, note)
 
 
 def _format_mean(mean: Mean | None) -> str | None:

@@ -146,26 +146,28 @@ class Score(Result):
     """Models without any scored answer, and the number of questions they were asked."""
     views: tuple[str, ...]
 
-
-def score_sheet(sheet: AnswerSheet, marks: Sequence[Mistake] = ()) -> Score:
-    """Score every model of a sheet; ``marks`` are categorised mistakes."""
-    models = {name: _score_model(sheet, name) for name in sheet.models}
-    people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
-    kinds = np.array([str(question.kind) for question in sheet.questions])
-    right_letters = {"all": sheet.truth} | {str(kind): sheet.truth[kinds == kind] for kind in QuestionKind}
-    chosen_letters = {name: model.letters[model.letters >= 0] for name, model in sheet.models.items()}
-    return Score(
-        questions=len(sheet.questions),
-        chance=CHANCE,
-        models=dict(sorted(models.items(), key=lambda model: -model[1].standing.overall.share)),
-        comparisons=_compare_models(sheet),
-        right_letters=_count_letters(right_letters),
-        chosen_letters=_count_letters(chosen_letters),
-        agreement=all_agreements(people),
-        mistakes=_count_mistakes(sheet, marks),
-        silent=dict(sheet.silent),
-        views=tuple(sheet.views),
-    )
+    @classmethod
+    def of(cls, sheet: AnswerSheet, marks: Sequence[Mistake] = ()) -> Score:
+        """Score every model of a sheet; ``marks`` are categorised mistakes."""
+        models = {name: _score_model(sheet, name) for name in sheet.models}
+        people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
+        kinds = np.array([str(question.kind) for question in sheet.questions])
+        right_letters = {"all": sheet.truth} | {
+            str(kind): sheet.truth[kinds == kind] for kind in QuestionKind
+        }
+        chosen_letters = {name: model.letters[model.letters >= 0] for name, model in sheet.models.items()}
+        return cls(
+            questions=len(sheet.questions),
+            chance=CHANCE,
+            models=dict(sorted(models.items(), key=lambda model: -model[1].standing.overall.share)),
+            comparisons=_compare_models(sheet),
+            right_letters=_count_letters(right_letters),
+            chosen_letters=_count_letters(chosen_letters),
+            agreement=all_agreements(people),
+            mistakes=_count_mistakes(sheet, marks),
+            silent=dict(sheet.silent),
+            views=tuple(sheet.views),
+        )
 
 
 def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:

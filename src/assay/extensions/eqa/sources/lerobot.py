@@ -14,10 +14,10 @@ from assay.errors import AssayError, one_line
 from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, Tally, state_fault
 from assay.extensions.eqa.question import QuestionError
 from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
-from assay.extensions.eqa.sources.schema import LEROBOT, Feature, find_schema
+from assay.extensions.eqa.sources.schema import Feature, find_schema
 from assay.support.images import Orientation
 from assay.tasks.formats import ReleaseError
-from assay.tasks.formats.lerobot import BROKEN, LerobotFolder, Row
+from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder
 
 
 class LerobotSource:
@@ -32,7 +32,7 @@ class LerobotSource:
             raise QuestionError(str(error)) from error
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total
         features = {key: _feature(feature) for key, feature in self.data.features.items()}
-        self.schema = find_schema(LEROBOT, features, str(folder), schema, gripper)
+        self.schema = find_schema("lerobot", features, str(folder), schema, gripper)
         self.name = folder.name
         self.rules = self.schema.rules
 
@@ -62,7 +62,7 @@ class LerobotSource:
                 scene=_scene(row.said, tally),
             )
 
-    def _camera(self, row: Row, key: str) -> Camera | None:
+    def _camera(self, row: LerobotEpisode, key: str) -> Camera | None:
         if key in row.clips and row.clips[key][0].is_file():
             path, start = row.clips[key]
             orientation = Orientation(self.data.orientation(key) or Orientation.UPRIGHT)
@@ -71,7 +71,7 @@ class LerobotSource:
             return StillsCamera(partial(row.stills, key))
         return None
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[LerobotEpisode]:
         try:
             yield from self.data.rows()
         except ReleaseError as error:

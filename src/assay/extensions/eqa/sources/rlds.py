@@ -23,7 +23,7 @@ from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally, s
 from assay.extensions.eqa.question import QuestionError, UnreadableError
 from assay.extensions.eqa.sources import TFRECORD_PATTERN
 from assay.extensions.eqa.sources.cameras import StillsCamera
-from assay.extensions.eqa.sources.schema import RLDS, Feature, find_schema
+from assay.extensions.eqa.sources.schema import Feature, find_schema
 
 Features = Mapping[str, Any]
 """Features of an example by name."""
@@ -86,7 +86,7 @@ class RldsSource:
             keys = {key: Feature() for key in next(records(self.files[0])).read().features.feature}
         except (UnreadableError, StopIteration) as error:
             raise QuestionError(f"{folder}: its first episode cannot be read: {error}") from error
-        self.schema = find_schema(RLDS, keys, str(folder), schema, gripper)
+        self.schema = find_schema("rlds", keys, str(folder), schema, gripper)
         self.name = _name(self.files[0].parent) or self.schema.name
         self.rules = self.schema.rules
         self.total = None

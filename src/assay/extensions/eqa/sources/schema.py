@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from importlib.resources import files
+from typing import Any, Literal
 
 import numpy as np
+import yaml
 from scipy.spatial.transform import Rotation
 
 from assay.errors import did_you_mean
@@ -71,7 +73,7 @@ class Schema:
     exocentric: tuple[str, ...]
     """Static cameras; the first is required."""
     egocentric: str = ""
-    """Wrist camera; empty if there is none."""
+    """Wrist camera; empty without one."""
     instruction: str = ""
     """Feature with the instruction; empty if it is not a feature."""
     instructions: tuple[str, ...] = ()
@@ -127,108 +129,29 @@ def _angles(turn: np.ndarray, turn_as: Turn) -> np.ndarray:
     return angles
 
 
-_OBSERVATION = "steps/observation/"
-_STATE = "observation.state"
-_IMAGE = "observation.images."
-
-RLDS: tuple[Schema, ...] = (
-    Schema(
-        name="bridge",
-        position=ColumnRange(f"{_OBSERVATION}state", 0, 3),
-        turn=ColumnRange(f"{_OBSERVATION}state", 3, 6),
-        turn_as="euler",
-        gripper=ColumnRange(f"{_OBSERVATION}state", 6, 7),
-        closed=0.0,
-        opened=1.0,
-        exocentric=tuple(f"{_OBSERVATION}image_{number}" for number in range(4)),
-        instruction="steps/language_instruction",
-        has_camera="episode_metadata/has_image_{}",
-    ),
-    Schema(
-        name="droid",
-        position=ColumnRange(f"{_OBSERVATION}cartesian_position", 0, 3),
-        turn=ColumnRange(f"{_OBSERVATION}cartesian_position", 3, 6),
-        turn_as="euler",
-        gripper=ColumnRange(f"{_OBSERVATION}gripper_position", 0, 1),
-        closed=1.0,
-        opened=0.0,
-        exocentric=(f"{_OBSERVATION}exterior_image_1_left", f"{_OBSERVATION}exterior_image_2_left"),
-        egocentric=f"{_OBSERVATION}wrist_image_left",
-        instruction="steps/language_instruction",
-        instructions=("steps/language_instruction_2", "steps/language_instruction_3"),
-        rules=FAR,
-    ),
-    Schema(
-        name="rt1",
-        position=ColumnRange(f"{_OBSERVATION}base_pose_tool_reached", 0, 3),
-        turn=ColumnRange(f"{_OBSERVATION}base_pose_tool_reached", 3, 7),
-        turn_as="xyzw",
-        gripper=ColumnRange(f"{_OBSERVATION}gripper_closed", 0, 1),
-        closed=1.0,
-        opened=0.0,
-        exocentric=(f"{_OBSERVATION}image",),
-        instruction=f"{_OBSERVATION}natural_language_instruction",
-        rules=MOVING,
-    ),
-)
-
-LEROBOT: tuple[Schema, ...] = (
-    Schema(
-        name="libero",
-        position=ColumnRange(_STATE, 0, 3),
-        turn=ColumnRange(_STATE, 3, 6),
-        turn_as="axis_angle",
-        gripper=ColumnRange(_STATE, 6, 8),
-        closed=0.0,
-        opened=0.08,
-        exocentric=(f"{_IMAGE}image",),
-        egocentric=f"{_IMAGE}image2",
-    ),
-    Schema(
-        name="bridge",
-        position=ColumnRange(_STATE, 0, 3),
-        turn=ColumnRange(_STATE, 3, 6),
-        turn_as="euler",
-        gripper=ColumnRange(_STATE, 7, 8),
-        closed=0.0,
-        opened=1.0,
-        exocentric=tuple(f"{_IMAGE}image_{number}" for number in range(4)),
-    ),
-    Schema(
-        name="droid",
-        position=ColumnRange(f"{_STATE}.cartesian_position", 0, 3),
-        turn=ColumnRange(f"{_STATE}.cartesian_position", 3, 6),
-        turn_as="euler",
-        gripper=ColumnRange(f"{_STATE}.gripper_position", 0, 1),
-        closed=1.0,
-        opened=0.0,
-        exocentric=(f"{_IMAGE}exterior_1_left", f"{_IMAGE}exterior_2_left"),
-        egocentric=f"{_IMAGE}wrist_left",
-        rules=FAR,
-    ),
-    Schema(
-        name="rt1",
-        position=ColumnRange(_STATE, 0, 3),
-        turn=ColumnRange(_STATE, 3, 7),
-        turn_as="xyzw",
-        gripper=ColumnRange(_STATE, 7, 8),
-        closed=1.0,
-        opened=0.0,
-        exocentric=(f"{_IMAGE}image",),
-        axes=("x", "y", "z", "rx", "ry", "rz", "rw", "gripper"),
-        rules=MOVING,
-    ),
-)
+def load_schemas(layout: str) -> tuple[Schema, ...]:
+    """Schemas of ``rlds`` or ``lerobot`` in ``schemas.yaml``."""
+    text = files(__package__).joinpath("schemas.yaml").read_text(encoding="utf-8")
+    rules = {"near": NEAR, "far": FAR, "moving": MOVING}
+    schemas = []
+    for name, content in yaml.safe_load(text)[layout].items():
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
+        }
+        values |= {key: ColumnRange(*values[key]) for key in ("position", "turn", "gripper")}
+        schemas.append(Schema(**(values | {"name": name, "rules": rules[values.get("rules", "near")]})))
+    return tuple(schemas)
 
 
 def find_schema(
-    schemas: tuple[Schema, ...],
+    layout: str,
     features: Mapping[str, Feature],
     where: str,
     name: str = "",
     gripper: tuple[float, float] | None = None,
 ) -> Schema:
     """Find the schema called ``name``, or the first that fits; ``gripper`` overrides its closed and open values."""
+    schemas = load_schemas(layout)
     if name:
         schema = next((schema for schema in schemas if schema.name == name), None)
         if schema is None:

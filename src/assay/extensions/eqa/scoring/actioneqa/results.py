@@ -37,17 +37,17 @@ class ModelFacts:
         """Open weights, proprietary, or just model if unknown."""
         return "model" if self.open is None else "open weights" if self.open else "proprietary"
 
-
-def read_facts(path: Path) -> dict[str, ModelFacts]:
-    """Read facts about models from a YAML file: name -> open, size (billions of parameters), family."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return {str(name): ModelFacts(**facts) for name, facts in content.items()}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
-        reason = " ".join(str(error).split())[:150]
-        raise QuestionError(
-            f"{path}: not facts about models (NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
-        ) from None
+    @classmethod
+    def read(cls, path: Path) -> dict[str, ModelFacts]:
+        """Read a YAML file: name -> open, size (billions of parameters), family."""
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            return {str(name): cls(**facts) for name, facts in content.items()}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:150]
+            raise QuestionError(
+                f"{path}: not facts about models (NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PaperResults:
 
     @property
     def models(self) -> dict[str, ModelScore]:
-        """Models without people and baselines, the best first. Raises MeasureError if there are none."""
+        """Models without people and baselines, the best first. Raises MeasureError without any."""
         models = {
             name: model
             for name, model in self.score.models.items()
@@ -109,7 +109,7 @@ class PaperResults:
         return float("nan") if standing is None else standing.overall.share
 
     def best_models(self) -> list[tuple[str, ModelScore]]:
-        """Models with answers in the main view, the best first. Raises MeasureError if there are none."""
+        """Models with answers in the main view, the best first. Raises MeasureError without any."""
         answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
         if not answered:
             raise MeasureError(f"needs answers of a model in the view {self.main_view}")
@@ -122,7 +122,7 @@ class PaperResults:
         return components if components and components[0].proportion is not None else ()
 
     def mean_proportions(self, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        """Mean error proportions over models, by view with errors. Raises MeasureError if there are none."""
+        """Mean error proportions over models, by view with errors. Raises MeasureError without any."""
         means = {}
         for view in views:
             errors = [self.mid_level_errors(model, view) for model in self.models.values()]
@@ -147,7 +147,7 @@ def camera_count(view: str) -> int:
 
 
 def mean_of(values: Sequence[Value]) -> float | None:
-    """Mean of the numbers among values; None if there are none."""
+    """Mean of the numbers among values; None without numbers."""
     numbers = [value for value in values if isinstance(value, float | int)]
     return float(np.mean(numbers)) if numbers else None
 

@@ -1,0 +1,151 @@
+"""MkDocs hook: generates the reference pages from the code, so that each fact is declared once.
+
+Pages: commands and their options, run options, the Python API, perturbations, and the keys of the JSON report.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages to the site."""
+    pages = {
+        "commands": commands_page,
+        "options": options_page,
+        "api": api_page,
+        "perturbations": perturbations_page,
+        "json": json_page,
+    }
+    for name, write in pages.items():
+        files.append(File.generated(config, f"reference/{name}.md", content=write()))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Point links that leave ``docs/`` to the repository's files by name only: the site does not contain them."""
+    return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, as ``--help`` prints them."""
+    from assay.cli.app import command_line
+
+    lines = ["# Commands", ""]
+
+    def describe(command: Any, path: str) -> None:
+        if hasattr(command, "commands"):
+            for name in command.commands:
+                describe(command.commands[name], f"{path} {name}")
+            return
+        lines.extend([f"## {path}", "", _plain(command.help or ""), ""])
+        rows = [
+            (", ".join((*param.opts, *param.secondary_opts)) or param.name, getattr(param, "help", "") or "")
+            for param in command.params
+            if param.name != "help"
+        ]
+        if rows:
+            lines.extend(["| option | meaning |", "| --- | --- |"])
+            lines.extend(f"| `{name}` | {_cell(text)} |" for name, text in rows)
+            lines.append("")
+
+    describe(command_line(), "assay")
+    return "\n".join(lines)
+
+
+def options_page() -> str:
+    """The run options that commands, API and run files share."""
+    from assay.runs.options import RunOptions
+
+    rows = [f"| `{name}` | {_cell(text)} |" for name, text in _field_docs(RunOptions)]
+    return "\n".join(
+        [
+            "# Run options",
+            "",
+            "Shared by `assay run`, `plan`, `duel`, `search`, `audit`, `certify`, `try` and `libero` (`--name`), and "
+            "by the Python API (as keywords). Each command accepts the subset that applies to it.",
+            "",
+            "| option | meaning |",
+            "| --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def api_page() -> str:
+    """The public names of ``assay``, from their docstrings."""
+    import assay
+
+    lines = ["# Python API", "", "Names not listed here may change without notice.", ""]
+    for name in assay.__all__:
+        thing = getattr(assay, name)
+        lines += [f"## assay.{name}", "", f"::: {thing.__module__}.{thing.__qualname__}", ""]
+    return "\n".join(lines)
+
+
+def perturbations_page() -> str:
+    """All perturbations, as ``assay experiments perturbations --markdown`` prints them."""
+    from assay.perturb.catalogue import catalogue, markdown
+
+    heading = "# Perturbations\n\nAs `assay experiments perturbations --markdown` prints them."
+    return f"{heading}\n\n{markdown(catalogue())}\n"
+
+
+def json_page() -> str:
+    """The measures of a JSON report, and the fields of each object in it."""
+    from assay.measures import MEASURES, Result
+
+    lines = ["# JSON report", "", "## Measures", "", "| key | measure |", "| --- | --- |"]
+    for name in MEASURES:
+        lines.append(f"| `{name}` | {_cell(MEASURES[name].about)} |")
+    lines += ["", "## Objects", ""]
+    kinds, pending = [], [Result]
+    while pending:
+        for kind in pending.pop().__subclasses__():
+            pending.append(kind)
+            # A dataclass with slots replaces the class that it decorates; only the replacement has the name.
+            if getattr(sys.modules[kind.__module__], kind.__name__, None) is kind:
+                kinds.append(kind)
+    for kind in sorted(kinds, key=lambda kind: kind.__name__):
+        lines += [f"### {kind.__name__}", "", _plain(inspect.getdoc(kind) or ""), ""]
+        lines += ["| key | meaning |", "| --- | --- |"]
+        lines += [f"| `{name}` | {_cell(text)} |" for name, text in _field_docs(kind)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _field_docs(kind: type) -> Iterator[tuple[str, str]]:
+    """Names of a dataclass's fields with the docstrings below them, inherited ones included."""
+    docs: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
+        for node, following in zip(body, [*body[1:], None], strict=True):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                is_doc = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+                docs[node.target.id] = str(following.value.value) if is_doc else ""  # type: ignore[union-attr]
+    for field in dataclasses.fields(kind):
+        yield field.name, docs.get(field.name, "")
+
+
+def _plain(text: str) -> str:
+    return inspect.cleandoc(text).replace("``", "`")
+
+
+def _cell(text: str) -> str:
+    return " ".join(_plain(text).split()).replace("|", "\\|")
