@@ -23,7 +23,7 @@ from assay.measures.flaws import Flaw
 from assay.measures.frames import Codes, require, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.support.stats.intervals import Interval, stratified, tested
+from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
 from assay.support.stats.significance import SURE, holm, within
 
 STRATUM = ("task", "object")
@@ -116,7 +116,7 @@ def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -
         return None
     p = max(within(*outcomes.sides(action)) for outcomes in units)
     hits, count, others, others_count = strata
-    estimate = stratified(others, others_count, hits, count)
+    estimate = stratified_difference(others, others_count, hits, count)
     return ActionGap(
         action=action,
         successes=int(hits.sum()),
@@ -124,7 +124,7 @@ def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -
         others=int(others.sum()),
         others_count=int(others_count.sum()),
         change=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         strata=strata.shape[1],
         p=p,
     )
