@@ -12,8 +12,8 @@ from assay.support.files import file_lock, is_locked
 HOLD = """
 import sys, time
 from pathlib import Path
-from assay.support.files import locked
-with locked(Path(sys.argv[1])):
+from assay.support.files import file_lock
+with file_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
 """
