@@ -26,11 +26,10 @@ from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import drops
 from assay.measures.success.rates import rates, success_rate
-from assay.measures.time.efficiency import efficiency
-from assay.measures.time.timing import no_mistakes, time_limits, time_to_success
-from assay.measures.words.actions import action_gaps
+from assay.measures.time.timing import efficiency, no_mistakes, time_limits, time_to_success
 from assay.measures.words.names import name_gaps
 from assay.measures.words.paraphrase import distance_correlation, grid, object_gap
+from assay.measures.words.phrasing import action_gaps
 from assay.measures.words.pride import overestimation, pride, sweep
 from assay.measures.world.curves import curve
 

@@ -220,7 +220,7 @@ def _particular_cases(
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []
     for pattern in patterns:
-        if not pattern.is_significant or pattern.kind is PatternKind.AXIS:
+        if pattern.p_adjusted >= SURE or pattern.kind is PatternKind.AXIS:
             continue
         change = pattern.change or changes.get(pattern.what, "")
         if change and set(shown_by(change)) & known:

@@ -52,12 +52,6 @@ def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
 
 
-def has_held_starts(rows: Codes) -> bool:
-    """Whether some start is shared by several seeds."""
-    starts = rows(START)
-    return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
-
-
 def number_clusters(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number of each row's cluster within its stratum (n,), and the stratum of each cluster."""
     width = clusters.max() + 1

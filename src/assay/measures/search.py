@@ -22,8 +22,8 @@ from assay.measures.sample_size import least_one_sided, loss_p, telling
 from assay.measures.success.drops import CHANGES, DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
 from assay.measures.success.task_changes import TASK_CHANGES, by_cell
-from assay.measures.words.actions import ACTIONS
-from assay.support.stats.significance import SURE, within
+from assay.measures.words.phrasing import ACTIONS
+from assay.support.stats.significance import within
 
 FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -71,11 +71,6 @@ class LossPattern:
     least_p: float
     p_adjusted: float = 1.0
     """Adjusted for the whole search."""
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether success is significantly lower there."""
-        return self.p_adjusted < SURE
 
 
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
