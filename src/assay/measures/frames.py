@@ -165,8 +165,8 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
         happened = pl.col("events").map_elements(all_happened, return_dtype=pl.Boolean).fill_null(True)
         frame = frame.filter(happened)
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]
-    known = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
-    frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(known))
+    change = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
+    frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(change))
     if "instruction" not in frame.columns:
         return frame.with_columns(renamed=pl.lit(None, pl.String))
     worded = frame.filter(pl.col("change") == Change.WORDING).select("task", "instruction").unique()

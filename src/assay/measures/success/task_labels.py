@@ -134,20 +134,9 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
             for rate in values:
                 if isinstance(rate, LabelRate) and rate.behind is not None:
                     (name,) = rate.group.values()
-                    evidence.append(
-                        Evidence(
-                            run,
-                            LABELS.name,
-                            f"{family}={name}",
-                            rate.behind,
-                            rate.behind_interval,
-                            rate.p,
-                            hits=rate.successes,
-                            count=rate.count,
-                            reference_hits=rate.others,
-                            reference_count=rate.others_count,
-                        )
-                    )
+                    part = (f"{family}={name}", rate.behind, rate.behind_interval, rate.p)
+                    counts = (rate.successes, rate.count, rate.others, rate.others_count)
+                    evidence.append(Evidence(run, LABELS.name, *part, *counts))
         if evidence:
             best = min(evidence, key=lambda each: each.p or 0.0)
             assert best.interval is not None and best.p is not None

@@ -140,24 +140,14 @@ def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     gaps = pool_actions([result.rows for result in results]).actions
     adjusted = holm([one_sided_p(gap.change, gap.p) for gap in gaps])
     ranked = sorted(zip(adjusted, gaps, strict=True), key=lambda entry: (entry[0], entry[1].change))
-    evidence = tuple(
-        evidence_from(
-            runs,
-            ACTIONS.name,
-            gap.action,
-            gap.change,
-            gap.interval,
-            one_sided_p(gap.change, gap.p),
-            hits=gap.successes,
-            count=gap.count,
-            reference_hits=gap.others,
-            reference_count=gap.others_count,
-            shows=Shows.LOSS if p < SURE and gap.interval.high < 0 else Shows.NOTHING,
-        )
-        for p, gap in ranked
-    )
+    evidence = []
+    for p, gap in ranked:
+        part = (ACTIONS.name, gap.action, gap.change, gap.interval, one_sided_p(gap.change, gap.p))
+        counts = (gap.successes, gap.count, gap.others, gap.others_count)
+        shows = Shows.LOSS if p < SURE and gap.interval.high < 0 else Shows.NOTHING
+        evidence.append(evidence_from(runs, *part, *counts, shows=shows))
     p, worst = ranked[0]
-    yield FlawTest(Flaw.WORDING, evidence, p, loss(worst.interval))
+    yield FlawTest(Flaw.WORDING, tuple(evidence), p, loss(worst.interval))
 
 
 ACTIONS = Measure(
