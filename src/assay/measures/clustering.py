@@ -34,7 +34,7 @@ _PRIOR_STARTS = 2.0
 FEWEST_VARIANTS = 4
 """Variants, besides the first of each task and condition, below which they are treated as fixed, like tasks: a single
 degree of freedom would swamp the information from starts."""
-UNVARIED = "one start for each task: how much starts matter is unknown"
+UNVARIED = "one start per task: the variation between starts is unknown"
 """Suffix of the method of an interval that holds for the observed starts only."""
 
 

@@ -126,7 +126,7 @@ def _describe_request(finding: Finding, asked: Evidence | None) -> str:
     """The instruction that was given instead, with its conditions."""
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
     names = conditions.get(Calls.ASKED if asked else Calls.NONSENSE, ())
-    text = "with a request for something else" if asked else "with no or a nonsense instruction"
+    text = "with a request for something else" if asked else "with a missing or nonsense instruction"
     return f"{text} ({listed(name.partition('/')[2] or name for name in names)})" if names else text
 
 
@@ -140,7 +140,7 @@ def rests_on_nonsense(finding: Finding) -> bool:
 def _nonsense(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     name = first.part.partition("/")[2] or first.part
-    text = f"{_hits(first)} episodes reach the task's goal with no or a nonsense instruction ({name})"
+    text = f"{_hits(first)} episodes reach the task's goal with a missing or nonsense instruction ({name})"
     return text, NOT_ASKED if finding.claim is Claim.PRESENT else ""
 
 
