@@ -169,13 +169,13 @@ Spoke = tuple[str, str]
 
 def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
     """Labels of the runs, in order. Raises MeasureError if they are too few for a radar plot."""
-    spokes = {
+    spokes = dict.fromkeys(  # not a set, whose order differs between processes
         (family, group_name(rate.group))
         for families in runs
         for family, values in families.items()
         for rate in values
         if rate.rate is not None
-    }
+    )
     if not spokes:
         raise MeasureError("no episode has a label family")
     if len(spokes) < _MIN_SPOKES:

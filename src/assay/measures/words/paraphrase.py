@@ -21,12 +21,13 @@ from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, shar
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.measures.words.names import WORDS
-from assay.perturb.words.grid.table import GridStats, ThingName, thing_names
 from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.permutation import table_correlation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from assay.perturb.words.grid.table import GridStats, ThingName
 
 
 _MARGIN_GAP = 0.25
@@ -374,6 +375,8 @@ def originals_table(stats: GridStats) -> Table:
 
 def names_table(stats: GridStats, things: Sequence[ThingName] | None = None) -> Table:
     """Figure 12 as a table: names of each object in the original instructions."""
+    from assay.perturb.words.grid.table import thing_names  # loads the simulator
+
     things = thing_names(stats.originals) if things is None else things
     if not things:
         raise MeasureError("needs originals of libero_goal: none of these instructions is one")
