@@ -184,9 +184,13 @@ class Transport:
         try:
             channel.send(hello, seconds)
             return channel, channel.receive(seconds)
-        except (TimeoutError, LostError) as error:
+        except BaseException as error:
             channel.abort()
-            raise ConnectError(getattr(error, "reason", "") or f"no answer within {seconds:g} s") from None
+            if isinstance(error, TimeoutError):
+                raise ConnectError(f"no answer within {seconds:g} s") from None
+            if isinstance(error, LostError):
+                raise ConnectError(error.reason) from None
+            raise
 
     def send(self, message: bytes) -> None:
         """Send a message that has no reply."""
