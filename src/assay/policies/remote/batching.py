@@ -138,7 +138,7 @@ class RelayTransport(Transport):
         self._socket = socket
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
-        """Connect anew; the relay connects to copy number ``turn`` of the server."""
+        """Open a new connection; the relay connects to copy number ``turn`` of the server."""
         self.close()
         timeouts = self.address.timeouts
         self._channel = RelayChannel(self.address, self._socket, timeouts.connect + timeouts.timeout, turn)

@@ -144,7 +144,7 @@ class Transport:
         return self._channel is not None and self._channel.is_open
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
-        """Connect anew, to copy number ``turn`` of the server or to the next one that answers.
+        """Open a new connection, to copy number ``turn`` of the server or to the next one that answers.
 
         A copy that does not answer is tried again, with growing pauses; one that refuses is not. With ``hello``, a
         server counts as reached when it has answered this message; returns the answer. Raises UnreachableError.
