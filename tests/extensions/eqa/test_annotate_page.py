@@ -129,7 +129,7 @@ def test_mistakes_of_models_are_categorised(ask: Ask, questions, kept: Annotatio
 
 def test_invalid_requests_are_refused(ask: Ask):
     letter = {"letter": "A"}
-    for status, requests in {
+    cases: dict[int, list[tuple[str, dict[str, str] | None, dict[str, str]]]] = {
         400: [
             ("/questions/by/ann/1", {"letter": "E"}, {}),
             ("/questions/by/ann/1", letter, {"Host": "evil.example"}),
@@ -148,7 +148,8 @@ def test_invalid_requests_are_refused(ask: Ask):
         ],
         413: [("/questions/by/ann/1", letter | {"comment": "x" * 50_000}, {})],
         422: [(f"/questions/by/{name}/1", None, {}) for name in ("a" * 200, "%20", "a%00b")],
-    }.items():
+    }
+    for status, requests in cases.items():
         for path, fields, headers in requests:
             answered, _, text = ask(path, fields, **headers)
             assert answered == status and "Traceback" not in text and '"answer"' not in text, path
