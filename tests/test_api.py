@@ -151,7 +151,7 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": "idle", "seeds": [1, 1]}, RunError, "different whole numbers"),
         ({"policy": "idle", "steps": -1}, RunError, "valid: 1 or more"),
         ({"policy": "idle", "workers": -1}, RunError, "valid: 0 or more"),
-        ({"policy": "idle", "video": "yes"}, RunError, "valid: failures or all"),
+        ({"policy": "idle", "video": "yes"}, RunError, "valid: failures, all"),
         ({"policy": "idle", "tasks": 7}, TaskError, "a list of names"),
         ({"policy": "idle", "conditions": 7}, ExperimentError, "a list of names"),
         ({"policy": "idle", "conditions": "nonsense"}, ExperimentError, "no condition 'nonsense' with these"),

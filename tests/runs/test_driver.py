@@ -20,7 +20,7 @@ from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import PolicyError
 from assay.experiments import Experiment, Variant
-from assay.measures import drops
+from assay.measures.success.drops import drops
 from assay.perturb import Say
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Done, Event, Source

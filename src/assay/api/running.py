@@ -224,9 +224,9 @@ def search(
         observer=observer,
     )
     with Store.reading(ending.path) as store:
-        found = thresholds(RunData(store, with_paths=False))
+        measured = thresholds(RunData(store, with_paths=False))
     path, played, refused = ending.path, ending.played, ending.refused
-    return SearchResult(found, path, played, refused, ending.left, ending.notes, ending.reason)
+    return SearchResult(measured, path, played, refused, ending.left, ending.notes, ending.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +297,8 @@ def audit(
             raise RunError(f"stopped: {ending.reason}; run it again to resume once the policy is reachable")
         if observer.stopping():
             break
-    found = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
-    return Audit(found, {probe.name: run for probe, run in runs.items()}, left)
+    solved = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
+    return Audit(solved, {probe.name: run for probe, run in runs.items()}, left)
 
 
 def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
@@ -332,6 +332,6 @@ class Audit:
     """Episodes that the same call would still execute; 0 if it is over."""
 
     def __str__(self) -> str:
-        from assay.report.audit import in_words
+        from assay.report.audit import describe_shortcuts
 
-        return "\n".join(in_words(self.shortcuts))
+        return "\n".join(describe_shortcuts(self.shortcuts))

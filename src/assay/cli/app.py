@@ -17,7 +17,7 @@ from rich.text import Text
 from typer.main import get_command
 
 from assay import __version__
-from assay.cli import duel, experiments, machine, policies, report, run, runs, search, tasks, trial, words
+from assay.cli import duel, experiments, machine, policies, run, runs, tasks, words
 from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import imported, provided
@@ -31,17 +31,17 @@ app = typer.Typer(
 COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = MappingProxyType(
     {
         "Evaluate a policy": {
-            "try": trial.try_policy,
+            "try": policies.try_policy,
             "run": run.run,
-            "report": report.report,
-            "compare": report.compare,
+            "report": runs.report,
+            "compare": runs.compare,
             "ui": machine.ui,
         },
         "Plan and decide": {
             "plan": run.plan,
             "duel": duel.duel,
             "gate": duel.gate,
-            "search": search.search,
+            "search": duel.search,
         },
         "Lists": {
             "policies": policies.app,
@@ -163,9 +163,9 @@ def _extra_arguments(context: Any) -> list[str]:
     words = sys.argv[1:]
     if context is None or context.info_name not in words:
         return []
-    given = [word for word in words[words.index(context.info_name) + 1 :] if not word.startswith("-")]
+    positional = [word for word in words[words.index(context.info_name) + 1 :] if not word.startswith("-")]
     expected = sum(parameter.param_type_name == "argument" for parameter in context.command.params)
-    return given[expected : expected + 1]
+    return positional[expected : expected + 1]
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import rich.box
 import typer
 from rich.box import SIMPLE
 from rich.table import Column
@@ -23,6 +22,7 @@ from assay.cli.options import (
     check_picture,
     complete_policy,
     describe_fields,
+    print_table,
     run_options,
     write_json,
 )
@@ -50,8 +50,8 @@ def list_() -> None:
     for name in EXPERIMENTS:
         experiment, maker = load_experiment(name), EXPERIMENTS[name]
         about = experiment.about
-        shown = about if isinstance(maker, Experiment) else describe_fields(about, maker)
-        table.add_row(name, shown, experiment.tasks, str(len(experiment.seeds)))
+        summary = about if isinstance(maker, Experiment) else describe_fields(about, maker)
+        table.add_row(name, summary, experiment.tasks, str(len(experiment.seeds)))
     output.print(table)
     say("An address sets fields after a question mark: para?per_cell=2&seed=1")
 
@@ -189,8 +189,8 @@ def certify(
         with RunDisplay() as display:
             ending = make_certificates(plan.specs, cache, plan.demonstrator, options, display, tries)
         if ending.left:
-            made = number_of(ending.done, "certificate")
-            say(f"{made} made, {ending.left} left: run the same command to resume")
+            certificates = number_of(ending.done, "certificate")
+            say(f"{certificates} made, {ending.left} left: run the same command to resume")
             raise typer.Exit(130)
         summaries = summarise(plan.specs, cache, tries)
     if target is not None:
@@ -250,7 +250,7 @@ def audit(
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay
-    from assay.report.audit import FORMATS, in_words, shortcuts_table, write_figure
+    from assay.report.audit import FORMATS, describe_shortcuts, shortcuts_table, write_figure
     from assay.report.audit import markdown as as_markdown
 
     if figure is not None and figure.suffix not in FORMATS:
@@ -266,19 +266,13 @@ def audit(
             options=options,
         )
     shortcuts = result.shortcuts
-    table, sentences = shortcuts_table(shortcuts, experiment), in_words(shortcuts)
+    table, sentences = shortcuts_table(shortcuts, experiment), describe_shortcuts(shortcuts)
     if markdown is not None:
         markdown.write_text(as_markdown(table, sentences), encoding="utf-8")
         say(f"written to {markdown}", aside=True)
     if target is None or not write_json({"experiment": experiment, **shortcuts.as_json()}, target):
-        columns = [
-            Column(column.heading, justify="right" if column.right else "left") for column in table.columns
-        ]
-        shown = table_of(*columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for row in table.formatted_rows:
-            shown.add_row(*row)
-        output.print(shown)
-        for line in (table.note, *sentences):
+        print_table(table)
+        for line in sentences:
             say(line)
     if figure is not None:
         write_figure(shortcuts, experiment, figure)

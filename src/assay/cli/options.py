@@ -10,15 +10,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+import rich.box
 import typer
+from rich.table import Column
 from rich.text import Text
 
 from assay.errors import RenderingError, RunError
 from assay.runs.options import RunOptions, option_help
-from assay.support.console import errors, say
+from assay.support.console import errors, output, say, table_of
 
 if TYPE_CHECKING:
     from assay.measures.views.printing import Print
+    from assay.measures.views.table import Table
 
 PRIMITIVES = "primitives"
 _TRAINED_ON_LIBERO = ("://", "lerobot:")
@@ -116,14 +119,14 @@ def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]
 
     def parameter(name: str) -> inspect.Parameter:
         option, hint = declared[name], hints[name]
-        default, shown = option.default, option.metadata
+        default, metadata = option.default, option.metadata
         if name in ("seeds", "latency"):  # parsed by RunOptions.of
             hint, default = str | None, None if default is None else str(default)
-        flags = shown.get("flags", f"--{name.replace('_', '-')}")
+        flags = metadata.get("flags", f"--{name.replace('_', '-')}")
         declaration = typer.Option(
             flags,
-            min=shown.get("minimum"),
-            metavar=shown.get("metavar"),
+            min=metadata.get("minimum"),
+            metavar=metadata.get("metavar"),
             help=help_texts.get(name, option_help()[name]),
             autocompletion=complete_tasks if name == "tasks" else None,
         )
@@ -191,6 +194,18 @@ def print_settings(
     from assay.measures.views.printing import Print
 
     return Print.of(figures, width, font, size, names)
+
+
+def print_table(table: Table) -> None:
+    """Print a table of a report, with its note."""
+    columns = [
+        Column(column.heading, justify="right" if column.right else "left") for column in table.columns
+    ]
+    printed = table_of(*columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for row in table.formatted_rows:
+        printed.add_row(*row)
+    output.print(printed)
+    say(table.note)
 
 
 def describe_fields(summary: str, maker: Callable[..., object]) -> Text:

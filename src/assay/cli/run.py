@@ -86,8 +86,8 @@ def run(
         say(f"{which} of an earlier command; --retry-errors repeats the episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
-    known = f" ({before} recorded before)" if before else ""
-    say(f"{number_of(ending.done, 'episode')} recorded in {path}{known}{rest}")
+    earlier = f" ({before} recorded before)" if before else ""
+    say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
         say(f"{number_of(others, 'planned episode')} of other tasks, seeds or conditions not executed")
     if ending.reason:

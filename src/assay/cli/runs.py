@@ -1,18 +1,310 @@
-"""`assay runs`: list, show and merge runs."""
+"""`assay report`, `assay compare`, `assay runs`: results of recorded runs; list, show and merge them."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import rich.box
 import typer
 from rich.box import SIMPLE
 from rich.table import Column
 
-from assay.cli.options import JsonFile, write_json
-from assay.errors import RunError
-from assay.support.console import number_of, output, say, table_of
+from assay.cli.options import (
+    FigureFormat,
+    FigureWidth,
+    Font,
+    FontSize,
+    JsonFile,
+    Names,
+    print_settings,
+    write_json,
+)
+from assay.errors import AssayError, RunError
+from assay.support.console import number_of, output, say, styled, table_of, working
+
+if TYPE_CHECKING:
+    from assay.measures.compare import Robustness, RunContrast
+    from assay.measures.failure.near_far import NearFarRule
+    from assay.measures.views.printing import Print
+    from assay.report.comparison import Compared, ComparedGroup
+    from assay.report.run_report import RunReport
+
+
+def report(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Runs, NAME.assay, or folders of runs."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the page (index.html), figures and tables.")
+    ] = None,
+    target: JsonFile = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead: the tables and figures of a paper that these runs allow: cogelot, libero-para, "
+            "libero-pro, libero-x."
+        ),
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published", help="With --paper: the published numbers beside those of the runs."),
+    ] = False,
+    near_far: Annotated[
+        str,
+        typer.Option(
+            help="Rule for near failures: ours, paper (LIBERO-Para's), or fields that differ from ours: "
+            "'floor=0&least_successes=3&with_controls=false'."
+        ),
+    ] = "ours",
+    label: Annotated[
+        list[str] | None, typer.Option(help="Names of the runs, one per run (default: their labels).")
+    ] = None,
+    figures: FigureFormat = None,
+    width: FigureWidth = "column",
+    font: Font = None,
+    font_size: FontSize = 8.0,
+    names: Names = None,
+) -> None:
+    """Report what broke, how certain that is, and why: in the terminal, as an offline page, or as JSON.
+
+    With --paper: the tables and figures of a published paper, under the paper's own numbers.
+    """
+    from assay.measures.failure.near_far import near_far_rule
+    from assay.report.comparison import as_json, compare_suites
+    from assay.report.for_papers import FOLDER, write_for_papers
+    from assay.report.page import build
+    from assay.report.run_report import name_runs
+    from assay.report.summary import banners
+
+    paths = _runs(paths)
+
+    if paper is not None:
+        if figures is not None or label:
+            raise RunError("--figures and --label are for the report itself, not for --paper NAME")
+        return _paper(paper, paths, out, target, published)
+    if published:
+        raise RunError("--published is for --paper NAME")
+    how = print_settings(figures, width, font, font_size, names, out)
+    runs = name_runs(paths, label or ())
+    reports, left_out = _read(runs, near_far_rule(near_far))
+    compared = compare_suites(runs, reports)
+    if target is not None:
+        write_json(reports[0].as_json() if len(runs) == 1 else as_json(reports, compared, left_out), target)
+    if out is not None:
+        with working("drawing"):
+            built = build(reports, compared, left_out)
+            page = built.write(out)
+        if target != "-":
+            say(f"written to {page}")
+        if how is not None:
+            with working("printing"):
+                wide = write_for_papers(
+                    built, {report.name: runs[report.name] for report in reports}, out, how
+                )
+            if target != "-":
+                say(f"for a paper: {out / FOLDER}")
+                if wide:
+                    say(f"as wide as a page, because a column is too narrow: {', '.join(wide)}")
+    elif target is None:
+        _summarise(reports, compared)
+    written = reports if out or target else []
+    lines = [f"{report.name}: {banner}" for report in written for banner in banners(report)]
+    for line in (*lines, *(f"left out: {reason}" for reason in left_out.values())):
+        say(line, aside=True)
+    if left_out:
+        raise typer.Exit(1)
+
+
+def _runs(paths: list[Path]) -> list[Path]:
+    """The named runs, and all runs of named folders. Raises RunError for a folder without one."""
+    from assay.runs.store import SUFFIX
+
+    runs: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            within = sorted(path.glob(f"*{SUFFIX}"))
+            if not within:
+                raise RunError(f"{path}: no run (*{SUFFIX}) in this folder")
+            runs += within
+        else:
+            runs.append(path)
+    return list(dict.fromkeys(runs))
+
+
+def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
+    """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
+    from assay.report.comparison import Compared
+    from assay.report.summary import terminal_summary
+
+    for place, paragraph in enumerate(terminal_summary(reports)):
+        if place and paragraph:
+            say("")
+        for line, style in paragraph:
+            output.print(styled(line, style), soft_wrap=True, highlight=False)
+    for group in compared:
+        if isinstance(group.found, Compared) and group.found.verdicts:
+            say("")
+            for line in group.found.verdicts:
+                output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
+
+
+def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
+    from assay.report.papers import write_paper
+    from assay.report.run_report import name_runs
+
+    if name == "actioneqa":
+        raise RunError(
+            "actioneqa is made from answers, not runs: assay eqa score DIR ANSWERS... --paper actioneqa"
+        )
+    if out is None or target is not None:
+        raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
+    with working("drawing"):
+        page = write_paper(name, name_runs(paths), out, published=published)
+    say(f"written to {page}")
+
+
+def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
+    """The readable runs, and why others are not."""
+    from assay.report.run_report import RunReport
+
+    reports: list[RunReport] = []
+    left_out: dict[str, str] = {}
+    for name, path in runs.items():
+        try:
+            with working(f"measuring {path}"):
+                reports.append(RunReport.read(path, name, near_far=rule))
+        except AssayError as error:
+            if len(runs) == 1:
+                raise
+            left_out[name] = str(error)
+    if not reports:
+        raise RunError(f"none of {len(runs)} runs can be read: {'; '.join(left_out.values())}")
+    return reports, left_out
+
+
+def compare(
+    paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two or more runs, NAME.assay.")],
+    target: JsonFile = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Names of the runs, one per run (default: their labels).")
+    ] = None,
+    margin: Annotated[
+        float,
+        typer.Option(
+            min=0.1, max=99, metavar="POINTS", help="Smallest relevant difference in percentage points."
+        ),
+    ] = 5.0,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for tables (LaTeX, CSV, Markdown) and the figure.")
+    ] = None,
+    figures: FigureFormat = None,
+    width: FigureWidth = "column",
+    font: Font = None,
+    font_size: FontSize = 8.0,
+    names: Names = None,
+) -> None:
+    """Compare runs on the episodes that all of them have: success rates, and losses due to changes.
+
+    Episodes match if task, seed, assets and perturbations are equal. With --out: tables (LaTeX, CSV, Markdown) and a
+    figure of the losses.
+    """
+    from assay.report.comparison import compare_runs, verdicts
+    from assay.report.run_report import name_runs
+
+    how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
+    if len(paths) < 2:
+        raise RunError("compare: 1 run; needs two at least")
+    if len(set(paths)) < len(paths):
+        raise RunError("compare: the same run twice")
+    runs = name_runs(paths, label or ())
+    compared = compare_runs(runs, margin=margin / 100)
+    if out is not None and how is not None:
+        _write_comparison(compared, out, how)
+    if target is not None:
+        write_json(compared.as_json(), target)
+    if target == "-":
+        return
+    comparison = compared.comparison
+    for pair in combinations(runs, 2):
+        say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
+        for line in verdicts(comparison, *pair):
+            output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
+        _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
+        drops = (*comparison.robustness, *comparison.robustness_by_condition)
+        if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
+            say("Loss of each run against its own controls; positive: B is more robust")
+            _show_drops(pair, drops)
+        if comparison.implausible:
+            say("Conditions in which success is not expected, not included above:")
+            _show_contrasts(pair, comparison.implausible)
+    say(compared.note)
+    for name in runs:
+        unmatched, errors = compared.unmatched[name], compared.errors[name]
+        say(f"{name}: {comparison.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
+
+
+def _write_comparison(compared: Compared, folder: Path, how: Print) -> None:
+    """Write the comparison's tables, and its figure if something was changed."""
+    from assay.measures.compare import robustness_figure
+    from assay.measures.result import MeasureError
+    from assay.report.comparison import comparison_tables
+    from assay.report.for_papers import write_printed
+
+    try:
+        drawings = [robustness_figure(compared.comparison)]
+    except MeasureError as error:
+        drawings = []
+        say(f"no figure: {error}", aside=True)
+    write_printed(folder, drawings, list(comparison_tables(compared)), how, every_form=True)
+    say(f"written to {folder}", aside=True)
+
+
+def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
+    """Print one row per condition."""
+    from assay.measures.views.wording import between, number, p_value, points
+
+    heads = ("n", "A %", "B %", "B - A", "95 % interval", "Holm p")
+    numbers = [Column(head, justify="right", no_wrap=True) for head in heads]
+    table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for contrast in contrasts:
+        if (contrast.first, contrast.second) == pair:
+            table.add_row(
+                contrast.condition or "all, controls too",
+                f"{contrast.count:,}",
+                number(100 * contrast.first_rate),
+                number(100 * contrast.second_rate),
+                points(contrast.change),
+                between(contrast.interval, 100),
+                p_value(contrast.p_holm),
+            )
+    output.print(table)
+
+
+def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
+    """Print one row per condition: both drops, their difference, and the verdict."""
+    from assay.measures.views.wording import between, points
+    from assay.report.comparison import describe_decision
+
+    heads = ("A", "B", "B - A", "95 % interval", "B is")
+    numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
+    table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for drop in drops:
+        if (drop.first, drop.second) == pair:
+            table.add_row(
+                drop.condition or "all changes",
+                points(drop.first_value),
+                points(drop.second_value),
+                points(drop.change),
+                between(drop.interval, 100),
+                describe_decision(drop),
+            )
+    output.print(table)
+
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
 

@@ -41,7 +41,7 @@ def list_tasks(
         str,
         typer.Argument(
             metavar="[SELECTION]",
-            help="all, or suites, ids, task files and folders with commas; every built-in task by default.",
+            help="Tasks: all, suites, ids, task files and folders, separated by commas (default: every built-in task).",
             show_default=False,
         ),
     ] = "all,libero_90",
@@ -71,7 +71,7 @@ def show(
     task_id: _TaskOrFile,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Where the image goes: a folder, or a .png file. Default: the folder 'out'."),
+        typer.Option(help="The image: a .png file, or a folder (default: the folder 'out')."),
     ] = None,
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Render no image.")] = False,
     out: JsonFile = None,
@@ -98,7 +98,7 @@ def show(
 @app.command()
 def export(
     task_id: _TaskOrFile,
-    file: Annotated[Path, typer.Option("--bddl", help="The file to write; its folder is made if need be.")],
+    file: Annotated[Path, typer.Option("--bddl", help="The file to write; its folder is created.")],
 ) -> None:
     """Write a task as a BDDL file that LIBERO can read."""
     from assay.tasks import bddl
@@ -118,7 +118,8 @@ def labels(
     selection: Annotated[
         str,
         typer.Argument(
-            metavar="[SELECTION]", help="all, or suites, ids, task files and folders with commas."
+            metavar="[SELECTION]",
+            help="Tasks: all, suites, ids, task files and folders, separated by commas.",
         ),
     ] = "all",
     target: JsonFile = None,
@@ -135,27 +136,27 @@ def labels(
     from assay.tasks.labels import census
 
     with working("reading tasks"):
-        found = census(asked_of(task) for task in tasks.resolve(selection))
+        counts = census(asked_of(task) for task in tasks.resolve(selection))
     if out is not None:
-        _write_census(found, out)
-    if target is not None and write_json(found.as_json(), target):
+        _write_census(counts, out)
+    if target is not None and write_json(counts.as_json(), target):
         return
-    say(f"{found.all.tasks:,} tasks in {found.all.scenes or 0:,} scenes")
-    _census_table("family", "label", found.labels)
-    _census_table("part", "name", found.parts)
+    say(f"{counts.all.tasks:,} tasks in {counts.all.scenes or 0:,} scenes")
+    _census_table("family", "label", counts.labels)
+    _census_table("part", "name", counts.parts)
 
 
 def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Frequency]]) -> None:
-    """A row for each name, under its part."""
+    """Print one row per name, under its part."""
     numbers = (Column("scenes", justify="right"), Column("tasks", justify="right"))
     table = table_of(first, second, *numbers, box=rich.box.SIMPLE_HEAD)
     for part, counts in parts.items():
-        for place, (name, each) in enumerate(counts.items()):
-            table.add_row("" if place else part, name, f"{each.scenes or 0:,}", f"{each.tasks:,}")
+        for place, (name, frequency) in enumerate(counts.items()):
+            table.add_row("" if place else part, name, f"{frequency.scenes or 0:,}", f"{frequency.tasks:,}")
     output.print(table)
 
 
-def _write_census(found: Census, folder: Path) -> None:
+def _write_census(counts: Census, folder: Path) -> None:
     from assay.measures.task_statistics import (
         flow_figure,
         frequency_table,
@@ -164,8 +165,8 @@ def _write_census(found: Census, folder: Path) -> None:
     )
     from assay.report.page import write_files
 
-    drawings = tree_figure(found), flow_figure(found)
-    write_files(folder, ".", drawings, (label_table(found), frequency_table({"": found})))
+    drawings = tree_figure(counts), flow_figure(counts)
+    write_files(folder, ".", drawings, (label_table(counts), frequency_table({"": counts})))
     say(f"written to {folder}", aside=True)
 
 
@@ -173,13 +174,13 @@ def _write_census(found: Census, folder: Path) -> None:
 def check(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="A .bddl file, a tar archive, or a folder with such things."),
+        typer.Argument(metavar="PATH", help="A .bddl file, a tar archive, or a folder of them."),
     ],
 ) -> None:
     """Read every task file below a path, write it, read it again, and report as JSON.
 
     Prints `{"files", "read", "round_trip", "failures", "warnings"}`. Exit status 1 if a file failed; warnings
-    are things a file says that have no effect.
+    are parts of a file that have no effect.
     """
     from assay.tasks.audit import audit
 
@@ -222,7 +223,7 @@ def _panel(task: Task) -> Panel:
 
 
 def _entity(entity: tasks.Entity) -> str:
-    """A thing in a line: what it is and how it differs from what is usual."""
+    """An entity in one line: its name and how it differs from the default."""
     finish = entity.finish
     differs = [
         *([] if entity.name.rpartition("_")[0] == entity.category else [entity.category]),
@@ -234,7 +235,7 @@ def _entity(entity: tasks.Entity) -> str:
 
 
 def _regions(scene: tasks.Scene) -> Table:
-    """One block per target: rectangles in metres with their yaw, then the regions the target brings along."""
+    """One block per target: rectangles in metres with their yaw, then the regions that belong to the target."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
     grid.add_column(overflow="fold")
@@ -262,22 +263,22 @@ def _place(region: tasks.Region) -> str:
 
 
 def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
-    """Draw the scene and say where the picture is; a failure is an error only if a picture was asked for."""
+    """Draw the scene and print the path of the image; a failure is an error only if an image was requested."""
     from assay.report.scene_images import save_task_image
     from assay.tasks import short_name
 
     where = wanted or Path("out")
     if where.suffix and where.suffix.lower() != ".png":
-        raise TaskError(f"{where}: a picture is a .png file; name one, or a folder")
+        raise TaskError(f"{where}: an image is a .png file; valid: a .png file, or a folder")
     file = where if where.suffix else where / f"{short_name(task.id)}.png"
     try:
         written = save_task_image(task, file)
     except (AssayError, OSError) as error:
         if wanted is not None:
             raise
-        (errors if aside else output).print(styled(f"no picture: {error}", "yellow"), soft_wrap=True)
+        (errors if aside else output).print(styled(f"no image: {error}", "yellow"), soft_wrap=True)
     else:
-        say(f"picture: {written}", aside=aside)
+        say(f"image: {written}", aside=aside)
 
 
 class _FileCounter:

@@ -13,7 +13,7 @@ from assay.errors import ExperimentError
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import ActionDelay, GaussianNoise
 from assay.perturb.senses.images import MAX_SEVERITY
-from assay.perturb.words.distance.pride import Distance, DistanceError, remembered_attempts
+from assay.perturb.words.distance.pride import Distance, DistanceError, cached_attempts
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.world import Displace, Orbit, Relight, Resize
 from assay.perturb.world.ground import carrier, movable, target
@@ -106,7 +106,7 @@ def _size(task: Task) -> Sequence[Rung]:
 @lru_cache(maxsize=256)
 def _rewording(task: Task) -> Sequence[Rung]:
     texts = [paraphrase.text for paraphrase in paraphrases(task, PER_CELL, seed=0)]
-    scored = remembered_attempts([(task.instruction.text, text) for text in texts])
+    scored = cached_attempts([(task.instruction.text, text) for text in texts])
     bins: dict[float, list[str]] = {}
     for text, found in zip(texts, scored, strict=True):
         if isinstance(found, Distance) and found.pd > 0:

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.wordings import Wordings, variants_of
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.words.grid.table import Row, read
+from assay.perturb.words.grid.table import GridRow, read
 from assay.tasks import Task
 
 NAME = "para"
@@ -41,7 +41,7 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
 def _generated(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     original = task.instruction.text
     rows = [
-        Row(
+        GridRow(
             0,
             task.id,
             str(paraphrase.cell.object_type),

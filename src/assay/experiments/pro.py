@@ -24,7 +24,6 @@ from assay.perturb.words.rewordings import (
 from assay.perturb.world import (
     Alter,
     Among,
-    Axis,
     Displace,
     DisplaceAlong,
     ExchangePlaces,
@@ -33,10 +32,11 @@ from assay.perturb.world import (
     Replace,
     Resize,
     Room,
+    WorkspaceAxis,
     has_partners,
 )
 from assay.perturb.world.ground import carrier, movable, target
-from assay.perturb.world.position import LARGEST, SWEEP
+from assay.perturb.world.position import MAX_DISTANCE_M, SWEEP
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import horizon
@@ -68,8 +68,10 @@ def pro(
     ``distances`` are those of the displacement ladder in metres, ``axis`` where it leads.
     """
     for distance in distances:
-        if not 0 < distance <= LARGEST:
-            raise ExperimentError(f"pro: distances: {distance:g} m is not valid: above 0, up to {LARGEST:g}")
+        if not 0 < distance <= MAX_DISTANCE_M:
+            raise ExperimentError(
+                f"pro: distances: {distance:g} m is not valid: above 0, up to {MAX_DISTANCE_M:g}"
+            )
     if not distances:
         raise ExperimentError("pro: distances: at least one is needed; pro?experiments=false has none")
     if not experiments and (distances != SWEEP or axis != "any"):
@@ -133,7 +135,7 @@ def _displacements(
         return  # a cabinet has no room
     for distance in distances:
         labels: dict[str, Label] = {"axis": "world", "plausible": True, "distance": distance}
-        change = Displace(distance) if axis == "any" else DisplaceAlong(Axis(axis), distance)
+        change = Displace(distance) if axis == "any" else DisplaceAlong(WorkspaceAxis(axis), distance)
         yield Variant(f"pro/displace={distance:g}", (change,), labels)
 
 

@@ -11,12 +11,12 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Say
-from assay.perturb.words.distance.pride import ALPHA, Distance, remembered_attempts
+from assay.perturb.words.distance.pride import ALPHA, Distance, cached_attempts
 from assay.perturb.words.grid.cells import cell_of
-from assay.perturb.words.grid.table import Row, plain, with_tasks
+from assay.perturb.words.grid.table import GridRow, plain, with_tasks
 from assay.support.streams import stream
 from assay.tasks import Task
-from assay.tasks.files import called
+from assay.tasks.files import display_name
 from assay.tasks.formats import instruction
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
@@ -35,7 +35,7 @@ class Wordings:
     """The experiment's, with which the names of its conditions begin."""
     place: str
     """Where the table is, for errors."""
-    load: Callable[[], Sequence[Row]]
+    load: Callable[[], Sequence[GridRow]]
     per_cell: int | None = None
     """How many paraphrases of each task in each cell; None for all."""
     seed: int = 0
@@ -52,7 +52,7 @@ class Wordings:
     def variants(self, task: Task) -> tuple[Variant, ...]:
         """What the table has for a task. Raises ExperimentError where that is nothing."""
         told = plain(task.instruction.text)
-        found = [*self._by_task.get(called(task.id), ()), *self._by_original.get(told, ())]
+        found = [*self._by_task.get(display_name(task.id), ()), *self._by_original.get(told, ())]
         for row in found:
             if row.original and plain(row.original) != told:
                 raise ExperimentError(
@@ -67,24 +67,24 @@ class Wordings:
         return variants_of(self.name, self.place, task, self._drawn(task, found))
 
     @cached_property
-    def _rows(self) -> Sequence[Row]:
+    def _rows(self) -> Sequence[GridRow]:
         rows = self.load()
         if not rows:
             raise ExperimentError(f"{self.place} has no rows below its header: there is nothing to run")
         return rows
 
     @cached_property
-    def _by_task(self) -> dict[str, list[Row]]:
-        found: defaultdict[str, list[Row]] = defaultdict(list)
+    def _by_task(self) -> dict[str, list[GridRow]]:
+        found: defaultdict[str, list[GridRow]] = defaultdict(list)
         for row in self._rows:
             if row.task:
-                found[called(row.task)].append(row)
+                found[display_name(row.task)].append(row)
         return dict(found)
 
     @cached_property
-    def _by_original(self) -> dict[str, list[Row]]:
+    def _by_original(self) -> dict[str, list[GridRow]]:
         """Rows that name no task: those of every task with that instruction."""
-        found: defaultdict[str, list[Row]] = defaultdict(list)
+        found: defaultdict[str, list[GridRow]] = defaultdict(list)
         for row in self._rows:
             if not row.task:
                 found[plain(row.original)].append(row)
@@ -102,7 +102,7 @@ class Wordings:
                 )
         return tuple(dict.fromkeys(row.task for row in rows))
 
-    def _drawn(self, task: Task, rows: Sequence[Row]) -> Sequence[Row]:
+    def _drawn(self, task: Task, rows: Sequence[GridRow]) -> Sequence[GridRow]:
         """``per_cell`` of each cell's, in the table's order."""
         if self.per_cell is None:
             return rows
@@ -111,12 +111,12 @@ class Wordings:
             cells[f"{row.object_type},{row.action_type}"].append(number)
         kept: set[int] = set()
         for cell, numbers in cells.items():
-            order = stream(self.seed, "words", "table", called(task.id), cell).permutation(len(numbers))
+            order = stream(self.seed, "words", "table", display_name(task.id), cell).permutation(len(numbers))
             kept.update(numbers[index] for index in order[: self.per_cell])
         return [row for number, row in enumerate(rows) if number in kept]
 
 
-def variants_of(name: str, place: str, task: Task, rows: Sequence[Row]) -> tuple[Variant, ...]:
+def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
     """Rows of a task as variants, with the table's similarities or, where it has none, those of our scorer.
 
     A text that a cell has twice is said twice, which is another spec and the same task.
@@ -124,7 +124,7 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[Row]) -> tuple
     texts = [instruction(row.paraphrase, f"{place}:{row.line}") for row in rows]
     unscored = [text for text, row in zip(texts, rows, strict=True) if row.s_k is None]
     original = task.instruction.text
-    scored = iter(remembered_attempts([(original, text) for text in unscored])) if unscored else iter(())
+    scored = iter(cached_attempts([(original, text) for text in unscored])) if unscored else iter(())
     said: Counter[tuple[str, str]] = Counter()
     found: list[Variant] = []
     for row, text in zip(rows, texts, strict=True):
@@ -135,7 +135,7 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[Row]) -> tuple
     return tuple(found)
 
 
-def _cell(name: str, place: str, row: Row) -> tuple[str, dict[str, Label]]:
+def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
     """The condition of a row, and what is known of how it was made."""
     labels: dict[str, Label] = {"axis": "words", "plausible": True}
     if row.object_type and row.action_type:
@@ -151,7 +151,7 @@ def _cell(name: str, place: str, row: Row) -> tuple[str, dict[str, Label]]:
     return f"{name}/{NO_CELL}", labels
 
 
-def _published(row: Row) -> dict[str, Label]:
+def _published(row: GridRow) -> dict[str, Label]:
     assert row.s_k is not None and row.s_t is not None
     labels: dict[str, Label] = {
         "s_k": row.s_k,

@@ -58,7 +58,7 @@ def markdown(descriptions: tuple[Description, ...]) -> str:
 
 
 def _description(kind: str, made: type[Perturbation]) -> Description:
-    told, hints = _told(made), get_type_hints(made)
+    told, hints = _field_docs(made), get_type_hints(made)
     described = tuple(
         f"`{_with_default(field)}`{_valid(field, hints[field.name], told.get(field.name, ''))}"
         for field in fields(made)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def _members(kind: Any) -> list[str]:
     return [str(member.value) for member in kind] if inspect.isclass(kind) and issubclass(kind, Enum) else []
 
 
-def _told(made: type) -> dict[str, str]:
+def _field_docs(made: type) -> dict[str, str]:
     """The docstrings below the fields of a class and of what it is made from, on one line each."""
     found: dict[str, str] = {}
     for base in reversed(made.__mro__[:-1]):

@@ -182,9 +182,9 @@ def settle_latency(
         )
     if path.is_file():
         with Store.reading(path) as store:
-            known = store.meta.get(LATENCY) if store.done else None
-        if known is not None:
-            return _with(options, int(known["steps"])), known
+            stored = store.meta.get(LATENCY) if store.done else None
+        if stored is not None:
+            return _with(options, int(stored["steps"])), stored
     first_seed = None if options.seeds is None else options.seeds[:1]
     plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
     world = plan.experiment.played_in

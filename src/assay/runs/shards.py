@@ -89,12 +89,12 @@ def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
 
 def check_shard(store: Store, part: ShardPart | None) -> None:
     """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
-    path, known = store.path, store.meta.get(META)
-    if not store.planned or known == (None if part is None else part.as_json()):
+    path, stored = store.path, store.meta.get(META)
+    if not store.planned or stored == (None if part is None else part.as_json()):
         return
-    if known is None:
+    if stored is None:
         raise RunError(f"{path}: holds a whole run, not a shard: choose another --out")
-    shard = f"{known['number']}/{known['of']}"
+    shard = f"{stored['number']}/{stored['of']}"
     if part is None:
         raise RunError(
             f"{path}: holds shard {shard}: resume it with --shard {shard}, or join shards with assay runs merge"
@@ -156,20 +156,20 @@ def _merge_meta(merged: Store, part: Store) -> None:
         raise RunError(
             f"{path} stopped {', '.join(part.stopped)} early (--until); only complete runs can be merged"
         )
-    known, fresh = merged.meta, part.meta
-    if not known:
-        kept = {name: value for name, value in fresh.items() if name != META}
-        merged.describe(**kept, merged=[path.name])
+    meta, fresh = merged.meta, part.meta
+    if not meta:
+        own = {name: value for name, value in fresh.items() if name != META}
+        merged.describe(**own, merged=[path.name])
         return
-    if difference := first_difference(fresh, known):
+    if difference := first_difference(fresh, meta):
         name, was, now = difference.name, difference.was, difference.now
         raise RunError(f"{path} is another experiment: its {name} is {was}, not {now}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
         **{REFUSED: list(refused)},
-        plugins=all_plugins(known, fresh),
-        conditions=all_conditions(known, fresh),
-        merged=[*known["merged"], path.name],
+        plugins=all_plugins(meta, fresh),
+        conditions=all_conditions(meta, fresh),
+        merged=[*meta["merged"], path.name],
     )
 
 

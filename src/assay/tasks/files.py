@@ -1,6 +1,6 @@
 """Tasks in files: LIBERO's ``.bddl``, and our own ``.json``, which keeps finishes, sizes and staging too.
 
-A task from a file is called by its path and the first twelve hexadecimal digits of the SHA-256 of its
+A task from a file is display_name by its path and the first twelve hexadecimal digits of the SHA-256 of its
 content, ``scenes/007/2.json@5f0c3b1a9d2e``: whoever gets that id reads the same task, or is told that the
 file has changed.
 
@@ -53,7 +53,7 @@ def names_file(id: str) -> bool:
     return _ID.fullmatch(id) is not None
 
 
-def located(id: str) -> str:
+def resolve_id(id: str) -> str:
     """An id with its file's whole path: the same for one file, however the path to it is written."""
     match = _ID.fullmatch(id)
     if match is None:
@@ -68,7 +68,7 @@ def short_name(id: str) -> str:
     return f"{Path(path).stem[:MOST_CHARACTERS]}-{digest}" if path else id.replace("/", "_")
 
 
-def called(task: str) -> str:
+def display_name(task: str) -> str:
     """What a table calls a task: its id, or the name of its file without folder, ending and digest."""
     return Path(task.rpartition("@")[0] or task).stem if names_file(task) else task
 
@@ -118,7 +118,7 @@ def states_file(id: str) -> Path | None:
 
 
 def stored_beside(path: Path) -> Path | None:
-    """The file of initial states called so but for its ending, or None: LIBERO's own, or the ``.npz`` of one."""
+    """The file of initial states display_name so but for its ending, or None: LIBERO's own, or the ``.npz`` of one."""
     names = (f"{path.name}{ending}" for ending in STATES_ENDINGS)
     return next((path.with_name(name) for name in names if path.with_name(name).is_file()), None)
 

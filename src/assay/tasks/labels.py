@@ -30,7 +30,7 @@ COLUMN = "label:"
 _BETWEEN = ", "
 
 
-def written(labels: Iterable[str]) -> str | None:
+def join_labels(labels: Iterable[str]) -> str | None:
     """The labels of one family as one text; None where there is none."""
     return _BETWEEN.join(labels) or None
 

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 from assay.perturb.words.human_check import Marks, agreement, read_sheets, sample, write_annotation_sheet
 from assay.support.stats.agreement import gwet_ac1
 
 
-def rows(count: int) -> list[Row]:
+def rows(count: int) -> list[GridRow]:
     return [
-        Row(line, "libero_goal/1", "none", "hint", "original", f"text {line}") for line in range(2, count + 2)
+        GridRow(line, "libero_goal/1", "none", "hint", "original", f"text {line}")
+        for line in range(2, count + 2)
     ]
 
 

@@ -25,35 +25,35 @@ if TYPE_CHECKING:
 
 def generate(
     selection: Annotated[
-        str, typer.Option("--tasks", help="all, suites, ids and .bddl files with commas.")
+        str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")
     ] = "libero_goal",
     per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases per cell, over all tasks.")] = 100,
     out: Annotated[Path | None, typer.Option(help="The CSV file to write.")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, other paraphrases.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a table with an example of every cell.")
     ] = False,
 ) -> None:
-    """Paraphrase tasks along two axes: how things are named, and how the action is expressed.
+    """Paraphrase tasks along two axes: names of objects, and expressions of the action.
 
-    43 cells, spread evenly over the tasks. The columns: task, object_type, action_type, original, paraphrase.
+    43 cells, spread evenly over the tasks. Columns: task, object_type, action_type, original, paraphrase.
     """
     from assay.perturb.words.grid.generate import grid, markdown, shortfalls
     from assay.perturb.words.grid.table import write
 
     if out is None and not as_markdown:
-        raise PerturbationError("say where to write with --out FILE.csv, or ask for a table with --markdown")
+        raise PerturbationError("valid: --out FILE.csv to write them, --markdown to print a table")
     chosen = tasks_named(selection)
-    made = grid(chosen, per_cell, seed, words=lexicon)
-    for task, cell, count in shortfalls(made, chosen, per_cell):
-        reason = f"has {count} of its {per_cell // len(chosen)}" if count else "is left out"
-        say(f"{task}: {reason} in cell {cell}; the others make up for it", aside=True)
+    paraphrases = grid(chosen, per_cell, seed, words=lexicon)
+    for task, cell, count in shortfalls(paraphrases, chosen, per_cell):
+        reason = f"has {count} of {per_cell // len(chosen)}" if count else "has none"
+        say(f"{task}: {reason} in cell {cell}; the other tasks have more", aside=True)
     if out is not None:
-        write(made, out)
-        say(f"{len(made)} paraphrases in {out}", aside=True)
+        write(paraphrases, out)
+        say(f"{len(paraphrases)} paraphrases in {out}", aside=True)
     if as_markdown:
-        say(markdown(made))
+        say(markdown(paraphrases))
 
 
 def verify(
@@ -62,14 +62,14 @@ def verify(
         typer.Argument(metavar="FILE.csv", help="A grid, or LIBERO-Para's metadata.csv."),
     ],
     selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, with commas) that rows may speak of.")
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
     ] = "",
     lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
     summary: Annotated[
-        bool, typer.Option("--summary", help="How many rows break each rule, and no row by itself.")
+        bool, typer.Option("--summary", help="Print only the number of rows that break each rule.")
     ] = False,
 ) -> None:
-    """Check every row of a grid against the rules, as far as rules can tell.
+    """Check every row of a grid against the rules.
 
     Exit status 1 if anything is wrong.
     """
@@ -84,14 +84,16 @@ def verify(
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
     say(f"{len(rows)} rows, {wrong} with faults", aside=not summary)
-    for rule, count in Counter(rule for rule, _ in {(each.rule, each.line) for each in faults}).most_common():
+    for rule, count in Counter(
+        rule for rule, _ in {(fault.rule, fault.line) for fault in faults}
+    ).most_common():
         say(f"{rule:<10} {count:>5} row{'s' * (count != 1)}: {_most_common(faults, rule)}", aside=not summary)
     if faults:
         raise typer.Exit(1)
 
 
 def _most_common(faults: Sequence[Fault], rule: str) -> str:
-    """The reasons that a rule gives most often, whatever line they speak of."""
+    """The most frequent reasons of a rule, regardless of the line."""
     reasons = Counter(
         re.sub(r"line \d+", "another line", fault.reason) for fault in faults if fault.rule == rule
     )
@@ -109,13 +111,13 @@ def score(
         str | None,
         typer.Option(
             metavar="NAME|DIR",
-            help="BERTScore's model, of those you have: roberta-large, roberta-large/17 (its layer), a folder.",
+            help="BERTScore's model, if installed: roberta-large, roberta-large/17 (layer 17), or a folder.",
         ),
     ] = None,
 ) -> None:
-    """Add s_k, s_t, pd, parser and embedding to a table of paraphrases; every other column is kept.
+    """Add s_k, s_t, pd, parser and embedding to a table of paraphrases; other columns stay.
 
-    Exit status 1 if a row has no score; the column pd_warning says why.
+    Exit status 1 if a row has no score; the column pd_warning has the reason.
     """
     from assay.perturb.words.distance.models import MINILM
     from assay.perturb.words.distance.table import read_table, score_table
@@ -142,9 +144,9 @@ def score(
 
 
 def setup(
-    record: Annotated[Path | None, typer.Option(help="Write down where they are, a file a line.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Write their paths to this file, one per line.")] = None,
 ) -> None:
-    """Fetch the parser and the word embeddings where they are not here yet, and try them."""
+    """Download the parser and the word embeddings if they are missing, and test them."""
     from assay.perturb.words.distance.models import (
         MINILM,
         PARSER,
@@ -159,22 +161,22 @@ def setup(
         ensure_parser()
         bar.update(task, advance=1, description=f"{MINILM}, 84 MB")
         ensure_minilm()
-        bar.update(task, advance=1, description="trying them")
+        bar.update(task, advance=1, description="testing")
         from assay.perturb.words.distance import distance
 
-        found = distance("turn on the stove", "turn on the range")
+        score = distance("turn on the stove", "turn on the range")
     if record is not None:
         record.write_text("".join(f"{path.absolute()}\n" for path in model_paths()), encoding="utf-8")
     say(
-        f"distances work, with {found.parser} and {MINILM}: "
-        f"'turn on the range' is {found.pd:.2f} from 'turn on the stove'"
+        f"distances work, with {score.parser} and {MINILM}: "
+        f"'turn on the range' is {score.pd:.2f} from 'turn on the stove'"
     )
 
 
 _DISTANCES = {"pd": "mean PD", "keyword_distance": "mean 1 - S_K", "structural_distance": "mean 1 - S_T"}
 
 
-def stats(
+def show_stats(
     table: Annotated[
         Path,
         typer.Argument(
@@ -186,59 +188,61 @@ def stats(
         Path | None, typer.Option(help="A folder for the tables, and for heat maps of the distances.")
     ] = None,
 ) -> None:
-    """Count the paraphrases of each cell and of each original; say what things are called, and how far words went.
+    """Count the paraphrases of each cell and of each original; list names of objects and mean distances.
 
     Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata has them.
     """
     from assay.perturb.words.grid.table import grid_stats, read_wordings, thing_names
 
-    found = grid_stats(read_wordings(table))
-    if not found.paraphrases:
+    stats = grid_stats(read_wordings(table))
+    if not stats.paraphrases:
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to count")
-    things = thing_names(found.originals)
+    things = thing_names(stats.originals)
     if target is not None:
         named = {thing.noun: {name: list(ids) for name, ids in thing.names.items()} for thing in things}
-        write_json(found.as_json() | {"things": named}, target)
+        write_json(stats.as_json() | {"things": named}, target)
     if out is not None:
-        _write(found, out)
+        _write_stats(stats, out)
     if target == "-":
         return
-    _grid("paraphrases", found, lambda cell: f"{cell.count:,}", total=True)
+    _print_grid("paraphrases", stats, lambda cell: f"{cell.count:,}", total=True)
     for name, title in _DISTANCES.items():
-        if any(getattr(cell, name) is not None for cell in found.cells.values()):
-            _grid(title, found, lambda cell, name=name: _number(getattr(cell, name)))  # type: ignore[misc]
+        if any(getattr(cell, name) is not None for cell in stats.cells.values()):
+            _print_grid(title, stats, lambda cell, name=name: _number(getattr(cell, name)))  # type: ignore[misc]
     originals = table_of(
         "original instruction", Column("paraphrases", justify="right"), box=rich.box.SIMPLE_HEAD
     )
-    for text, count in found.originals.items():
+    for text, count in stats.originals.items():
         originals.add_row(text, f"{count:,}")
-    originals.add_row("total", f"{found.paraphrases:,}")
+    originals.add_row("total", f"{stats.paraphrases:,}")
     output.print(originals)
     for thing in things:
         if len(thing.names) > 1:
             say(f"the {thing.noun} has several names: {', '.join(thing.names)}")
     if things:
         several = sum(len(thing.names) > 1 for thing in things)
-        say(f"{len(things)} things are named; {len(things) - several} of them by one name throughout")
-    unscored = found.paraphrases - sum(cell.scored for cell in found.cells.values())
+        say(f"{len(things)} objects are named, {len(things) - several} of them by one name throughout")
+    unscored = stats.paraphrases - sum(cell.scored for cell in stats.cells.values())
     if unscored:
         say(f"{unscored:,} paraphrases have no s_k and s_t: `assay words score` adds them", aside=True)
 
 
-def _grid(title: str, found: GridStats, text: Callable[[CellStats], str], *, total: bool = False) -> None:
-    """A row for each action type, a column for each object type: narrow enough for a terminal."""
+def _print_grid(
+    title: str, stats: GridStats, text: Callable[[CellStats], str], *, total: bool = False
+) -> None:
+    """Print a row per action type and a column per object type."""
     from assay.perturb.words.grid.cells import ActionType, ObjectType
 
     heads = [*ObjectType, *(["total"] if total else [])]
     numbers = [Column(str(head), justify="right") for head in heads]
     table = table_of(title, *numbers, box=rich.box.SIMPLE_HEAD)
     for action in ActionType:
-        cells = [found.cells.get((thing, action)) for thing in ObjectType]
-        sums = [f"{found.total(action=action):,}"] if total else []
+        cells = [stats.cells.get((thing, action)) for thing in ObjectType]
+        sums = [f"{stats.total(action=action):,}"] if total else []
         table.add_row(action, *("" if cell is None else text(cell) for cell in cells), *sums)
     if total:
-        sums = [f"{found.total(object=thing):,}" for thing in ObjectType]
-        table.add_row("total", *sums, f"{found.paraphrases:,}")
+        sums = [f"{stats.total(object=thing):,}" for thing in ObjectType]
+        table.add_row("total", *sums, f"{stats.paraphrases:,}")
     output.print(table)
 
 
@@ -248,7 +252,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else number(value, 2)
 
 
-def _write(found: GridStats, folder: Path) -> None:
+def _write_stats(stats: GridStats, folder: Path) -> None:
     from dataclasses import replace
 
     from assay.measures.result import MeasureError
@@ -260,10 +264,10 @@ def _write(found: GridStats, folder: Path) -> None:
         "table-9": paraphrase_statistics.originals_table,
         "figure-12": paraphrase_statistics.names_table,
     }
-    shown = []
+    written = []
     for name, make in tables.items():
         try:
-            shown.append(replace(make(found), name=name))
+            written.append(replace(make(stats), name=name))
         except MeasureError as error:
             say(f"{name}: {error}", aside=True)
     drawings = []
@@ -271,15 +275,16 @@ def _write(found: GridStats, folder: Path) -> None:
         try:
             drawings.append(
                 replace(
-                    paraphrase_statistics.distance_grid(found, which), name=label.lower().replace(" ", "-")
+                    paraphrase_statistics.distance_grid(stats, which), name=label.lower().replace(" ", "-")
                 )
             )
         except MeasureError as error:
             say(f"{label}: {error}", aside=True)
-    write_files(folder, ".", drawings, shown)
+    write_files(folder, ".", drawings, written)
     say(f"written to {folder}", aside=True)
 
 
 app = typer.Typer(help="Reword instructions, and measure how far they have moved.", no_args_is_help=True)
-for command in (generate, verify, stats, review, agree, score, setup, llm):
+for command in (generate, verify, review, agree, score, setup, llm):
     app.command(command.__name__)(command)
+app.command("stats")(show_stats)

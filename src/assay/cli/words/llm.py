@@ -22,34 +22,34 @@ def llm(
     model: Annotated[str, typer.Option(help="Name of the model there.")],
     out: Annotated[Path, typer.Option(help="The CSV file to write.")],
     selection: Annotated[
-        str, typer.Option("--tasks", help="all, suites, ids and .bddl files with commas.")
+        str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")
     ] = "libero_goal",
     per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases in each cell, over all tasks.")] = 100,
     lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
     rules: Annotated[
         Literal["filter", "warn", "off"],
         typer.Option(
-            help="What becomes of a line that breaks a rule of `words verify`: dropped, marked in the column "
-            "'flaws', or not looked at."
+            help="Lines that break a rule of `words verify`: drop them (filter), mark them in the column 'flaws' "
+            "(warn), or do not check (off)."
         ),
     ] = "filter",
     prompts: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="Prompts of your own, in the form of ours.")
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="Own prompts, in the format of the built-in ones."),
     ] = None,
-    per_minute: Annotated[float, typer.Option(help="The most requests in a minute.")] = 60.0,
-    at_once: Annotated[int, typer.Option(min=1, help="The most requests under way at once.")] = 4,
-    timeout: Annotated[float, typer.Option(help="Seconds for one answer.")] = 120.0,
+    per_minute: Annotated[float, typer.Option(help="Maximum number of requests per minute.")] = 60.0,
+    at_once: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent requests.")] = 4,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 120.0,
     price_in: Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")] = 0.0,
     price_out: Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")] = 0.0,
     cache: Annotated[
-        Path | None, typer.Option(help="File with the answers; beside the CSV file if not given.")
+        Path | None, typer.Option(help="File of cached answers (default: beside the CSV file).")
     ] = None,
 ) -> None:
     """Paraphrase along two axes with a language model: generate, verify, merge, verify again.
 
-    The columns model, prompts and rules say how each row was made. A key is read from ASSAY_LLM_KEY. Every
-    answer is kept: the same command goes on where it was interrupted, and asks nothing twice. Exit status 1 if
-    a cell is short.
+    The columns model, prompts and rules record how each row was made. A key is read from ASSAY_LLM_KEY. Answers are
+    cached: the same command resumes without repeating requests. Exit status 1 if a cell has too few paraphrases.
     """
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
@@ -66,11 +66,11 @@ def llm(
     from assay.support.files import replacing
 
     chosen = tasks_named(selection)
-    told, use = read_prompts(prompts), RuleUse(rules)
+    prompt_set, use = read_prompts(prompts), RuleUse(rules)
     columns: dict[str, Callable[[Paraphrase], str]] = {
-        "model": lambda each: model,
-        "prompts": lambda each: told.name,
-        "rules": lambda each: use.value,
+        "model": lambda paraphrase: model,
+        "prompts": lambda paraphrase: prompt_set.name,
+        "rules": lambda paraphrase: use.value,
     }
     if use is RuleUse.WARN:
         columns["flaws"] = _flaws_of(chosen, lexicon)
@@ -82,7 +82,7 @@ def llm(
         try:
             with progress_bar() as bar:
                 progress = bar.add_task("cells", total=len(CELLS) * len(chosen))
-                found = paraphrases(
+                rows = paraphrases(
                     chosen,
                     per_cell,
                     place,
@@ -90,20 +90,20 @@ def llm(
                     ledger,
                     words=lexicon,
                     rules=use,
-                    prompts=told,
+                    prompts=prompt_set,
                     on_cell=lambda name: bar.update(progress, advance=1, description=name),
                 )
         finally:
             answers.close()
             _show_bill(ledger, Price(price_in, price_out))
-        table.write(found, unfinished, columns)
-    _say(f"{len(found)} paraphrases in {out}")
+        table.write(rows, unfinished, columns)
+    say(f"{len(rows)} paraphrases in {out}")
     if use is RuleUse.WARN:
-        marked = sum(columns["flaws"](each) != "" for each in found)
-        _say(f"{marked} of them break a rule, see the column 'flaws'", aside=True)
-    short = [cell for cell in CELLS if sum(each.cell == cell for each in found) < per_cell]
+        marked = sum(columns["flaws"](row) != "" for row in rows)
+        say(f"{marked} of them break a rule, see the column 'flaws'", aside=True)
+    short = [cell for cell in CELLS if sum(row.cell == cell for row in rows) < per_cell]
     if short:
-        _say(
+        say(
             f"short: {len(short)} of {len(CELLS)} cells have fewer than {per_cell}, e.g. {short[0]}",
             aside=True,
         )
@@ -111,29 +111,23 @@ def llm(
 
 
 def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
-    """What is wrong with a paraphrase by the rules of its task, in one line; nothing if nothing is."""
+    """A function that lists the rules that a paraphrase breaks, in one line."""
     from assay.perturb.words.grid.rules import Rules
 
     rules = {task.id: Rules(task, lexicon) for task in tasks}
-    return lambda each: "; ".join(
-        f"{rule}: {reason}" for rule, reason in rules[each.task.id].flaws(each.text, each.cell)
+    return lambda row: "; ".join(
+        f"{rule}: {reason}" for rule, reason in rules[row.task.id].flaws(row.text, row.cell)
     )
 
 
 def _show_bill(ledger: Ledger, price: Price) -> None:
-    """What was asked, paid and thrown away: also of a run that breaks off."""
-    asked = (
-        f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} answers kept from before"
-    )
+    """Print requests, costs and dropped answers, also of an interrupted command."""
+    requests = f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} cached answers"
     spent = f"{ledger.prompt_tokens} tokens sent, {ledger.answer_tokens} received"
     if price.prompt or price.answer:
         spent += f", cost {ledger.cost(price):.4f}"
-    _say(f"{asked}; {spent}")
+    say(f"{requests}; {spent}")
     if ledger.uncounted:
-        _say(f"{ledger.uncounted} answers without a count of tokens", aside=True)
+        say(f"{ledger.uncounted} answers without a count of tokens", aside=True)
     for reason, count in ledger.dropped.most_common():
-        _say(f"dropped {count} x {reason}", aside=True)
-
-
-def _say(line: str, *, aside: bool = False) -> None:
-    say(line, aside=aside)
+        say(f"dropped {count} x {reason}", aside=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,20 +21,18 @@ if TYPE_CHECKING:
 
 
 def tasks_named(selection: str) -> tuple[Task, ...]:
-    """The tasks of a selection as on the command line, which may hold task files."""
+    """The tasks of a selection, which may contain task files."""
     from assay import tasks
 
-    parts = [part.strip() for part in selection.split(",")]
-    found = [
-        task
-        for part in parts
-        for task in ((tasks.bddl.read(part),) if part.endswith(".bddl") else tasks.resolve(part))
-    ]
-    return tuple({task.id: task for task in found}.values())
+    chosen: dict[str, Task] = {}
+    for part in (part.strip() for part in selection.split(",")):
+        named = (tasks.bddl.read(part),) if part.endswith(".bddl") else tasks.resolve(part)
+        chosen |= {task.id: task for task in named}
+    return tuple(chosen.values())
 
 
 def task_loader(selection: str) -> Callable[[str], Task]:
-    """Finds a task by its id: those of a selection of task files first, then the built-in ones."""
+    """A function that finds a task by its id, among selected task files first, then among the built-in tasks."""
     from assay import tasks
 
     own = {task.id: task for task in tasks_named(selection)} if selection else {}
@@ -43,21 +40,14 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
-    """Pictures of the tasks' initial scenes, by id."""
+    """Images of the tasks' initial scenes, by id."""
     from assay.report.scene_images import save_scene_images
 
     with progress_bar() as bar:
-        progress = bar.add_task("pictures", total=len({task.scene for task in tasks}))
+        progress = bar.add_task("images", total=len({task.scene for task in tasks}))
         return save_scene_images(
-            tasks, folder, on_scene=lambda id: bar.update(progress, advance=1, description=f"picture of {id}")
+            tasks, folder, on_scene=lambda id: bar.update(progress, advance=1, description=f"image of {id}")
         )
-
-
-@contextmanager
-def drawn_scenes(tasks: Sequence[Task]) -> Iterator[Mapping[str, Path]]:
-    """The same in a folder that is removed afterwards."""
-    with scratch_folder() as folder:
-        yield draw_scenes(tasks, Path(folder))
 
 
 def review(
@@ -66,24 +56,24 @@ def review(
     ],
     sheet: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a sheet for the reviewer: .html with pictures, or .csv."),
+        typer.Option(metavar="FILE", help="Write a sheet for the reviewer: .html with images, or .csv."),
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="What the reviewer decided, as the sheet saves it."),
+        typer.Option(metavar="FILE.csv", help="The reviewer's decisions, as the sheet saves them."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the table without the rejected rows to this file.")
     ] = None,
     selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, with commas) that rows may speak of.")
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
     ] = "",
     pictures: Annotated[bool, typer.Option(help="Show the initial scene of each task.")] = True,
 ) -> None:
-    """Make a sheet on which a person accepts or rejects each paraphrase; then drop what was rejected.
+    """Make a sheet on which a reviewer accepts or rejects each paraphrase; then remove the rejected ones.
 
     First --sheet review.html, which is opened in a browser and saves decisions.csv; then --decisions
-    decisions.csv --out kept.csv. Rows that nobody decided are kept.
+    decisions.csv --out accepted.csv. Rows without a decision stay.
     """
     from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.human_check import keep, read_decisions, write_review_sheet
@@ -94,7 +84,7 @@ def review(
         raise PerturbationError(f"{table} has no rows below its header: there is nothing to review")
     if (sheet is None) == (decisions is None):
         raise PerturbationError(
-            "say either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"
+            "valid: either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"
         )
     if sheet is not None:
         if sheet.suffix.lower() == ".html":
@@ -103,7 +93,8 @@ def review(
 
             load = task_loader(selection)
             chosen = [load(id) for id in sorted({row.task for row in rows})] if pictures else []
-            with drawn_scenes(chosen) as files:
+            with scratch_folder() as folder:
+                files = draw_scenes(chosen, Path(folder))
                 page = review_page(rows, list(verify(rows, load=load)), files, name=table.name)
             with replacing(sheet) as unfinished:
                 unfinished.write_text(page, encoding="utf-8")
@@ -115,16 +106,16 @@ def review(
         return
     assert decisions is not None
     if out is None:
-        raise PerturbationError("say where the kept rows go with --out FILE.csv")
+        raise PerturbationError("--decisions needs --out FILE.csv")
     if out.resolve() == table.resolve():
         raise PerturbationError(f"--out '{out}' is the table itself: name another file")
     decided = read_decisions(decisions, rows)
     with replacing(out) as unfinished:
-        found = keep(table, rows, decided, unfinished)
-    say(f"{found.accepted} accepted, {found.rejected} rejected, {found.undecided} undecided and kept")
-    for (thing, action), count in found.by_cell.most_common():
+        result = keep(table, rows, decided, unfinished)
+    say(f"{result.accepted} accepted, {result.rejected} rejected, {result.undecided} without a decision")
+    for (thing, action), count in result.by_cell.most_common():
         say(f"rejected {count:>5} in obj={thing},act={action}")
-    say(f"{len(rows) - found.rejected} paraphrases in {out}", aside=True)
+    say(f"{len(rows) - result.rejected} paraphrases in {out}", aside=True)
 
 
 def agree(
@@ -132,28 +123,28 @@ def agree(
         list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, grids.")
     ],
     export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
-    share: Annotated[float, typer.Option(help="How much of the grid goes on the sheet.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="Another seed, another sample.")] = 0,
+    share: Annotated[float, typer.Option(help="Share of the grid that is sampled.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     pictures: Annotated[
         bool,
         typer.Option(
-            "--pictures", help="With --export: pictures of the initial scenes, in a folder beside it."
+            "--pictures", help="With --export: images of the initial scenes, in a folder beside it."
         ),
     ] = False,
     selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, with commas) that rows may speak of.")
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
     ] = "",
     marks: Annotated[
         Literal["0X", "10"] | None,
-        typer.Option(help="What digits mean: 0X (0 the same, X different) or 10 (1 the same, 0 different)."),
+        typer.Option(help="Meaning of the marks: 0X (0 same, X different) or 10 (1 same, 0 different)."),
     ] = None,
     strictness: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of yes that counts as strict.")
+        float, typer.Option(min=0, max=1, help="Share of yes for the strict criterion.")
     ] = 0.8,
-    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Of the interval.")] = 0.95,
+    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence of the interval.")] = 0.95,
     out: JsonFile = None,
 ) -> None:
-    """Say how far annotators agree that paraphrases ask for the same; or, with --export, make their sheet.
+    """Measure how far annotators agree that paraphrases keep the meaning; with --export, make their sheet.
 
     Lists the paraphrases that fail the strict criterion, with their cells.
     """
@@ -178,38 +169,38 @@ def agree(
         write_annotation_sheet(chosen, export, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
-    found = agreement(
+    result = agreement(
         read_sheets(tables, Marks(marks) if marks else None), strictness=strictness, confidence=confidence
     )
-    if out is not None and write_json(dataclasses.asdict(found), out):
+    if out is not None and write_json(dataclasses.asdict(result), out):
         return
     for line in (
-        f"{found.items} paraphrases, {found.annotators} annotators, {found.yes:.1%} of judgements yes",
-        f"majority  {found.majority:.1%} of paraphrases",
-        f"strict    {found.strict:.1%} (at least {strictness:.0%} say yes)",
-        f"AC1       {found.ac1:.3f} ({confidence:.0%} interval {found.low:.3f} to {found.high:.3f})",
+        f"{result.items} paraphrases, {result.annotators} annotators, {result.yes:.1%} of judgements yes",
+        f"majority  {result.majority:.1%} of paraphrases",
+        f"strict    {result.strict:.1%} (at least {strictness:.0%} say yes)",
+        f"AC1       {result.ac1:.3f} ({confidence:.0%} interval {result.low:.3f} to {result.high:.3f})",
     ):
         say(line)
-    _say_failing(found.failing)
-    if found.thin:
+    _print_failing(result.failing)
+    if result.thin:
         say(
-            f"{found.thin} of {found.items} paraphrases have fewer than three judgements: a majority of "
+            f"{result.thin} of {result.items} paraphrases have fewer than three judgements: a majority of "
             "those is all of them, not most",
             aside=True,
         )
 
 
-def _say_failing(failing: Sequence[Failing]) -> None:
-    """The items that fail the strict criterion, how many there are of each type, and each by itself."""
+def _print_failing(failing: Sequence[Failing]) -> None:
+    """Print the items that fail the strict criterion, with counts by type."""
     if not failing:
         return
     say(f"{len(failing)} fail the strict criterion")
     for axis in ("object_type", "action_type"):
-        types = Counter(getattr(each.item, axis) for each in failing)
+        types = Counter(getattr(failure.item, axis) for failure in failing)
         if "" not in types:
             say(f"  by {axis}: {', '.join(f'{type} {count}' for type, count in types.most_common())}")
-    for each in failing:
-        item = each.item
+    for failure in failing:
+        item = failure.item
         cell = f", obj={item.object_type},act={item.action_type}" if item.action_type else ""
         where = f"item {item.item} ({item.task}{cell})" if item.task else f"item {item.item}"
-        say(f"  {where}: {each.yes} of {each.judgements} yes: {item.paraphrase}")
+        say(f"  {where}: {failure.yes} of {failure.judgements} yes: {item.paraphrase}")

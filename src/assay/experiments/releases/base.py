@@ -13,7 +13,7 @@ from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.differences import differences
 from assay.tasks import Task
-from assay.tasks.files import located
+from assay.tasks.files import resolve_id
 from assay.tasks.formats import ReleaseError
 
 Variants = Mapping[str, Iterable[Variant]]
@@ -41,13 +41,13 @@ def release(
     @cache
     def once() -> Variants:
         place = named(name, folder)
-        found = {located(task): variants for task, variants in read(place).items()}
+        found = {resolve_id(task): variants for task, variants in read(place).items()}
         if not any(found.values()):
             raise ReleaseError(f"{place}: the release of {name} in it holds no names")
         return found
 
     def variants(task: Task) -> Iterable[Variant]:
-        found, id = once(), located(task.id)
+        found, id = once(), resolve_id(task.id)
         if id not in found and (own or catalogue.names_file(id)):
             valid = own or "built-in tasks such as libero_goal/3"
             raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")

@@ -9,7 +9,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.para import SEEDS
 from assay.experiments.releases.base import named
 from assay.experiments.wordings import Wordings
-from assay.perturb.words.grid.table import Row, read
+from assay.perturb.words.grid.table import GridRow, read
 from assay.tasks.formats import libero_para as release
 
 NAME = "libero-para"
@@ -34,11 +34,11 @@ def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) ->
     return Wordings(NAME, source, lambda: _rows(place, table), per_cell, seed).experiment(about, SEEDS)
 
 
-def _rows(folder: Path, table: Path | None) -> tuple[Row, ...]:
+def _rows(folder: Path, table: Path | None) -> tuple[GridRow, ...]:
     if table is not None:
         return read(table)
     return tuple(
-        Row(
+        GridRow(
             0,
             read_task.task,
             str(read_task.labels["object_type"]),

@@ -60,7 +60,7 @@ def libero_plus(folder: str = "") -> Experiment:
 def _read(folder: Path) -> Variants:
     reader = _Reader(folder)
     variants: dict[str, list[Variant]] = defaultdict(list)
-    for entry in plus.classified(folder):
+    for entry in plus.read_classification(folder):
         variants[entry.task].append(reader.variant(entry))
     return variants
 
@@ -98,7 +98,7 @@ class _Reader:
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """What a name says, in the order in which it is applied: the name of a change, and the change."""
-        said = entry.decoded()
+        said = entry.decode()
         if said.file is not None:
             yield FILES[said.file], self._scene(entry)
         if entry.language is not None:

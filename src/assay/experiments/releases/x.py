@@ -23,7 +23,7 @@ from assay.experiments.releases.base import Variants, compared, release
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import FromFile, Unavailable
 from assay.tasks import Task
-from assay.tasks.formats import Wording
+from assay.tasks.formats import ReleaseWording
 from assay.tasks.formats import libero_x as x
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
@@ -106,7 +106,7 @@ def _labels(level: int, task: Task) -> dict[str, Label]:
     return {"level": level, **{f"label:{name}": value for name, value in families(task).items()}}
 
 
-def _reworded(wording: Wording, half: str, scene: Perturbation, labels: dict[str, Label]) -> Variant:
+def _reworded(wording: ReleaseWording, half: str, scene: Perturbation, labels: dict[str, Label]) -> Variant:
     form = str(wording.labels["form"])
     reworded: dict[str, Label] = labels | {"axis": "words+world", "change": None, "level": 5, "form": form}
     return Variant(f"libero-x/level5/{half}/{form}", (scene, Say(wording.text)), reworded)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.words.grid.table import COLUMNS as GRID_COLUMNS
-from assay.perturb.words.grid.table import Row, open_table, rows
+from assay.perturb.words.grid.table import GridRow, open_table, rows
 from assay.support.stats.agreement import gwet_ac1
 from assay.support.streams import stream
 
@@ -95,7 +95,7 @@ class Agreement:
     """The items that are not strictly the same, those with the fewest yes first."""
 
 
-def sample(grid: Sequence[Row], share: float, seed: int) -> dict[int, Row]:
+def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRow]:
     """A random share of a grid, at least one row, in random order, by place in it, from 1.
 
     Raises PerturbationError.
@@ -109,7 +109,7 @@ def sample(grid: Sequence[Row], share: float, seed: int) -> dict[int, Row]:
 
 
 def write_annotation_sheet(
-    chosen: Mapping[int, Row], path: Path, pictures: Mapping[str, str] = MappingProxyType({})
+    chosen: Mapping[int, GridRow], path: Path, pictures: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Write a sheet for annotators: they fill the column ``same`` with yes or no.
 
@@ -235,7 +235,7 @@ DECISION_COLUMNS = ("row", "task", "object_type", "action_type", "original", "pa
 """Of a file of decisions; ``row`` counts the rows of the table from 1."""
 
 
-class Decision(StrEnum):
+class ReviewDecision(StrEnum):
     """What a reviewer says of a row."""
 
     ACCEPT = "accept"
@@ -256,7 +256,7 @@ class Reviewed:
     """Rejected rows by object type and action type."""
 
 
-def write_review_sheet(table: Sequence[Row], path: Path) -> None:
+def write_review_sheet(table: Sequence[GridRow], path: Path) -> None:
     """Write a file of decisions that are still to be made: the column ``decision`` takes accept or reject."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -267,13 +267,13 @@ def write_review_sheet(table: Sequence[Row], path: Path) -> None:
             writer.writerow((number, *texts, "", ""))
 
 
-def read_decisions(path: Path, table: Sequence[Row]) -> list[Decision]:
+def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]:
     """What was decided on each row of a table.
 
     Raises PerturbationError that names the line, for a word that is no decision, for a row that comes twice or is
     another text in the table, and for a file in which nothing is decided.
     """
-    found = [Decision.NONE] * len(table)
+    found = [ReviewDecision.NONE] * len(table)
     lines: dict[int, int] = {}
     for line, said in rows(path, ("row", "paraphrase", "decision")):
         number = int(said["row"]) if said["row"].isdecimal() else 0
@@ -289,16 +289,16 @@ def read_decisions(path: Path, table: Sequence[Row]) -> list[Decision]:
                 f"not '{said['paraphrase'][:80]}': the decisions are about another table"
             )
         word = said["decision"].strip().lower()
-        if word not in tuple(Decision):
-            valid = did_you_mean(word, (Decision.ACCEPT, Decision.REJECT))
+        if word not in tuple(ReviewDecision):
+            valid = did_you_mean(word, (ReviewDecision.ACCEPT, ReviewDecision.REJECT))
             raise PerturbationError(f"{path}:{line}: '{word[:40]}' is no decision: {valid}")
-        found[number - 1] = Decision(word)
+        found[number - 1] = ReviewDecision(word)
     if not any(found):
         raise PerturbationError(f"{path} has no decision yet: the column 'decision' takes accept or reject")
     return found
 
 
-def keep(source: Path, table: Sequence[Row], decisions: Sequence[Decision], out: Path) -> Reviewed:
+def keep(source: Path, table: Sequence[GridRow], decisions: Sequence[ReviewDecision], out: Path) -> Reviewed:
     """Write a table without the rows that were rejected, with all of its columns; returns what came of it."""
     with open_table(source) as reader, out.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(
@@ -306,16 +306,16 @@ def keep(source: Path, table: Sequence[Row], decisions: Sequence[Decision], out:
         )
         writer.writeheader()
         for row, decision in zip(reader, decisions, strict=True):
-            if decision is not Decision.REJECT:
+            if decision is not ReviewDecision.REJECT:
                 writer.writerow(row)
     counts = Counter(decisions)
     return Reviewed(
-        accepted=counts[Decision.ACCEPT],
-        rejected=counts[Decision.REJECT],
-        undecided=counts[Decision.NONE],
+        accepted=counts[ReviewDecision.ACCEPT],
+        rejected=counts[ReviewDecision.REJECT],
+        undecided=counts[ReviewDecision.NONE],
         by_cell=Counter(
             (row.object_type, row.action_type)
             for row, decision in zip(table, decisions, strict=True)
-            if decision is Decision.REJECT
+            if decision is ReviewDecision.REJECT
         ),
     )

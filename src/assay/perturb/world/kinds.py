@@ -69,11 +69,11 @@ def small() -> frozenset[str]:
 
 def unseen() -> tuple[str, ...]:
     """Small movable things of sorts that no built-in task has, sorted."""
-    return tuple(sorted(each for each in _little(planning_pack()) if sort_of(each) not in _seen()))
+    return tuple(sorted(each for each in _little(planning_pack()) if sort_of(each) not in _trained_sorts()))
 
 
 @cache
-def _seen() -> frozenset[str]:
+def _trained_sorts() -> frozenset[str]:
     """The sorts that the built-in tasks have."""
     with planned_on(_OWN):
         return frozenset(

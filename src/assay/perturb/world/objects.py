@@ -142,7 +142,7 @@ class Replace(Perturbation):
         """Changes the category of one entity; of several, the first in random order that fits."""
         entity = named_entity(task.scene, self.thing or target(task))
         if self.category:
-            return self._replaced(task, entity, self.category)
+            return self._recategorise(task, entity, self.category)
         reason = f"{self.kind}: nothing among '{self.among}' may take the place of {entity.name}"
         said = colours_said(task, entity) if self.among is Among.SAME else ()
         if said:
@@ -150,7 +150,7 @@ class Replace(Perturbation):
         possible = _absent(task, entity, self.among, said)
         for category in map(str, rng.permutation(possible)):
             try:
-                return self._replaced(task, entity, category)
+                return self._recategorise(task, entity, category)
             except PerturbationError as error:
                 reason = str(error)
         raise PerturbationError(reason)
@@ -160,11 +160,11 @@ class Replace(Perturbation):
         fit = []
         for category in _absent(task, entity, self.among, colours_said(task, entity)):
             with suppress(PerturbationError):
-                self._replaced(task, entity, category)
+                self._recategorise(task, entity, category)
                 fit.append(category)
         return fit
 
-    def _replaced(self, task: Task, entity: Entity, category: str) -> Task:
+    def _recategorise(self, task: Task, entity: Entity, category: str) -> Task:
         if not works_alike(entity.category, category):
             raise PerturbationError(f"{self.kind}: {category} does not work as {entity.name} does")
         missing = [
@@ -303,10 +303,8 @@ def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> 
 def with_entity(task: Task, changed: Entity) -> Task:
     """A task with one entity changed."""
 
-    def exchanged(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    def exchange(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
         return tuple(changed if entity.name == changed.name else entity for entity in entities)
 
-    scene = replace(
-        task.scene, objects=exchanged(task.scene.objects), fixtures=exchanged(task.scene.fixtures)
-    )
+    scene = replace(task.scene, objects=exchange(task.scene.objects), fixtures=exchange(task.scene.fixtures))
     return replace(task, scene=scene)

@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, added, fresh_name, movable, owner
+from assay.perturb.world.ground import Ground, add_entity, fresh_name, movable, owner
 from assay.perturb.world.kinds import sort_of, unseen
 from assay.perturb.world.objects import NEW_COLOURS, Replace, with_entity
 from assay.perturb.world.spoken import Spoken, colours_said
@@ -79,7 +79,7 @@ class UnseenTargets(Perturbation):
                     f"{self.kind}: no unseen category fits, in view, where {thing.name} is and goes"
                 )
 
-        return replace(made, instruction=_told(task, new))
+        return replace(made, instruction=_rename_objects(task, new))
 
     def example(self, task: Task) -> Task:
         """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
@@ -91,7 +91,7 @@ class UnseenTargets(Perturbation):
         new: dict[str, list[str]] = {}
         for thing, name in zip(things, new_names().values(), strict=False):
             new.setdefault(thing.category, []).append(name)
-        return replace(task, instruction=_told(task, new))
+        return replace(task, instruction=_rename_objects(task, new))
 
 
 def new_names() -> Mapping[str, str]:
@@ -105,7 +105,7 @@ def new_names() -> Mapping[str, str]:
     return {category: nouns[category].name for category in unseen() if category in nouns}
 
 
-def _told(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
+def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
     """A task's words, with other names for the things of some categories, in their order."""
 
     def rename(category: str, noun: str, plural: bool) -> str:
@@ -142,7 +142,7 @@ class VariedTarget(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a look, then adds the look-alikes to free places."""
-        usual, look, made = self._varied(task, rng)
+        usual, look, made = self._vary(task, rng)
         there = {_looks(obj) for obj in made.scene.objects}
         for finish in (usual.finish, look.other):
             name = fresh_name(made.scene, f"{usual.name}_look_alike")
@@ -155,14 +155,14 @@ class VariedTarget(Perturbation):
         """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
         words = {Attribute.PATTERN: next(iter(NEW_PATTERNS)), Attribute.COLOUR: NEW_COLOURS[0]}
         words[Attribute.SIZE] = f"{next(iter(NEW_SIZES))} {NEW_COLOURS[0]}"
-        return replace(task, instruction=self._told(task, words[self.attribute]))
+        return replace(task, instruction=self._describe_target(task, words[self.attribute]))
 
-    def _varied(self, task: Task, rng: np.random.Generator) -> tuple[Entity, _Look, Task]:
+    def _vary(self, task: Task, rng: np.random.Generator) -> tuple[Entity, _Look, Task]:
         """The thing as it was, its new look, and the task with that."""
         things = moved_things(task, self.kind)
         first = things[0]
         look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
-        made = replace(task, instruction=self._told(task, look.words))
+        made = replace(task, instruction=self._describe_target(task, look.words))
         for thing in things:
             if thing.category == first.category:
                 made = with_entity(made, replace(thing, finish=look.finish, size=thing.size * look.size))
@@ -172,7 +172,7 @@ class VariedTarget(Perturbation):
             )
         return first, look, made
 
-    def _told(self, task: Task, words: str) -> Instruction:
+    def _describe_target(self, task: Task, words: str) -> Instruction:
         """A task's words, with what is moved first told by its new attribute."""
         things = moved_things(task, self.kind)
         varied = things[0].category
@@ -191,7 +191,7 @@ class VariedTarget(Perturbation):
                 spot = Ground(task.scene, task.goal, snug=snug).anywhere(rng, alike)
                 if spot is None:
                     break
-                made = replace(task, scene=added(task.scene, alike, spot))
+                made = replace(task, scene=add_entity(task.scene, alike, spot))
                 if len(Spoken(made).relations) == told:
                     return made
         raise PerturbationError(
@@ -277,7 +277,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
         before, beside = difference(new, thing), difference(new, replace(thing, finish=look.other))
         told = {
             Attribute.COLOUR: min(before.colour, beside.colour) >= OTHER_COLOUR,
-            Attribute.PATTERN: before.enough and beside.pattern >= PATTERN,
+            Attribute.PATTERN: before.is_distinguishable and beside.pattern >= PATTERN,
             Attribute.SIZE: before.colour >= OTHER_COLOUR and beside.size >= SIZE,
         }
         if told[attribute]:

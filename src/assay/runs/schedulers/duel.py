@@ -145,19 +145,19 @@ def _known_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) 
     for path in (plan.path for plan in plans):
         if path.is_file():
             with Store.reading(path) as store:
-                known, done = store.meta.get(META), store.done
-            if known is None and not done:  # killed before the order was stored
+                stored, done = store.meta.get(META), store.done
+            if stored is None and not done:  # killed before the order was stored
                 continue
-            if known is None:
+            if stored is None:
                 raise RunError(f"{path} is a run, but not of a duel: choose another --out")
-            if known["per_start"] != per_start:
+            if stored["per_start"] != per_start:
                 raise RunError(
-                    f"{path} has {known['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
+                    f"{path} has {stored['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
                     "choose another --out"
                 )
-            if (compared := known.get("measure", SUCCESS)) != measure:
+            if (compared := stored.get("measure", SUCCESS)) != measure:
                 raise RunError(f"{path} was compared by {compared}, not {measure}: choose another --out")
-            order = order or [(task, seed) for task, seed in known["order"]]
+            order = order or [(task, seed) for task, seed in stored["order"]]
     return order
 
 

@@ -14,13 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung
 from assay.experiments.base import Variant
-from assay.experiments.search import AXIS, MAGNITUDE, drawn_way, variant
+from assay.experiments.search import drawn_way, variant
 from assay.experiments.search import search as whole_grid
 from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
 from assay.runs.driver import Ending, driving, finish
@@ -365,11 +363,11 @@ def search(
     plan = _with_estimated_specs(plan, searches).for_policy(policy, path, label)
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
     with open_run(plan, observer) as store:
-        known = store.meta.get(META, settings)
+        stored = store.meta.get(META, settings)
         for setting, wanted in settings.items():
-            if known[setting] != wanted:
+            if stored[setting] != wanted:
                 raise RunError(
-                    f"{path} was searched with {setting} {known[setting]}, not {wanted}: choose another --out"
+                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}: choose another --out"
                 )
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))
@@ -438,8 +436,8 @@ def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
 
 def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
     """The searches as the run stores them, with those of earlier commands."""
-    known = store.meta.get(META, {})
-    pairs = {(pair["task"], pair["axis"]): pair for pair in known.get("pairs", ())}
+    stored = store.meta.get(META, {})
+    pairs = {(pair["task"], pair["axis"]): pair for pair in stored.get("pairs", ())}
     pairs |= {
         (search.task.id, search.axis.name): {
             "task": search.task.id,
@@ -452,7 +450,7 @@ def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequenc
     }
     return {
         "pairs": list(pairs.values()),
-        "cannot": list(dict.fromkeys([*known.get("cannot", ()), *cannot])),
+        "cannot": list(dict.fromkeys([*stored.get("cannot", ()), *cannot])),
     }
 
 
@@ -471,16 +469,3 @@ def _notes(searches: Sequence[Search]) -> list[str]:
                 + " was given up: hardly any start can be solved there"
             )
     return notes
-
-
-def first_failure(frame: pl.DataFrame, task: str, axis: str, kept: float | None) -> str:
-    """The key of a failure at the smallest magnitude above ``kept`` that has one; empty without a failure."""
-    if AXIS not in frame.columns:
-        return ""
-    rows = frame.filter(
-        (pl.col("task") == task)
-        & (pl.col(AXIS) == axis)
-        & (pl.col("outcome") == Outcome.FAILURE)
-        & (pl.col(MAGNITUDE) > (kept or 0.0))
-    ).sort(MAGNITUDE, "id")
-    return str(rows["key"][0]) if len(rows) else ""

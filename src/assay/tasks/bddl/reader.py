@@ -218,17 +218,17 @@ def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Doc
         line = text.count("\n", 0, text.index("\0")) + 1
         raise BDDLError("is not a text file: it contains a zero byte", file=file, line=line)
     try:
-        return _Reader(parse_group(text, levels=_LEVELS)).document(id)
+        return _BddlReader(parse_group(text, levels=_LEVELS)).document(id)
     except BDDLError as error:
         raise BDDLError(error.reason, file=file, line=error.line) from None
 
 
 def parse_goal(text: str) -> Goal:
     """The goal that ``(And (On plate_1 stove_1) ...)``, or one predicate, states. Raises BDDLError."""
-    return _Reader(Group((), 1)).goal(parse_group(f"(:goal {text})"))
+    return _BddlReader(Group((), 1)).goal(parse_group(f"(:goal {text})"))
 
 
-class _Reader:
+class _BddlReader:
     """One pass over the groups of one file."""
 
     def __init__(self, root: Group) -> None:

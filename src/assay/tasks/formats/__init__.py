@@ -32,7 +32,7 @@ class ReleaseError(AssayError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ReleaseWording:
     """One instruction of a release."""
 
     task: str
@@ -43,7 +43,7 @@ class Wording:
     labels: Mapping[str, Label] = field(default_factory=dict)
 
 
-def found(folder: Path, release: str, *candidates: str) -> Path:
+def find_release(folder: Path, release: str, *candidates: str) -> Path:
     """The first of some places in a folder that exists. Raises ReleaseError that says what was looked for."""
     for candidate in candidates:
         if (folder / candidate).exists():

@@ -52,7 +52,7 @@ class _Info(BaseModel, extra="allow"):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LerobotEpisode:
     """What the folder says about one episode."""
 
     number: int
@@ -108,7 +108,7 @@ class LerobotFolder:
         """Which way up the pictures of a camera lie, where the folder says so."""
         return (self.features[camera].get("info") or {}).get(ORIENTATION)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[LerobotEpisode]:
         """Its episodes. Raises ReleaseError where the list of them is damaged."""
         try:
             yield from self._rows_3() if self.version == "v3.0" else self._rows_2()
@@ -116,7 +116,7 @@ class LerobotFolder:
             reason = one_line(error)
             raise ReleaseError(f"{self.folder}: its list of episodes cannot be read: {reason}") from error
 
-    def _rows_2(self) -> Iterator[Row]:
+    def _rows_2(self) -> Iterator[LerobotEpisode]:
         for line in (self.folder / "meta/episodes.jsonl").read_text(encoding="utf-8").split("\n"):
             if not line.strip():
                 continue
@@ -126,9 +126,9 @@ class LerobotFolder:
             clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.videos}
             told = str((row.get("tasks") or [""])[0])
             length = _COUNT.validate_python(row["length"])
-            yield Row(number, told, self._data(**place), None, length, clips, row)
+            yield LerobotEpisode(number, told, self._data(**place), None, length, clips, row)
 
-    def _rows_3(self) -> Iterator[Row]:
+    def _rows_3(self) -> Iterator[LerobotEpisode]:
         episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
         wanted = [name for name in episodes.collect_schema().names() if not name.startswith("stats/")]
         for row in episodes.select(wanted).collect().iter_rows(named=True):
@@ -143,7 +143,7 @@ class LerobotFolder:
                 )
                 for key in self.videos
             }
-            yield Row(
+            yield LerobotEpisode(
                 number=_COUNT.validate_python(row["episode_index"]),
                 instruction=str(row["tasks"][0]) if row["tasks"] else "",
                 table=self._data(**place("data")),

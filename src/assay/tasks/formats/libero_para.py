@@ -22,7 +22,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay import tasks
 from assay.errors import BDDLError
 from assay.tasks import Goal, bddl
-from assay.tasks.formats import Label, ReleaseError, Wording, found, instruction, text_of
+from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 SUITE = "libero_goal"
 TABLES = ("metrics/libero_para_metadata.csv", "libero_para_metadata.csv", "metadata.csv")
@@ -77,7 +77,7 @@ Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
-class Paraphrase:
+class PublishedParaphrase:
     """A row of the metadata, by its columns."""
 
     high: str
@@ -96,11 +96,11 @@ class Paraphrase:
         return _TYPES[self.high, self.mid, self.low]
 
 
-COLUMNS = tuple(field.name for field in fields(Paraphrase))
-_ROW = TypeAdapter(Paraphrase)
+COLUMNS = tuple(field.name for field in fields(PublishedParaphrase))
+_ROW = TypeAdapter(PublishedParaphrase)
 
 
-def read_metadata(file: Path) -> tuple[Paraphrase, ...]:
+def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
     """The rows of a metadata file. Raises ReleaseError that names file, line and column."""
     return tuple(row for row, _ in _rows(file))
 
@@ -110,9 +110,9 @@ def table_file(folder: Path) -> Path | None:
     return next((folder / name for name in TABLES if (folder / name).is_file()), None)
 
 
-def read_tasks(folder: Path) -> tuple[Wording, ...]:
+def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     """The task files: types and number from their names, the task from their goals, the text from inside."""
-    place = found(folder, "LIBERO-Para", *TASKS)
+    place = find_release(folder, "LIBERO-Para", *TASKS)
     wordings = tuple(_task_files(place))
     if not wordings:
         raise ReleaseError(
@@ -122,7 +122,7 @@ def read_tasks(folder: Path) -> tuple[Wording, ...]:
     return wordings
 
 
-def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
+def _rows(file: Path) -> Iterator[tuple[PublishedParaphrase, str]]:
     """The rows of a metadata file, and where each stands."""
     rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
     try:
@@ -142,7 +142,7 @@ def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
         raise ReleaseError(f"{file}:{rows.line_num}: {reason(error)}") from None
 
 
-def _task_files(place: Path) -> Iterator[Wording]:
+def _task_files(place: Path) -> Iterator[ReleaseWording]:
     homes: dict[str, str] = {}
     for file in sorted(place.glob("*_eval*_ver*.bddl")):
         name = _NAME.fullmatch(file.stem)
@@ -157,7 +157,9 @@ def _task_files(place: Path) -> Iterator[Wording]:
         if rest not in homes:
             homes[rest] = _home(rest, file)
         types = types_of((name["high"], name["mid"], name["low"]), str(file))
-        yield Wording(homes[rest], instruction(said[1], str(file)), _labels(types, int(name["number"])))
+        yield ReleaseWording(
+            homes[rest], instruction(said[1], str(file)), _labels(types, int(name["number"]))
+        )
 
 
 def _home(text: str, file: Path) -> str:

@@ -177,7 +177,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
     named: dict[str, str] = {}
     wanted = tuple(dict.fromkeys(categories))
 
-    def renamed(phrase: str) -> str:
+    def rename_phrase(phrase: str) -> str:
         both, rest = re.fullmatch(r"(both )?(.*)", without_place(phrase)).groups("")  # type: ignore[union-attr]
         parts = rest.removeprefix("the ").split(" and the ")
         plural = both != "" and not rest.startswith("the ")
@@ -197,7 +197,8 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         return f"{both}{said[0]}" if plural else f"{both}the {' and the '.join(said)}"
 
     steps = [
-        replace(step, thing=renamed(step.thing)) if step.preposition else step for step in read_steps(text)
+        replace(step, thing=rename_phrase(step.thing)) if step.preposition else step
+        for step in read_steps(text)
     ]
     missing = [category for category in wanted if category not in named]
     if missing:

@@ -143,7 +143,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if body is None:
             continue
         puts = [sense for sense in senses if sense == "push" or sense.startswith("put_")]
-        found = _placed(body) if puts else None
+        found = _match_place(body) if puts else None
         if "take" in senses and (found is None or taken_up):
             return Step("take", verb, body)
         if not puts:
@@ -166,7 +166,7 @@ def _after_verb(clause: str, verb: Verb) -> str | None:
     return None
 
 
-def _placed(body: str) -> re.Match[str] | None:
+def _match_place(body: str) -> re.Match[str] | None:
     """Thing, preposition and target; None where it is not said where a thing goes.
 
     Of two places ("the bowl on the tray on the plate") the first one tells which thing is meant; but "it" has

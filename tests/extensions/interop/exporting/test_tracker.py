@@ -71,7 +71,7 @@ def test_a_board_that_breaks_breaks_no_run_and_somebody_is_told(
     board, out = Board(breaks=True), tmp_path / "run.assay"
     tracked(board, out, 2)
     assert api.load_run(out).frame().height == 4 and board.ends == []
-    assert capsys.readouterr().err.count("tracking ended: ConnectionError: no route to host") == 1
+    assert capsys.readouterr().err.count("tracking stopped: ConnectionError: no route to host") == 1
 
 
 def test_a_finished_run_is_told_once(played: Path):

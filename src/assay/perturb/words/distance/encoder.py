@@ -76,7 +76,9 @@ class Encoder:
         self._places = places + weights["embeddings.token_type_embeddings.weight"][0]
         self._norm = _norm(weights, "embeddings.LayerNorm")
         there = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
-        self._layers = [_Layer(weights, f"encoder.layer.{each}", shape) for each in range(layers or there)]
+        self._layers = [
+            _TransformerLayer(weights, f"encoder.layer.{each}", shape) for each in range(layers or there)
+        ]
 
     def sentences(self, texts: Sequence[str]) -> Array:
         """One vector of length one for each text, (len(texts), width)."""
@@ -116,7 +118,7 @@ class Encoder:
         return hidden.reshape(*ids.shape, self.width)
 
 
-class _Layer:
+class _TransformerLayer:
     """Self-attention and a feed-forward network, each added to its input and normalised.
 
     In and out: the tokens of all texts, which are equally long, (texts * tokens, width).

@@ -106,16 +106,16 @@ RECIPE = 1
 Pair = tuple[str, str]
 
 
-def remembered(pairs: Sequence[Pair]) -> list[Distance]:
+def cached_distances(pairs: Sequence[Pair]) -> list[Distance]:
     """As ``distances``, but only pairs that were never scored before are scored; the models may stay away."""
-    return all_scored(remembered_attempts(pairs))
+    return all_scored(cached_attempts(pairs))
 
 
-def remembered_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
-    """As ``remembered``, but with the error in the place of a pair that has no distance."""
+def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
+    """As ``cached_distances``, but with the error in the place of a pair that has no distance."""
     try:
         with closing(_scores()) as scores:
-            known: dict[Pair, Distance | DistanceError] = {**_known(scores, pairs)}
+            known: dict[Pair, Distance | DistanceError] = {**_read_scores(scores, pairs)}
             new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
             if new:
                 found = dict(zip(new, attempts(new), strict=True))
@@ -139,7 +139,7 @@ def _scores() -> KeyValues:
     return KeyValues(memory_file(), "scores", ("original", "paraphrase"), columns, wal=False)
 
 
-def _known(scores: KeyValues, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
+def _read_scores(scores: KeyValues, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
     found: dict[Pair, Distance] = {}
     for pair in pairs:
         if row := scores.get(*pair):

@@ -123,7 +123,7 @@ def _rank(noun: Noun, name: str) -> int:
 
 
 @cache
-def _listed(noun: Noun, form: str) -> Mapping[str, ObjectType]:
+def _names_by_type(noun: Noun, form: str) -> Mapping[str, ObjectType]:
     """The names that the lexicon has for a form of a noun, in both numbers, and their types."""
     return {
         " ".join(words_of(written)): kind
@@ -140,7 +140,7 @@ def naming(
     noun, form = mention.noun, mention.original
     mentioned = {each.noun.name for each in meaning.mentions}
     others = {each.original for each in meaning.mentions} - {form}
-    listed = _listed(noun, mention.form)
+    listed = _names_by_type(noun, mention.form)
     mine = [name for name in names if noun.name in name.nouns and name.name not in others]
     kept = [each for each in mine if each.name.endswith(form) and each.name not in listed]
     before = {word for each in originally if each.name == form for word in each.between}

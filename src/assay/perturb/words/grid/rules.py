@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType, cell_of
 from assay.perturb.words.grid.generate import DOUBLED
 from assay.perturb.words.grid.names import Finder, FoundName, Naming, naming, words_of
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
 from assay.tasks.language import Meaning, Step, lexicon, read_task
 from assay.tasks.language.lexicon import PARTICLES, attribute_words, verb_table
@@ -302,7 +302,7 @@ class Rules:
 
 
 def verify(
-    rows: Iterable[Row], *, load: Callable[[str], Task] = tasks.load, words: Path | None = None
+    rows: Iterable[GridRow], *, load: Callable[[str], Task] = tasks.load, words: Path | None = None
 ) -> Iterator[Fault]:
     """Everything that is wrong with rows, in their order; ``load`` finds a task, ``words`` has more nouns."""
     read: dict[str, Rules | str] = {}

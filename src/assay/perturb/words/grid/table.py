@@ -39,7 +39,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """A row as it was read; but for its scores nothing in it is checked."""
 
     line: int
@@ -82,7 +82,7 @@ def write(
             )
 
 
-def read(path: Path, *, with_cells: bool = False) -> tuple[Row, ...]:
+def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
     """The rows of a table, ``with_cells`` of one that has them; further columns are left alone.
 
     Raises PerturbationError.
@@ -91,7 +91,7 @@ def read(path: Path, *, with_cells: bool = False) -> tuple[Row, ...]:
     return tuple(_row(path, line, fields) for line, fields in rows(path, (("task", *ORIGINAL), *cells, TEXT)))
 
 
-def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
+def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
     """The rows, each with its task and its original, where one of them tells the other.
 
     A row that names no task has the built-in one whose instruction its original is; of suites with such a task,
@@ -103,7 +103,7 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
     of_all = next((suite for suite in suites.values() if originals <= suite.keys()), None)
     places = (of_all,) if of_all is not None else (_by_instruction(tasks.resolve("all")), suites["libero_90"])
 
-    def home(row: Row) -> str:
+    def home(row: GridRow) -> str:
         if row.task:
             return row.task
         original = plain(row.original)
@@ -112,13 +112,13 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
 
     told = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
 
-    def completed(row: Row) -> Row:
+    def complete(row: GridRow) -> GridRow:
         task = home(row)
         if row.task and row.original:
             return row
         return replace(row, task=task, original=told.get(task, row.original))
 
-    return tuple(map(completed, table))
+    return tuple(map(complete, table))
 
 
 def _by_instruction(among: Iterable[Task]) -> dict[str, list[str]]:
@@ -164,7 +164,7 @@ def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
         raise PerturbationError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _row(path: Path, line: int, fields: Mapping[str, str]) -> Row:
+def _row(path: Path, line: int, fields: Mapping[str, str]) -> GridRow:
     def first(names: Iterable[str]) -> str:
         return next((fields[name] for name in names if fields.get(name)), "")
 
@@ -172,7 +172,7 @@ def _row(path: Path, line: int, fields: Mapping[str, str]) -> Row:
         _similarity(first(names), f"{path}:{line}: {names[0]}") for names in zip(*SCORES, strict=True)
     )
     both = s_k is not None and s_t is not None
-    return Row(
+    return GridRow(
         line,
         fields.get("task", ""),
         *_types(fields),
@@ -218,7 +218,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class GridWording:
     """A paraphrase, and how far it is from its original."""
 
     original: str
@@ -273,7 +273,7 @@ class GridStats:
 
     paraphrases: int
     cells: dict[Key, CellStats]
-    """Row by row; those that have paraphrases."""
+    """GridRow by row; those that have paraphrases."""
     originals: dict[str, int]
     """Original instruction -> its paraphrases, the most first."""
 
@@ -305,7 +305,7 @@ class GridStats:
         }
 
 
-def read_wordings(path: Path) -> tuple[Wording, ...]:
+def read_wordings(path: Path) -> tuple[GridWording, ...]:
     """The paraphrases of a table with cells: LIBERO-Para's metadata, or ours, with their scores where it has them.
 
     Raises PerturbationError that says where the table makes no sense.
@@ -313,10 +313,12 @@ def read_wordings(path: Path) -> tuple[Wording, ...]:
     return tuple(_wording(path, row) for row in with_tasks(read(path, with_cells=True)))
 
 
-def grid_stats(wordings: Iterable[Wording]) -> GridStats:
+def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
     """Count paraphrases, and average their distances; one that comes twice counts twice."""
     all_of_them = tuple(wordings)
-    members: dict[Key, list[Wording]] = {(thing, action): [] for thing in ObjectType for action in ActionType}
+    members: dict[Key, list[GridWording]] = {
+        (thing, action): [] for thing in ObjectType for action in ActionType
+    }
     for each in all_of_them:
         members[each.key].append(each)
     return GridStats(
@@ -339,7 +341,7 @@ def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -
     )
 
 
-def _cell(wordings: Sequence[Wording]) -> CellStats:
+def _cell(wordings: Sequence[GridWording]) -> CellStats:
     scored = [
         (wording.s_k, wording.s_t)
         for wording in wordings
@@ -353,9 +355,11 @@ def _cell(wordings: Sequence[Wording]) -> CellStats:
     return CellStats(len(wordings), len(scored), distance, keywords, structure)
 
 
-def _wording(path: Path, row: Row) -> Wording:
+def _wording(path: Path, row: GridRow) -> GridWording:
     try:
         cell_of(row.object_type, row.action_type)
     except PerturbationError as error:
         raise PerturbationError(f"{path}:{row.line}: {error}") from None
-    return Wording(plain(row.original), row.object_type, row.action_type, row.paraphrase, row.s_k, row.s_t)
+    return GridWording(
+        plain(row.original), row.object_type, row.action_type, row.paraphrase, row.s_k, row.s_t
+    )

@@ -144,7 +144,7 @@ def paraphrases(
 
     ``words`` is a file with more nouns. Where ``rules`` do not filter, the model alone judges, and a task needs
     no words of the lexicon. ``prompts`` are the built-in ones unless given. ``on_cell`` is called when a cell of
-    a task is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task that the lexicon
+    a task is run_step; there are 43 for each task. Raises LLMError, and PerturbationError for a task that the lexicon
     has not the words for.
     """
     filters = rules is RuleUse.FILTER
@@ -206,13 +206,13 @@ class _Steps:
     async def _each(
         self, cells: Sequence[Cell], step: Callable[[Cell], Coroutine[None, None, list[str]]]
     ) -> dict[Cell, list[str]]:
-        async def done(cell: Cell) -> list[str]:
+        async def run_step(cell: Cell) -> list[str]:
             texts = await step(cell)
             self._on_cell(f"{self._task.id} {cell}")
             return texts
 
         async with asyncio.TaskGroup() as group:
-            jobs = {cell: group.create_task(done(cell)) for cell in cells}
+            jobs = {cell: group.create_task(run_step(cell)) for cell in cells}
         return {cell: job.result() for cell, job in jobs.items()}
 
     async def _along_one_axis(self, cell: Cell) -> list[str]:

@@ -159,15 +159,15 @@ STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(
 
 def new_tasks(task: Task) -> tuple[Rewording, ...]:
     """LIBERO-PRO's task perturbation: every goal that was never trained in the scene, with its instruction."""
-    return _asked(new_goals(task))
+    return _to_rewordings(new_goals(task))
 
 
 def other_tasks(task: Task) -> tuple[Rewording, ...]:
     """Every other goal known for the scene or derived from the task's own, with its instruction."""
-    return _asked(alternatives(task))
+    return _to_rewordings(alternatives(task))
 
 
-def _asked(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
+def _to_rewordings(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
     return tuple(
         Rewording(
             f"task_{number}", OtherTask(*fields_of(each)), True, {"plausible": True} | _asked_labels(each)
