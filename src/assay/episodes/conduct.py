@@ -63,7 +63,7 @@ class Aftermath:
 
 
 def furthest(stages: Stages) -> str:
-    """The last stage that an atom came to, whatever was skipped."""
+    """The last stage that an atom reached, even if earlier ones were skipped."""
     seen = [stage for stage, step in stages.items() if step is not None]
     return seen[-1] if seen else UNTOUCHED
 

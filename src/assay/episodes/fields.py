@@ -80,7 +80,7 @@ def _choices(made: type) -> dict[str, type[Enum]]:
 
 @cache
 def _lengths(made: type) -> dict[str, int]:
-    """The fields of a class that hold a tuple of so many values."""
+    """The fields of a class that hold tuples of a fixed length, with that length."""
     return {
         name: len(get_args(kind))
         for name, hint in get_type_hints(made).items()

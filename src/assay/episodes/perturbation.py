@@ -25,7 +25,7 @@ class Effect(StrEnum):
     """What of an episode a perturbation may touch."""
 
     WORDS = "words"
-    """What the policy is told."""
+    """The instruction given to the policy."""
     LOOKS = "looks"
     """How the scene looks; the physics stays."""
     PHYSICS = "physics"
@@ -113,7 +113,7 @@ class Perturbation(ABC):
 
     @property
     def plausible(self) -> bool:
-        """Whether the task can still be done as told, so that success is expected."""
+        """Whether the task can still be done as instructed, so that success is expected."""
         return True
 
     @property
@@ -137,7 +137,7 @@ class Perturbation(ABC):
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """What stands for it when a scene is shown to be solvable; None where nothing hangs on it."""
+        """The perturbation to certify in its place, or None if it cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
@@ -207,11 +207,10 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
 def apply_perturbations(
     task: AnyTask, perturbations: Perturbation | Iterable[Perturbation], *, seed: int
 ) -> AnyTask:
-    """A task with perturbations, or one, applied one after the other, each with a stream of its own.
+    """Apply perturbations to a task in order, those that affect solvability first, each with its own random stream.
 
-    First come those that decide, in their order, then the others in theirs; and the stream hangs on the kind
-    and on how many of that kind came before: so new words and looks leave the world as it is drawn without
-    them. Raises PerturbationError for one that cannot be done, or is for another world.
+    Streams are keyed by kind and occurrence, so adding instruction or appearance changes does not alter the sampled
+    scene. Raises PerturbationError for one that cannot be applied, or belongs to another world.
     """
     from assay.episodes.world import world_name
 

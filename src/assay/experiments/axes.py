@@ -1,7 +1,4 @@
-"""Axes: one kind of change whose magnitude grows, from hardly any to as much as makes sense.
-
-What `assay search` plays: one change that grows, axis by axis; and several small ones together.
-"""
+"""Axes: one kind of change with a growing magnitude; and `search`, the experiment over their whole grid."""
 
 from __future__ import annotations
 

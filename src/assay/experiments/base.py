@@ -1,7 +1,4 @@
-"""What an experiment is.
-
-Conditions by name: ``position,displace=*``.
-"""
+"""Experiments, their variants, and the selection of conditions by name: ``position,displace=*``."""
 
 from __future__ import annotations
 
@@ -77,7 +74,7 @@ def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[s
 
 
 def _unknown(parts: Sequence[tuple[str, list[str]]], known: Sequence[str]) -> Iterator[str]:
-    """The parts that mean nothing; where names hold commas, so many in a row as a name has belong together."""
+    """The parts that match nothing; where names contain commas, as many in a row as a name has are joined."""
     size = 1 + max((name.count(",") for name in known), default=0)
     for stands, group in groupby(parts, key=lambda part: bool(part[1])):
         if not stands:
@@ -130,7 +127,7 @@ class Experiment:
     conditions: str | None = None
     """Which of its conditions are run besides the control, as `choose_conditions` reads it; None for all."""
     control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
-    """What is known about the control of a task, where that is a level or a kind of its own."""
+    """Labels of the control of a task, where that is a level or a kind itself."""
     control_steps: Callable[[Any], int | None] = lambda task: None
     """The most control steps of a task's control, where all conditions have more time; None for the usual horizon."""
 

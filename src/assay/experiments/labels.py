@@ -20,9 +20,9 @@ CONTAINERS = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
-    """What is changed, and whether the task can still be done as told: axis, change, plausible.
+    """What is changed, and whether the task can still be done as instructed: axis, change, plausible.
 
-    ``guessable`` is among them where it holds: the task is not told any more, but a reader may guess it.
+    ``guessable`` is among them where it holds: the instruction no longer states the task, but a reader may guess it.
 
     ``cameras`` are those that policies of the world see through; LIBERO's by default.
     Where several things are changed together, ``change`` has all of them: ``appearance+object``.

@@ -82,7 +82,7 @@ def _variants(task: Task) -> Iterator[Variant]:
 
 
 def _labels(task: Task, level: int) -> dict[str, Label]:
-    """What is known about a task on a level, from the words that it is told in."""
+    """Labels of a task on a level, derived from its instruction."""
     axis = "words+world" if level > 3 else "world"
     known = {f"label:{name}": value for name, value in families(task).items()}
     return {"axis": axis, "plausible": True, "level": level, **known}

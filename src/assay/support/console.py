@@ -1,9 +1,9 @@
 """Where commands print: results to standard output, everything else to standard error.
 
-Text is printed as it is: ``[100]`` is no style and ``:100:`` no emoji, whoever wrote it. What has a style is a
+Text is printed as it is: ``[100]`` is not a style and ``:100:`` is not an emoji. What has a style is a
 ``Text`` (see ``styled``). What a terminal or a browser would obey instead of showing it (escape sequences and other
 control characters, marks that turn the direction of writing, halves of surrogate pairs) is replaced, one sign for one,
-in whatever these consoles print and in the pages that we write: see ``readable``.
+in console output and in written pages: see ``readable``.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ _INSTEAD = "\ufffd"
 
 
 def readable(text: str) -> str:
-    """A text of anybody's with a replacement character for whatever would be obeyed and not shown."""
+    """Untrusted text with control characters replaced by U+FFFD."""
     return text if text.isascii() and text.isprintable() else _OBEYED.sub(_INSTEAD, text)
 
 
 class _Readable(Console):
-    """A console on which nobody's text is obeyed."""
+    """A console that prints control characters and markup literally."""
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """A text of anybody's, ready to be measured and printed."""
+        """Untrusted text, ready to be measured and printed."""
         return super().render_str(readable(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Whatever is printed, in pieces; those that steer the terminal are rich's own."""
+        """The printed segments; control sequences come from rich only."""
         for piece in super().render(renderable, options):
             shown = piece.text if piece.control else readable(piece.text)
             yield piece if shown == piece.text else Segment(shown, piece.style)

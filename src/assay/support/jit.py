@@ -26,7 +26,7 @@ def machine_code(function: Function) -> Function:
 
 
 class _Compiled:
-    """A function, and its machine code once somebody has called it."""
+    """A function, and its machine code after the first call."""
 
     def __init__(self, function: Function) -> None:
         self._function = function

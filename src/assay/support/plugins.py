@@ -249,7 +249,7 @@ def discover_plugins() -> tuple[str, ...]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             point.load()
-        except (Exception, SystemExit) as error:  # whatever somebody's module raises; the others are of use
+        except (Exception, SystemExit) as error:  # a plugin may raise anything; the others still work
             problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {one_line(error)}")
             warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
@@ -284,12 +284,12 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
 
 
 def import_module(module: str) -> ModuleType:
-    """Import somebody's module, also one of the folder we are in. Raises PluginError that names it."""
+    """Import a user's module, also from the current folder. Raises PluginError that names it."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # whatever somebody's module raises
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
 
 

@@ -1,6 +1,6 @@
 """LIBERO-plus: every name of its classification, decoded into what it does to a built-in task.
 
-What a policy is told is the built-in instruction, or that of the language task's file: never a name.
+A policy gets the built-in instruction, or that of the language task's file, never a name.
 """
 
 from __future__ import annotations

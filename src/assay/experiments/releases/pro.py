@@ -1,7 +1,7 @@
 """LIBERO-PRO: its five tables of alternatives for the objects, places, goals, rooms and words of a task.
 
-Three ways to run it. Every entry of the tables alone, so that nothing hangs on a draw and every entry is told apart
-in the results. Joint draws, as the release's own tool makes them: one alternative for each thing, all applied
+Three ways to run it. Every entry of the tables alone, so that nothing is sampled and entries are separate in the
+results. Joint draws, as the release's own tool makes them: one alternative for each thing, all applied
 together, dimensions alone and combined. And the task files in which the authors have frozen their draws.
 """
 

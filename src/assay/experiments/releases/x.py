@@ -30,7 +30,7 @@ from assay.tasks.labels import CONFOUNDING, UNSEEN
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"
 NO_SCENE = "its file of level 4 is not in the checkout"
 TRIALS_OF_A_FORM = 2
-"""How many trials in turn the release's client gives to a form of rewording, before it goes on to the next."""
+"""How many trials in turn the release's client gives to a form of rewording, before the next."""
 
 
 def libero_x(

@@ -1,8 +1,7 @@
-"""Questions to an endpoint. All is bounded: an answer's size and time, how often and how fast it is asked.
+"""Requests to an endpoint, with a cache on disk and a ledger of requests, tokens and costs.
 
-What a pipeline has asked, paid and thrown away.
-
-Answers on disk, by a hash of what was asked: what was paid for is kept, also when the run is killed.
+Everything is bounded: size and duration of a reply, number and rate of the attempts. Replies are cached by a hash of
+the request as soon as they arrive, so that a killed run pays for none of them twice.
 """
 
 from __future__ import annotations
@@ -141,7 +140,7 @@ def key_of(request: Mapping[str, object]) -> str:
 MOST_BYTES = 1_000_000
 """Of one answer."""
 LONGEST_WAIT = 60.0
-"""Seconds between two attempts, whatever the endpoint asks for."""
+"""Limits of the delay between two attempts, seconds, even if the endpoint asks for another."""
 LONGEST_HELD = 600.0
 """Seconds that one question may be held back by status 429 before that counts as an attempt in vain."""
 _TOO_MANY = 429
@@ -155,7 +154,7 @@ _FORM = re.compile(
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Words that say that a request is wrong in form, whatever its field is called: ``unknown parameter moderation``."""
+"""Words that say that a request is wrong in form, in any field: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
 """Statuses, besides 500 and above, that may be over soon."""
 
@@ -170,7 +169,7 @@ class Client:
         ledger: Ledger,
         on_wait: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """``on_wait`` is told how many seconds all requests are held back, when the endpoint wants that."""
+        """``on_wait`` is called with the seconds that all requests are delayed at the endpoint's request."""
         self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if endpoint.key is not None:
@@ -200,7 +199,7 @@ class Client:
             return None
 
     async def reply(self, prompt: Prompt, round: int = 0) -> Reply:
-        """The answer to a prompt, from the cache if it is there; each round has an answer of its own.
+        """The answer to a prompt, from the cache if it is there; each round has a separate answer.
 
         Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
         no sense. What was not answered is not kept.
@@ -302,7 +301,7 @@ class Client:
         await asyncio.sleep(place - now)
 
     def _hold(self, seconds: float) -> None:
-        """Nobody's turn comes before so many seconds."""
+        """Block all requests for ``seconds`` (rate limit)."""
         until = asyncio.get_running_loop().time() + seconds
         if until > self._next:
             self._on_wait(seconds)

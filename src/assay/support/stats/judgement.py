@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
     @property
     def status(self) -> int:
-        """The exit status: 0 for what may replace A, 1 for what may not, 3 where nobody knows."""
+        """The exit status: 0 for what may replace A, 1 for what may not, 3 if undecided."""
         return {Verdict.WORSE: 1, Verdict.UNDECIDED: 3}.get(self, 0)
 
 

@@ -21,7 +21,7 @@ NAMED, SEARCHED = 0.8 * SURE, 0.2 * SURE
 looked for."""
 MOST_STARTS = 100_000
 _FINE = 1e-3
-"""To what part of a share losses are told."""
+"""Precision of losses, as a share."""
 
 
 def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:

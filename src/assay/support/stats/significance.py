@@ -79,7 +79,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def _ways(things: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The logarithm of how many ways there are to choose so many of so many things."""
+    """Logarithm of the binomial coefficient ``things`` over ``chosen``."""
     return np.asarray(
         scipy.special.gammaln(things + 1)
         - scipy.special.gammaln(chosen + 1)
@@ -109,7 +109,7 @@ def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_
 
 
 def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
-    """The least p that so many starts can come to, adjusted (Holm) for a family of so many tests.
+    """The smallest p that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
 
     ``telling`` counts the starts that can tell: of which one side succeeded at least once (``telling`` below). Where
     nothing succeeds, with the change or without it, nothing can be lost. One-sided p are half of two-sided ones.
