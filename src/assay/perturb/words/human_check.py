@@ -188,8 +188,8 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
             number, pair = row["item"], (row["original"], row["paraphrase"])
             if lines.setdefault(number, line) != line:
                 raise PerturbationError(f"{path}:{line}: item {number} is already in line {lines[number]}")
-            types = (row.get(name, "") for name in ("task", "object_type", "action_type"))
-            item = items.setdefault(number, Item(number, *types, *pair))
+            task, object_type, action_type = (row.get(name, "") for name in COLUMNS[:3])
+            item = items.setdefault(number, Item(number, task, object_type, action_type, *pair))
             if (item.original, item.paraphrase) != pair:
                 raise PerturbationError(f"{path}:{line}: item {number} has other texts in another sheet")
             for name, cell in row.items():
