@@ -51,8 +51,8 @@ def test_requested_observations_are_perturbed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(benchmark, "task_maps", benchmark._TaskMaps())
     opened("surface", "capitals", tmp_path, monkeypatch).close()
+    monkeypatch.setattr(benchmark, "task_maps", benchmark.read_task_maps())
     suite = benchmark.get_benchmark("libero_goal")()
     for asked, reason in (
         (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1 .*not LIBERO's numbers"),
