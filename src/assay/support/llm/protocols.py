@@ -1,4 +1,4 @@
-"""Wire formats of language models (OpenAI chat completions, Anthropic messages, Gemini generateContent), and their errors.
+"""Wire formats of language models: OpenAI chat completions, Anthropic messages, Gemini generateContent.
 
 LLMError                  an endpoint that cannot be used, or an invalid setting
 ├── RefusedError          the endpoint refuses the request; retrying does not help

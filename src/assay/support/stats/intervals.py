@@ -10,8 +10,8 @@ Episodes that share something (a start, a wording) are not independent: their nu
 effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-cluster correlation r (``icc``).
 One rule for all rates, so that a higher success never widens an interval.
 
-Most intervals are about new starts of the same tasks. Those over tasks (`share_over_tasks`, `mean_over_tasks`) generalise
-to tasks that were not run: each task is one observation, however many episodes it has, and the interval is Student's.
+Most intervals are about new starts of the same tasks. Those over tasks (`share_over_tasks`, `mean_over_tasks`)
+generalise to tasks that were not run: each task is one observation, however many episodes it has, and the interval is Student's.
 """
 
 from __future__ import annotations
