@@ -87,5 +87,5 @@ def progress_of(
         return 1.0
     held = {atom for atom, spans in truth.items() if any(last > steps for _, last in spans)}
     undone = [0.0 for atom in truth if atom not in stages and atom not in held]
-    done = [1.0 if atom in held else atom_progress(found) for atom, found in stages.items()]
+    done = [1.0 if atom in held else atom_progress(atom_stages) for atom, atom_stages in stages.items()]
     return sum(done) / len(done + undone) if done else 0.0

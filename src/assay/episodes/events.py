@@ -250,11 +250,11 @@ class Events:
                 if not self._holds():
                     break
                 now["due"] = self._steps()
-            told = self._env.task.instruction
+            instruction = self._env.task.instruction
             if not self._happen():
                 break
             now["step"] = self._steps()
-            if self._env.task.instruction is not told:
+            if self._env.task.instruction is not instruction:
                 now["told"] = self._env.task.instruction.words
             if not isinstance(self._events[self._number].what, Sense):
                 observation = self._env.observe()
@@ -267,7 +267,7 @@ class Events:
         if not self.pending:
             return
         event, env = self._events[number], self._env
-        alike = sum(each.what.kind == event.what.kind for each in self._events[:number])
+        alike = sum(earlier.what.kind == event.what.kind for earlier in self._events[:number])
         key = (self._spec.world_seed, "event", self._spec.task, event.what.kind, alike)
         if event.when.moment in BY_TIME:
             due = _due(event.when, env, self._spec)
@@ -283,7 +283,7 @@ class Events:
 
 def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
     """The events among some perturbations."""
-    return tuple(each for each in perturbations if isinstance(each, At))
+    return tuple(perturbation for perturbation in perturbations if isinstance(perturbation, At))
 
 
 def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:

@@ -28,20 +28,20 @@ def check(value: Any) -> None:
     Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
     """
     choices, lengths = _choices(value.__class__), _lengths(value.__class__)
-    for each in fields(value):
-        found = getattr(value, each.name)
-        if each.name in choices and not (found is None and each.default is None):
+    for field in fields(value):
+        held = getattr(value, field.name)
+        if field.name in choices and not (held is None and field.default is None):
             object.__setattr__(
-                value, each.name, _parse_choice(value.kind, each.name, found, choices[each.name])
+                value, field.name, _parse_choice(value.kind, field.name, held, choices[field.name])
             )
-        if "valid" not in each.metadata or (found is None and each.default is None):
+        if "valid" not in field.metadata or (held is None and field.default is None):
             continue
-        low, high = each.metadata["valid"]
-        length = lengths.get(each.name)
-        numbers = found if length and isinstance(found, tuple) else (found,)
+        low, high = field.metadata["valid"]
+        length = lengths.get(field.name)
+        numbers = held if length and isinstance(held, tuple) else (held,)
         if len(numbers) != (length or 1) or not all(_is_number(number, low, high) for number in numbers):
-            valid = valid_range(each) + (f", {length} of them" if length else "")
-            raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {valid}")
+            valid = valid_range(field) + (f", {length} of them" if length else "")
+            raise PerturbationError(f"{value.kind}: {field.name} is {held!r:.60}; valid: {valid}")
 
 
 def check_change(value: Any, **neutral: object) -> None:

@@ -46,8 +46,8 @@ def rollout(
     try:
         if isinstance(policy, Privileged):
             _call(policy, play.steps, policy.attach, env)
-        told = play.instruction
-        _call(policy, play.steps, policy.reset, told, spec)
+        instruction = play.instruction
+        _call(policy, play.steps, policy.reset, instruction, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
         waiting = int(getattr(policy, "waiting", 0))
         play.horizon += waiting
@@ -69,9 +69,9 @@ def rollout(
                 play.step(action, absolute=absolute)  # the only place where the world advances
                 if play.over:
                     break
-                if play.instruction is not told:  # an event has changed it
-                    told = play.instruction
-                    if _instruct(policy, play.steps, told, spec):
+                if play.instruction is not instruction:  # an event has changed it
+                    instruction = play.instruction
+                    if _instruct(policy, play.steps, instruction, spec):
                         break
     except AssayError as error:  # the policy's, or the simulation broke
         return ended(str(error), error)
@@ -109,10 +109,10 @@ def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, 
     """Request a policy's next chunk (k, action size) and how many of its actions are to be executed."""
     seen, size = play.observation, play.env.world.action_size
     if late and isinstance(policy, LookaheadPolicy):
-        given, executed = _call(policy, play.steps, policy.foresee, seen)
-        return _actions(policy, play.steps, given, size), executed
-    given = _call(policy, play.steps, policy.act, seen)
-    chunk = _actions(policy, play.steps, given, size)
+        answer, executed = _call(policy, play.steps, policy.foresee, seen)
+        return _actions(policy, play.steps, answer, size), executed
+    answer = _call(policy, play.steps, policy.act, seen)
+    chunk = _actions(policy, play.steps, answer, size)
     return chunk, len(chunk)
 
 
@@ -121,11 +121,15 @@ def _finish(policy: object, episode: Episode, took: list[float]) -> Episode:
 
     ``took``: measured milliseconds of each decision, for policies that do not report their own.
     """
-    said = getattr(policy, "inference_ms", None)
-    if isinstance(said, list) and said and all(isinstance(each, float) for each in said):
-        episode = replace(episode, inference=tuple(said))
+    reported = getattr(policy, "inference_ms", None)
+    if (
+        isinstance(reported, list)
+        and reported
+        and all(isinstance(milliseconds, float) for milliseconds in reported)
+    ):
+        episode = replace(episode, inference=tuple(reported))
     else:
-        episode = replace(episode, inference=tuple(round(each, 3) for each in took))
+        episode = replace(episode, inference=tuple(round(milliseconds, 3) for milliseconds in took))
     tell = getattr(policy, "episode_ended", None)
     if callable(tell):
         with suppress(Exception):  # the episode is over: an error here must not change it

@@ -88,8 +88,8 @@ class Senses:
 
     def observe(self, observation: Any) -> Any:
         """What the policy gets in place of an observation. Nothing is rendered."""
-        for each in self._filters:
-            observation = each.observe(observation)
+        for sense_filter in self._filters:
+            observation = sense_filter.observe(observation)
         return observation
 
     def act(self, action: np.ndarray, step: int, *, absolute: bool = False) -> np.ndarray:
@@ -97,10 +97,10 @@ class Senses:
 
         Raises PolicyError where the action is a pose to go to, ``absolute``, and something would change it.
         """
-        for each in self._filters:
-            if absolute and type(each).act is not Filter.act:
+        for sense_filter in self._filters:
+            if absolute and type(sense_filter).act is not Filter.act:
                 raise PolicyError(
                     "the action is a pose to go to; valid with actuators that are late or inaccurate: motions"
                 )
-            action = each.act(action, step)
+            action = sense_filter.act(action, step)
         return action

@@ -105,7 +105,7 @@ class EpisodeSpec:
         """The spec that a canonical JSON text stands for."""
         try:
             content: dict[str, Any] = json.loads(text)
-            changes = tuple(from_json(each) for each in content.pop("perturbations"))
+            changes = tuple(from_json(perturbation) for perturbation in content.pop("perturbations"))
             content["experiment"] = content.pop("suite")
             return cls(**_Plain(**content).model_dump(), perturbations=changes, labels=labels or {})
         except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -72,8 +72,8 @@ class Stepwise:
     @property
     def instruction(self) -> Instruction:
         """The current instruction; an event may change it."""
-        told: Instruction = self.env.task.instruction
-        return told
+        current: Instruction = self.env.task.instruction
+        return current
 
     @property
     def steps(self) -> int:
@@ -98,11 +98,11 @@ class Stepwise:
         """
         if self.over:
             raise StateError(f"{self.spec.task}: the episode is over after {self.steps} steps: reset first")
-        given = _action(action, self.env.world.action_size)
-        sent = self._senses.act(given, self.steps, absolute=absolute)
+        chosen = _action(action, self.env.world.action_size)
+        sent = self._senses.act(chosen, self.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
-        self._actions.append(given)
+        self._actions.append(chosen)
         self.succeeded = self.env.succeeded()
         if self._events is not None and self._events.pending and not self.succeeded:
             now = self._events.after(now)
@@ -174,12 +174,14 @@ def episode_of(
 def _conduct(record: Record, outcome: Outcome, steps: int) -> dict[str, Any]:
     """How it went, beyond success, as far as the world knows."""
     succeeded = outcome is Outcome.SUCCESS
-    known = record.stages is not None and outcome is not Outcome.ERROR
+    has_stages = record.stages is not None and outcome is not Outcome.ERROR
     return {
         "stages": None
         if record.stages is None
-        else {atom: dict(each) for atom, each in record.stages.items()},
-        "progress": progress_of(record.stages or {}, record.truth or {}, steps, succeeded) if known else None,
+        else {atom: dict(stages) for atom, stages in record.stages.items()},
+        "progress": progress_of(record.stages or {}, record.truth or {}, steps, succeeded)
+        if has_stages
+        else None,
         "side_effects": record.side_effects,
         "aftermath": record.aftermath if succeeded else None,
     }

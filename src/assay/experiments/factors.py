@@ -262,6 +262,6 @@ def _variants(task: Task, over: Sequence[str], halvings: int) -> Iterator[Varian
         chosen = [name for name, on in zip(over, row, strict=True) if on]
         if not chosen:
             continue  # the control
-        perturbations = tuple(each for name in sort_changes(chosen) for each in changes[name])
+        perturbations = tuple(perturbation for name in sort_changes(chosen) for perturbation in changes[name])
         flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in over}
         yield Variant(f"factors/{'+'.join(chosen)}", perturbations, flags)

@@ -59,8 +59,8 @@ class _Readable(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The printed segments; control sequences come from rich only."""
         for piece in super().render(renderable, options):
-            shown = piece.text if piece.control else readable(piece.text)
-            yield piece if shown == piece.text else Segment(shown, piece.style)
+            text = piece.text if piece.control else readable(piece.text)
+            yield piece if text == piece.text else Segment(text, piece.style)
 
 
 output = _Readable(markup=False, emoji=False, soft_wrap=True)
@@ -117,12 +117,14 @@ class _WholeWords(Table):
     def _calculate_column_widths(self, console: Console, options: ConsoleOptions) -> list[int]:
         unbounded = options.update_width(LONGEST)
         ranges = [self._measure_column(console, unbounded, column) for column in self.columns]
-        widths = [each.minimum for each in ranges]
-        for column, each in zip(self.columns, ranges, strict=True):
+        widths = [measurement.minimum for measurement in ranges]
+        for column, measurement in zip(self.columns, ranges, strict=True):
             if column.no_wrap:
-                widths[column._index] = each.maximum
+                widths[column._index] = measurement.maximum
         while (room := options.max_width - sum(widths)) > 0:
-            wanting = [place for place, each in enumerate(ranges) if widths[place] < each.maximum]
+            wanting = [
+                place for place, measurement in enumerate(ranges) if widths[place] < measurement.maximum
+            ]
             if not wanting:
                 break
             for place in wanting[:room]:  # one sign each, so that none goes without
@@ -161,7 +163,7 @@ class _Bar(Progress):
         self._say(task_id)
 
     def _say(self, task_id: TaskID) -> None:
-        task = next(each for each in self.tasks if each.id == task_id)
+        task = next(candidate for candidate in self.tasks if candidate.id == task_id)
         total = "" if task.total is None else f" of {task.total:.0f}"
         self._pulse.beat(f"{task.description}: {task.completed:.0f}{total}")
 

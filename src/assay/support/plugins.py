@@ -143,8 +143,8 @@ class Registry(Generic[T]):
 
     def register(self, name: str, thing: T) -> T:
         """Make a thing known by a name. Raises PluginError if another has it."""
-        known = self._known.get(name)
-        if name in self._addresses or (known is not None and not _same(known, thing)):
+        registered = self._known.get(name)
+        if name in self._addresses or (registered is not None and not _same(registered, thing)):
             raise PluginError(
                 f"there are two {self.noun}s '{name}': {_source(thing)} must choose another name"
             )
@@ -203,14 +203,14 @@ class Plugin:
 
     def as_json(self) -> dict[str, str]:
         """A JSON object; a script, which may go on changing, by its name alone."""
-        told = asdict(self)
-        return told if self.module != SCRIPT else {**told, "distribution": _script(), "digest": ""}
+        record = asdict(self)
+        return record if self.module != SCRIPT else {**record, "distribution": _script(), "digest": ""}
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
     """The plugins that some things come from, each once, sorted by module."""
-    found = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
-    return tuple(sorted(found, key=lambda plugin: plugin.module))
+    plugins = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
+    return tuple(sorted(plugins, key=lambda plugin: plugin.module))
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -326,7 +326,7 @@ def _digest(top: ModuleType) -> str:
     files = files or ([Path(file)] if file and Path(file).is_file() else [])
     if not files:  # a notebook, or standard input: nobody can say whether it is the same again
         return f"?{uuid.uuid4().hex[:11]}"
-    return digest_of(files, Path(os.path.commonpath([each.parent for each in files])))[:12]
+    return digest_of(files, Path(os.path.commonpath([source.parent for source in files])))[:12]
 
 
 def _same(one: object, other: object) -> bool:

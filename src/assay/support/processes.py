@@ -128,8 +128,8 @@ def pool(
     from concurrent.futures import ProcessPoolExecutor
 
     _serve()
-    given = (environment(), initialiser or _nothing, arguments)
-    return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=given)
+    setup = (environment(), initialiser or _nothing, arguments)
+    return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=setup)
 
 
 def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iterator[T]:
@@ -150,9 +150,9 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
                 futures = [several.submit(function, job) for job in jobs[done:]]
             try:
                 for future in futures:
-                    found = future.result()
+                    result = future.result()
                     done, deaths = done + 1, 0
-                    yield found
+                    yield result
             except BrokenProcessPool:
                 futures = []
             finally:
@@ -179,20 +179,20 @@ def environment(variables: Iterable[str] = ()) -> dict[str, str]:
 
 
 def _may_pass(name: str, value: str) -> bool:
-    told = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
-    return ALLOWED.fullmatch(name) is not None and not told
+    secret = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
+    return ALLOWED.fullmatch(name) is not None and not secret
 
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
     """Have only what others may see in our environment while they are started: they inherit it."""
     with _changing:
-        before, shown = dict(os.environ), environment()
-        hidden, more = before.keys() - shown.keys(), shown.keys() - before.keys()
+        before, allowed = dict(os.environ), environment()
+        hidden, more = before.keys() - allowed.keys(), allowed.keys() - before.keys()
         try:
             for name in hidden:
                 os.environ.pop(name, None)
-            os.environ.update({name: shown[name] for name in more})
+            os.environ.update({name: allowed[name] for name in more})
             yield
         finally:
             for name in more:

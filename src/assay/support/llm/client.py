@@ -277,21 +277,21 @@ class Client:
     def _reply(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            said = self._endpoint.speech.said(content)
+            answer = self._endpoint.speech.said(content)
             text, thoughts = (
-                self._without_key(each.encode("utf-8", "replace").decode())  # half a pair is no text
-                for each in (said.text, said.thoughts)
+                self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
+                for part in (answer.text, answer.thoughts)
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             raise _TroubleError("not a chat completion", nonsense=True) from None
-        sent, received = said.sent, said.received
+        sent, received = answer.sent, answer.received
         if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:
             self._ledger.prompt_tokens += sent
             self._ledger.answer_tokens += received
         else:
             sent = received = None
             self._ledger.uncounted += 1
-        return Reply(text, said.cut_off, thoughts, self._report(said.blocked), sent, received, _now())
+        return Reply(text, answer.cut_off, thoughts, self._report(answer.blocked), sent, received, _now())
 
     async def _turn(self) -> None:
         """Waits for the next place in a row of requests at even distances."""

@@ -289,13 +289,13 @@ SPEECHES: Mapping[str, Speech] = MappingProxyType(
 
 def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     """A request with more in it: objects are merged, anything else is replaced."""
-    found = dict(request)
+    merged = dict(request)
     for name, value in extra.items():
-        mine = found.get(name)
-        found[name] = (
+        mine = merged.get(name)
+        merged[name] = (
             merge_request(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
         )
-    return found
+    return merged
 
 
 def _openai(part: str | Picture, shown: Shown) -> JSON:

@@ -11,7 +11,8 @@ effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-clus
 One rule for all rates, so that a higher success never widens an interval.
 
 Most intervals are about new starts of the same tasks. Those over tasks (`share_over_tasks`, `mean_over_tasks`)
-generalise to tasks that were not run: each task is one observation, however many episodes it has, and the interval is Student's.
+generalise to tasks that were not run: each task is one observation, however many episodes it has, and the interval
+is Student's.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The value as plain JSON types: numbers are finite, what could not be measured is null."""
-        told = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
-        return {name: plain(getattr(self, name)) for name in told}
+        names = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 def plain(value: Any) -> Any:
@@ -47,9 +48,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Result):
         return value.as_json()
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, tuple | list | np.ndarray):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
@@ -124,8 +125,8 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
     cluster counts once.
     """
     seen = max(cross, 0.0) / small_sample_factor(max(min(free, rare), 2.0) + 1)
-    found = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
-    return found + (1 - found) * unseen(rare)
+    correlation = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
+    return correlation + (1 - correlation) * unseen(rare)
 
 
 def unseen(rare: float) -> float:
@@ -207,7 +208,7 @@ def stratified_difference(
     episodes of an easy task gains nothing from it.
     """
     weights = counts * counts_now / (counts + counts_now)
-    most = [weights.sum() ** 2 / (weights**2 / each).sum() for each in (counts, counts_now)]
+    most = [weights.sum() ** 2 / (weights**2 / side).sum() for side in (counts, counts_now)]
     return paired_difference(
         (weights * hits / counts, weights * now / counts_now), (weights, weights), (most[0], most[1])
     )

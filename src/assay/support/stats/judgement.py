@@ -101,9 +101,9 @@ class Judgement:
     @property
     def verdict(self) -> Verdict:
         """On what was asked for: the worst of it that is known, else whether something is open."""
-        found = {line.verdict for line in self.asked}
+        verdicts = {line.verdict for line in self.asked}
         for verdict in (Verdict.WORSE, Verdict.UNDECIDED):
-            if verdict in found:
+            if verdict in verdicts:
                 return verdict
         return self.overall.verdict
 

@@ -38,8 +38,10 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
                      + _times_log(starts - telling, 1 - lost - won))  # fmt: skip
     needed = _least_losses(starts, level / family)
     enough = needed <= telling
-    found = scipy.special.bdtrc(np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won))
-    return float(min(1.0, (chances[enough] * found).sum()))
+    chances_to_find = scipy.special.bdtrc(
+        np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won)
+    )
+    return float(min(1.0, (chances[enough] * chances_to_find).sum()))
 
 
 def detectable(starts: int, control: float, family: int = 1, level: float = NAMED) -> float | None:

@@ -123,8 +123,8 @@ class Evidence:
             unbet &= ~against
         self._most = np.maximum(self._most, self._capital)
         for rung, succeeded in outcomes.items():
-            known = self._curves[:, rung]
-            self._believed += np.log(known if succeeded else 1 - known)
+            predictions = self._curves[:, rung]
+            self._believed += np.log(predictions if succeeded else 1 - predictions)
 
     @property
     def _weights(self) -> np.ndarray:
