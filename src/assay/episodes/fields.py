@@ -28,20 +28,22 @@ def check(value: Any) -> None:
     Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
     """
     choices, lengths = _choices(value.__class__), _lengths(value.__class__)
-    for field in fields(value):
-        held = getattr(value, field.name)
-        if field.name in choices and not (held is None and field.default is None):
+    for attribute in fields(value):
+        held = getattr(value, attribute.name)
+        if attribute.name in choices and not (held is None and attribute.default is None):
             object.__setattr__(
-                value, field.name, _parse_choice(value.kind, field.name, held, choices[field.name])
+                value,
+                attribute.name,
+                _parse_choice(value.kind, attribute.name, held, choices[attribute.name]),
             )
-        if "valid" not in field.metadata or (held is None and field.default is None):
+        if "valid" not in attribute.metadata or (held is None and attribute.default is None):
             continue
-        low, high = field.metadata["valid"]
-        length = lengths.get(field.name)
+        low, high = attribute.metadata["valid"]
+        length = lengths.get(attribute.name)
         numbers = held if length and isinstance(held, tuple) else (held,)
         if len(numbers) != (length or 1) or not all(_is_number(number, low, high) for number in numbers):
-            valid = valid_range(field) + (f", {length} of them" if length else "")
-            raise PerturbationError(f"{value.kind}: {field.name} is {held!r:.60}; valid: {valid}")
+            valid = valid_range(attribute) + (f", {length} of them" if length else "")
+            raise PerturbationError(f"{value.kind}: {attribute.name} is {held!r:.60}; valid: {valid}")
 
 
 def check_change(value: Any, **neutral: object) -> None:
