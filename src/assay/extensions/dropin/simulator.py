@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.extensions.dropin.missing import Partial, raise_missing
+from assay.extensions.dropin import Partial, raise_missing
 from assay.extensions.dropin.observations import flip_rows
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
