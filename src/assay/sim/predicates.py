@@ -186,16 +186,12 @@ class Predicates:
         return least < most
 
     def _stack(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
+        position, (low, high) = self._position(data, upper), self.box_of(data, lower)
         return (
             self._in_contact(data, atom, upper, lower)
-            and bool(self._position(data, upper)[2] > self._position(data, lower)[2])
-            and self._over(data, upper, lower)
+            and bool(position[2] > self._position(data, lower)[2])
+            and bool(np.all(position[:2] > low[:2]) and np.all(position[:2] < high[:2]))
         )
-
-    def _over(self, data: mujoco.MjData, upper: Element, lower: Element) -> bool:
-        low, high = self.box_of(data, lower)
-        position = self._position(data, upper)[:2]
-        return bool(np.all(position > low[:2]) and np.all(position < high[:2]))
 
     def _in_contact(self, data: mujoco.MjData, atom: Atom, one: Element, other: Element) -> bool:
         return self.in_contact(data, _entity(one, atom), _entity(other, atom))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import mujoco
 import numpy as np
@@ -31,7 +31,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
     def holds() -> bool:
         position = simulation.data.site_xpos[grip]
-        for atom in _open_atoms(simulation, task.goal):
+        for atom in [atom for atom in task.goal.atoms if not simulation.holds(atom)]:
             low, high = bounding_box(simulation.model, simulation.data, _geoms(simulation, atom.arguments[0]))
             if np.linalg.norm(position - np.clip(position, low, high)) <= metres:
                 return True
@@ -106,10 +106,6 @@ _WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], boo
     TriggerKind.PLACING: _watch_placing,
     TriggerKind.SUBGOAL: _watch_subgoal,
 }
-
-
-def _open_atoms(simulation: Simulation, goal: Goal) -> Iterator[Atom]:
-    return (atom for atom in goal.atoms if not simulation.holds(atom))
 
 
 def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:

@@ -186,7 +186,7 @@ class SceneEnv(Env):
         )
         return Record(
             path,
-            trace.first_contact,
+            next(iter(trace.contacts), None),
             trace.moved,
             trace.truth,
             trace.initial_positions,
