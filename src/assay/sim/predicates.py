@@ -57,8 +57,12 @@ class Predicates:
             raise TaskError(f"'{atom}' has {len(atom.arguments)} arguments; valid: {atom.predicate.arity}")
         if not self._absent.isdisjoint(atom.arguments):
             return False
-        things = [self._thing(name, atom) for name in atom.arguments]
-        return bool(_RULES[atom.predicate](self, data, atom, *things))
+        for name in atom.arguments:
+            if name not in self._things:
+                raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._things)}")
+        return bool(
+            _RULES[atom.predicate](self, data, atom, *(self._things[name] for name in atom.arguments))
+        )
 
     def is_satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
         """Whether every atom of the goal is true now."""
@@ -100,12 +104,6 @@ class Predicates:
             ):
                 return True
         return False
-
-    def _thing(self, name: str, atom: Atom) -> Element:
-        thing = self._things.get(name)
-        if thing is None:
-            raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._things)}")
-        return thing
 
     def _position(self, data: mujoco.MjData, thing: Element) -> np.ndarray:
         if isinstance(thing, EntityIndex):

@@ -41,10 +41,6 @@ class Touches:
     forces: np.ndarray
     """Force of the robot on the geom in the world frame, newton, (n, 3)."""
 
-    def update_peaks(self, peaks: np.ndarray) -> None:
-        """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
-        _update_peaks(self.owners, self.parts, self.forces, peaks)
-
 
 class RobotContacts:
     """Reads the contacts of the robot from MuJoCo's data."""
@@ -176,7 +172,8 @@ def _press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
 
 
 @machine_code
-def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
+def update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
+    """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):

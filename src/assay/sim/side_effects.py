@@ -15,7 +15,7 @@ from assay.episodes.conduct import SideEffects
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.compile import CompiledScene
 from assay.sim.predicates import up_axis
-from assay.sim.robot_contacts import ARM_PART, RobotContacts, Touches
+from assay.sim.robot_contacts import ARM_PART, RobotContacts, Touches, update_peaks
 from assay.tasks.scene import Goal
 
 MIN_DISPLACEMENT_M = 0.005
@@ -62,7 +62,7 @@ class EffectWatch:
         """Record the robot's contacts."""
         if touches is None:
             return
-        touches.update_peaks(self._forces)
+        update_peaks(touches.owners, touches.parts, touches.forces, self._forces)
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
