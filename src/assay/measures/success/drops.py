@@ -34,19 +34,18 @@ from assay.measures.views.wording import (
     points,
 )
 from assay.runs.schedulers.until import anytime_p, start_order
-from assay.support.stats.bootstrap import bootstrap
-from assay.support.stats.conditional import LogOdds, conditional_log_odds
-from assay.support.stats.distributions import normal_below
 from assay.support.stats.intervals import (
     Interval,
     difference_of,
     effective_count,
     kish,
+    mean_over_tasks,
     share_interval,
     tested,
 )
-from assay.support.stats.sampled_tasks import mean_over_tasks
-from assay.support.stats.significance import SURE, holm, least_p, paired
+from assay.support.stats.regression import LogOdds, conditional_log_odds
+from assay.support.stats.resampling import bootstrap
+from assay.support.stats.significance import SURE, holm, least_p, normal_below, paired
 from assay.support.stats.significance import telling as count_telling
 
 if TYPE_CHECKING:
@@ -302,21 +301,12 @@ def _drops_by_change(run: RunData) -> tuple[Drop, ...]:
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
     """Evidence from the cost of a change."""
-    once = drop.pairs == drop.starts  # otherwise controls are counted several times
-    return evidence_from(
-        runs,
-        measure,
-        part,
-        drop.change,
-        drop.interval,
-        one_sided_p(drop.change, drop.p),
-        hits=drop.both + drop.only_perturbed,
-        count=drop.pairs,
-        reference_hits=drop.both + drop.only_control if once else None,
-        reference_count=drop.pairs if once else None,
-        reference=drop.control,
-        cost=True,
-    )
+    p, hits = one_sided_p(drop.change, drop.p), drop.both + drop.only_perturbed
+    reference: tuple[int, ...] = ()
+    if drop.pairs == drop.starts:  # otherwise controls are counted several times
+        reference = drop.both + drop.only_control, drop.pairs
+    counts, more = (hits, drop.pairs, *reference), {"reference": drop.control, "cost": True}
+    return evidence_from(runs, measure, part, drop.change, drop.interval, p, *counts, **more)
 
 
 def loss_test(

@@ -139,19 +139,8 @@ def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:
-    return evidence_from(
-        runs,
-        NAMES.name,
-        part,
-        gap.change,
-        gap.interval,
-        one_sided_p(gap.change, gap.p),
-        hits=gap.changed,
-        count=gap.changed_count,
-        reference_hits=gap.kept,
-        reference_count=gap.kept_count,
-        **more,
-    )
+    p, counts = one_sided_p(gap.change, gap.p), (gap.changed, gap.changed_count, gap.kept, gap.kept_count)
+    return evidence_from(runs, NAMES.name, part, gap.change, gap.interval, p, *counts, **more)
 
 
 def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:

@@ -14,7 +14,6 @@ from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import MeanScore, TaskScore, mean_of
 from assay.measures.frames import START, controls, pairs, sums, valid_rows
 from assay.measures.result import MeasureError, Result
-from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import (
     Interval,
     newcombe,
@@ -22,7 +21,7 @@ from assay.support.stats.intervals import (
     share_interval,
     wilson_interval,
 )
-from assay.support.stats.significance import paired, within
+from assay.support.stats.significance import binomial_at_least, paired, within
 
 
 class PromptFlaw(StrEnum):
