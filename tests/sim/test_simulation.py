@@ -201,7 +201,7 @@ def test_an_absolute_action_is_the_pose_to_go_to(pack: str, request: pytest.Fixt
         seen = world.step(np.concatenate([aim, turn, [-1.0]]), absolute=True)
     assert seen.eef_position == pytest.approx(aim, abs=6e-3)
     assert world.controller.drive().goal_position == pytest.approx(aim)
-    assert world.controller.seen_rotation == pytest.approx(np.diag([1.0, -1.0, -1.0]), abs=0.2)
+    assert world.controller.seen_pose[1] == pytest.approx(np.diag([1.0, -1.0, -1.0]), abs=0.2)
 
 
 def test_fixtures_stand_where_the_state_says(world: Simulation):

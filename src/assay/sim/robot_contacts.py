@@ -171,20 +171,6 @@ def _press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
     return touched, max(min(left, right), 0.0)
 
 
-@machine_code
-def update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
-    # Per part, because the forces of two fingers on the object between them cancel out.
-    total = np.zeros((len(peaks), PARTS, 3))
-    for row in range(len(owners)):
-        for axis in range(3):
-            total[owners[row], parts[row], axis] += forces[row, axis]
-    for owner in range(len(peaks)):
-        for part in range(PARTS):
-            x, y, z = total[owner, part]
-            peaks[owner] = max(peaks[owner], np.sqrt(x * x + y * y + z * z))
-
-
 FINGERS = 2
 
 
