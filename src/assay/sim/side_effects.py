@@ -16,7 +16,7 @@ from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.compile import CompiledScene
 from assay.sim.predicates import up_axis
 from assay.sim.robot_contacts import ARM_PART, PARTS, RobotContacts, Touches
-from assay.support.jit import compiled as machine_code
+from assay.support.jit import machine_code
 from assay.tasks.scene import Goal
 
 MIN_DISPLACEMENT_M = 0.005
