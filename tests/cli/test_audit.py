@@ -14,7 +14,7 @@ def test_an_audit_prints_writes_and_draws(assay: Callable, tmp_path: Path):
     text, picture = tmp_path / "a.md", tmp_path / "a.svg"
     said = assay("audit", "libero", *FEW, "--out", tmp_path / "runs", "--markdown", text, "--figure", picture)
     assert said.status == 0 and "without sight (unseeing): undecided in the only condition" in said.out
-    assert "Nothing can be told of control" in said.out and "solves 0 of 1" not in said.out
+    assert "Undecidable because of too few episodes: control" in said.out and "solves 0 of 1" not in said.out
     assert text.read_text().startswith("## Shortcuts through libero\n") and "<svg" in picture.read_text()
     told = json.loads(assay("audit", "libero", *FEW, "--out", tmp_path / "runs", "--json", "-").out)
     assert [each["name"] for each in told["policies"]] == ["oracle", "blind", "unseeing", "replay"]

@@ -9,7 +9,7 @@ from assay.measures.result import MeasureError
 from assay.measures.shortcuts import MEMORY, WORDS, Probe, Solved, shortcuts
 from assay.measures.views.wording import NOT
 from assay.report.audit import (
-    in_words,
+    describe_shortcuts,
     markdown,
     shortcuts_table,
     write_figure,
@@ -65,10 +65,10 @@ def test_blind_spots_are_what_is_solved_beyond_doubt_where_success_is_expected()
 def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer():
     few = shortcuts({BLIND: frame({"control": 1}, seeds=1)})
     assert few.rows[0].cells["blind"].solved is Solved.OPEN
-    assert in_words(few) == [
+    assert describe_shortcuts(few) == [
         "without words (blind): undecided in the only condition in which success is expected: control.",
-        "Nothing can be told of control, whatever comes out there: n = 2, and with fewer than 4 episodes of a "
-        "condition all is undecided. Give it more --seeds or tasks.",
+        "Undecidable because of too few episodes: control (n = 2, needs at least 4 per condition). Use more --seeds "
+        "or tasks.",
     ]
     enough = shortcuts({BLIND: frame({"control": 1}, seeds=2)})
     assert enough.too_few == {} and enough.fewest == 4
@@ -77,7 +77,7 @@ def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer
         shortcuts(ALL, least=1.5)
 
 
-def test_a_condition_that_a_policy_has_no_episode_of_is_told():
+def test_condition_without_episodes_of_a_policy_is_reported():
     found = shortcuts({ORACLE: frame({"control": 1, "moved": 1}), BLIND: frame({"control": 1})})
     assert found.rows[1].cells["blind"].solved is Solved.UNKNOWN
     assert shortcuts_table(found, "pro").formatted_rows[1][3] == NOT
@@ -85,11 +85,11 @@ def test_a_condition_that_a_policy_has_no_episode_of_is_told():
         shortcuts({BLIND: frame({})})
 
 
-def test_an_audit_is_told_in_words_a_table_and_a_figure(tmp_path: Path):
+def test_an_audit_has_sentences_a_table_and_a_figure(tmp_path: Path):
     found = shortcuts(ALL)
-    said = in_words(found)
+    said = describe_shortcuts(found)
     assert said[0] == (
-        "without words (blind): solves 3 of 3 conditions in which success is expected, so that success there is no "
+        "without words (blind): solves 3 of 3 conditions in which success is expected, so success there is no "
         "evidence that the words were understood: control, moved, said."
     )
     assert "fails moved; undecided: said" in said[1] and "Not counted as blind spots: xxx" in said[2]

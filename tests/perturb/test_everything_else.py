@@ -25,7 +25,6 @@ from assay.perturb.words.text import Mask
 from assay.perturb.world import (
     Alter,
     Attribute,
-    Axis,
     Confound,
     Displace,
     DisplaceAlong,
@@ -48,6 +47,7 @@ from assay.perturb.world import (
     Swap,
     UnseenTargets,
     VariedTarget,
+    WorkspaceAxis,
 )
 from assay.tasks import Arena
 from assay.tasks.scene import Pattern, Surface
@@ -122,7 +122,7 @@ SAID = ("instruction text",)
 
 WORLD: list[Case] = [
     Case(Displace(0.2), elsewhere(BOWL)),
-    Case(DisplaceAlong(Axis.X, 0.2), elsewhere(BOWL)),
+    Case(DisplaceAlong(WorkspaceAxis.X, 0.2), elsewhere(BOWL)),
     Case(ExchangePlaces(), elsewhere(BOWL) + elsewhere(PLATE), elsewhere(f"({THINGS})")),
     Case(Jitter(0.05), elsewhere(BOWL), elsewhere(f"({THINGS})")),
     Case(Relocate(0.5), elsewhere(BOWL), elsewhere(f"({THINGS})")),

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from assay.perturb.words.grid.rules import verify
-from assay.perturb.words.grid.table import Row
-from assay.perturb.words.human_check import Decision, read_decisions
+from assay.perturb.words.grid.table import GridRow
+from assay.perturb.words.human_check import ReviewDecision, read_decisions
 from assay.report.review_page import review_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
 ORIGINAL = "put the bowl on the stove"
 TABLE = [
-    Row(2, "libero_goal/1", "none", "hint", ORIGINAL, 'the "bowl", <b>still</b> off the stove'),
-    Row(3, "libero_goal/1", "habitual", "none", ORIGINAL, "put the plate on the range"),
-    Row(4, "libero_goal/1", "none", "hint", ORIGINAL, "the bowl goes on the stove"),
+    GridRow(2, "libero_goal/1", "none", "hint", ORIGINAL, 'the "bowl", <b>still</b> off the stove'),
+    GridRow(3, "libero_goal/1", "habitual", "none", ORIGINAL, "put the plate on the range"),
+    GridRow(4, "libero_goal/1", "none", "hint", ORIGINAL, "the bowl goes on the stove"),
 ]
 
 
@@ -61,5 +61,5 @@ def test_rows_are_decided_with_keys_and_clicks_and_saved(page: Any, tmp_path: Pa
         page.locator("#save").click()
     saved.value.save_as(tmp_path / "decisions.csv")
     decided = read_decisions(tmp_path / "decisions.csv", TABLE)
-    assert decided == [Decision.ACCEPT, Decision.REJECT, Decision.ACCEPT]
+    assert decided == [ReviewDecision.ACCEPT, ReviewDecision.REJECT, ReviewDecision.ACCEPT]
     assert '"a, fine"' in (tmp_path / "decisions.csv").read_text()

@@ -248,7 +248,7 @@ class SearchResult:
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
-        from assay.support.stats.result import plain
+        from assay.support.stats.intervals import plain
 
         return {
             "run": str(self.path),
@@ -332,6 +332,6 @@ class Audit:
     """Episodes that the same call would still execute; 0 if it is over."""
 
     def __str__(self) -> str:
-        from assay.report.audit import in_words
+        from assay.report.audit import describe_shortcuts
 
-        return "\n".join(in_words(self.shortcuts))
+        return "\n".join(describe_shortcuts(self.shortcuts))

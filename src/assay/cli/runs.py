@@ -24,7 +24,7 @@ from assay.cli.options import (
     write_json,
 )
 from assay.errors import AssayError, RunError
-from assay.support.console import number_of, output, say, styled, table_of, working
+from assay.support.console import number_of, output, say, style_text, table_of, working
 
 if TYPE_CHECKING:
     from assay.measures.compare import Robustness, RunContrast
@@ -139,23 +139,18 @@ def _runs(paths: list[Path]) -> list[Path]:
 def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
     """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
     from assay.report.comparison import Compared
-    from assay.report.joint import joint_diagnoses
-    from assay.report.summary import joint_summary, terminal_summary, untested_summary
+    from assay.report.summary import terminal_summary
 
-    parts = [terminal_summary(report, alone=len(reports) == 1) for report in reports]
-    parts += [joint_summary(title, joint) for title, joint in joint_diagnoses(reports).items()]
-    if len(reports) > 1:
-        parts.append(untested_summary(reports))
-    for place, part in enumerate(map(list, parts)):
-        if place and part:
+    for place, paragraph in enumerate(terminal_summary(reports)):
+        if place and paragraph:
             say("")
-        for line, style in part:
-            output.print(styled(line, style), soft_wrap=True, highlight=False)
+        for line, style in paragraph:
+            output.print(style_text(line, style), soft_wrap=True, highlight=False)
     for group in compared:
         if isinstance(group.found, Compared) and group.found.verdicts:
             say("")
             for line in group.found.verdicts:
-                output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
+                output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
 
 
 def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
@@ -238,7 +233,7 @@ def compare(
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
         for line in verdicts(comparison, *pair):
-            output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
+            output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):

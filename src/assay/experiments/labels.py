@@ -10,7 +10,7 @@ from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
-from assay.tasks.labels import FAMILIES, Asked, written
+from assay.tasks.labels import FAMILIES, Asked, join_labels
 from assay.tasks.language.lexicon import DISTANCES, SIDES, is_ranked, looks_named, words
 
 AXES = ("words", "world", "senses", "release")
@@ -51,7 +51,7 @@ def _place(axis: str) -> int:
 
 def families(task: Task) -> dict[str, Label]:
     """The labels of a task in each family, as one text: ``container, left-right``; None where it has none."""
-    return {family: written(found) for family, found in label_sets(task).items()}
+    return {family: join_labels(found) for family, found in label_sets(task).items()}
 
 
 def label_sets(task: Task) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Literal
 from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.changes import ROOMS, ordered
+from assay.experiments.factors import ROOMS, sort_changes
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import (
@@ -24,7 +24,6 @@ from assay.perturb.words.rewordings import (
 from assay.perturb.world import (
     Alter,
     Among,
-    Axis,
     Displace,
     DisplaceAlong,
     ExchangePlaces,
@@ -33,10 +32,11 @@ from assay.perturb.world import (
     Replace,
     Resize,
     Room,
+    WorkspaceAxis,
     has_partners,
 )
 from assay.perturb.world.ground import carrier, movable, target
-from assay.perturb.world.position import LARGEST, SWEEP
+from assay.perturb.world.position import MAX_DISTANCE_M, SWEEP
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import horizon
@@ -68,8 +68,10 @@ def pro(
     ``distances`` are those of the displacement ladder in metres, ``axis`` where it leads.
     """
     for distance in distances:
-        if not 0 < distance <= LARGEST:
-            raise ExperimentError(f"pro: distances: {distance:g} m is not valid: above 0, up to {LARGEST:g}")
+        if not 0 < distance <= MAX_DISTANCE_M:
+            raise ExperimentError(
+                f"pro: distances: {distance:g} m is not valid: above 0, up to {MAX_DISTANCE_M:g}"
+            )
     if not distances:
         raise ExperimentError("pro: distances: at least one is needed; pro?experiments=false has none")
     if not experiments and (distances != SWEEP or axis != "any"):
@@ -106,15 +108,15 @@ def _dimensions(task: Task) -> Iterator[Variant]:
     }
     for count in range(1, len(changes) + 1):
         for chosen in combinations(changes, count):
-            perturbations = tuple(changes[name] for name in ordered(chosen))
+            perturbations = tuple(changes[name] for name in sort_changes(chosen))
             labels: dict[str, Label] = {f"factor:{name}": name in chosen for name in changes}
             if "position" in chosen:
                 labels["moved_to"] = "free place" if alone else "another's place"
             yield Variant(f"pro/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **labels})
-    yield from _asked(task, "pro/task", new_tasks(task))
+    yield from _requests(task, "pro/task", new_tasks(task))
 
 
-def _asked(
+def _requests(
     task: Task, condition: str, found: tuple[Rewording, ...], more: dict[str, Label] | None = None
 ) -> Iterator[Variant]:
     """One other goal of several, not the same for all tasks of a scene; twice the time for one of twice as much."""
@@ -133,7 +135,7 @@ def _displacements(
         return  # a cabinet has no room
     for distance in distances:
         labels: dict[str, Label] = {"axis": "world", "plausible": True, "distance": distance}
-        change = Displace(distance) if axis == "any" else DisplaceAlong(Axis(axis), distance)
+        change = Displace(distance) if axis == "any" else DisplaceAlong(WorkspaceAxis(axis), distance)
         yield Variant(f"pro/displace={distance:g}", (change,), labels)
 
 
@@ -171,4 +173,4 @@ def _milder(task: Task) -> Iterator[Variant]:
     known = tuple(
         other_task for other_task in other_tasks(task) if other_task.labels["asked_from"] is not None
     )
-    yield from _asked(task, "pro/task=known", known, MILDER)
+    yield from _requests(task, "pro/task=known", known, MILDER)

@@ -16,7 +16,7 @@ from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb.words.grid.table import rows
 from assay.sim.simulation import CONTROL_HZ
-from assay.tasks.files import called
+from assay.tasks.files import display_name
 
 UNITS: Mapping[str, int] = {"steps": 1, "seconds": CONTROL_HZ}
 """The columns that may say how long a task took, and how many control steps one of each is."""
@@ -38,11 +38,11 @@ class ReferenceTimes:
 
     def of(self, task: str) -> float:
         """The time of a task, control steps. Raises ExperimentError where the file has none."""
-        if called(task) not in self.steps:
+        if display_name(task) not in self.steps:
             known = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
             more = ", ..." if len(self.steps) > FEWEST_NAMED else ""
-            raise ExperimentError(f"{self.file} has no time for {called(task)}; it has: {known}{more}")
-        return self.steps[called(task)]
+            raise ExperimentError(f"{self.file} has no time for {display_name(task)}; it has: {known}{more}")
+        return self.steps[display_name(task)]
 
 
 def read_times(file: str) -> ReferenceTimes:
@@ -56,7 +56,9 @@ def read_times(file: str) -> ReferenceTimes:
             given = [name for name in UNITS if fields.get(name, "").strip()]
             if len(given) != 1 or not fields["task"].strip():
                 raise ExperimentError(f"{path}:{line}: valid: a task, and either seconds or steps")
-            found[called(fields["task"].strip())].append(_steps(fields[given[0]], given[0], f"{path}:{line}"))
+            found[display_name(fields["task"].strip())].append(
+                _steps(fields[given[0]], given[0], f"{path}:{line}")
+            )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except PerturbationError as error:
         raise ExperimentError(str(error)) from None
@@ -65,7 +67,9 @@ def read_times(file: str) -> ReferenceTimes:
     return ReferenceTimes(file, digest, {task: mean(times) for task, times in found.items()})
 
 
-def timed(experiment: Experiment, time: float | Literal["unlimited"], times: str) -> Experiment:
+def with_reference_times(
+    experiment: Experiment, time: float | Literal["unlimited"], times: str
+) -> Experiment:
     """An experiment with a time limit, as a multiple of the times in a file; of the demonstrator's without one.
 
     Raises ExperimentError for a multiple that LIBERO-X does not have, and, when it is planned, for a task that the file
@@ -86,7 +90,7 @@ def timed(experiment: Experiment, time: float | Literal["unlimited"], times: str
     return replace(experiment, limit=limit, reference=reference, variants=variants)
 
 
-def limited(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
+def apply_time_limit(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
     """A spec with a time limit, as a multiple of a reference time in control steps; 0 for a label alone."""
     if limit is None:
         return spec

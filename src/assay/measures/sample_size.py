@@ -13,15 +13,16 @@ import polars as pl
 import scipy
 
 from assay.measures.result import Result
-from assay.support.stats.distributions import (
+from assay.support.stats.intervals import Interval, Z
+from assay.support.stats.power import POWER
+from assay.support.stats.significance import (
+    SURE,
     binomial_at_least,
     hypergeometric_moments,
     normal_below,
     normal_quantile,
+    paired_p,
 )
-from assay.support.stats.intervals import Interval, Z
-from assay.support.stats.power import POWER
-from assay.support.stats.significance import SURE, paired
 from assay.support.streams import stream
 
 MOST_SEEDS = 500
@@ -62,7 +63,7 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
     if changed.sum() >= control.sum():
         return 1.0
     usual = np.rint(control / count)
-    return paired(usual, np.ones(len(count)), changed, count) / 2
+    return paired_p(usual, np.ones(len(count)), changed, count) / 2
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from assay.perturb.words.grid.rules import Fault
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 from assay.perturb.words.human_check import DECISION_COLUMNS
 from assay.report.rendering import render
 
@@ -20,13 +20,13 @@ class ReviewRow:
 
     number: int
     """In the table, from 1."""
-    row: Row
+    row: GridRow
     flaws: tuple[str, ...]
     """Violated rules."""
 
 
 def review_page(
-    table: Sequence[Row], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
+    table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
 ) -> str:
     """The page of a table: its rows by task and cell, with violated rules and images of the initial scenes."""
     flaws: dict[int, list[str]] = {}

@@ -19,6 +19,7 @@ from assay.measures.sentences import Diagnosis, not_tested
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
+from assay.report.joint import joint_diagnoses
 from assay.report.run_report import RunReport
 from assay.runs.options import plan_command, run_command
 from assay.runs.provenance import ALL, all_conditions
@@ -248,11 +249,21 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
         yield Advice(text)
 
 
-def terminal_summary(report: RunReport, *, alone: bool = True) -> Iterator[Line]:
-    """The summary of a run for a terminal.
+def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
+    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
+    for report in reports:
+        yield list(_run_lines(report, alone=len(reports) == 1))
+    for title, diagnosis in joint_diagnoses(reports).items():
+        seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
+        others = [(f"- {line}", "dim") for line in diagnosis.others]
+        yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
+    if len(reports) > 1:
+        untested = [report.told.untested for report in reports if not report.only_errors]
+        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
 
-    Of several runs (not ``alone``), untested flaws are listed once for all by `untested_summary`.
-    """
+
+def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
+    """The summary of one run; untested flaws only if it is ``alone``."""
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
     for line in banners(report):
         yield line, "yellow"
@@ -269,22 +280,6 @@ def terminal_summary(report: RunReport, *, alone: bool = True) -> Iterator[Line]
     for line in sentences(report.profile):
         yield f"- {line}", ""
     for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
-        yield f"- {line}", "dim"
-
-
-def untested_summary(reports: Sequence[RunReport]) -> Iterator[Line]:
-    """The flaws that none of several runs tests."""
-    untested = [report.told.untested for report in reports if not report.only_errors]
-    yield from ((line, "dim") for line in not_tested(untested, " by any of these runs"))
-
-
-def joint_summary(title: str, diagnosis: Diagnosis) -> Iterator[Line]:
-    """The joint diagnosis of several runs of one policy."""
-    yield title, "bold"
-    yield from _diagnosis_lines(diagnosis)
-    if diagnosis.seeds is not None:
-        yield f"{diagnosis.seeds.text}.", "cyan"
-    for line in diagnosis.others:
         yield f"- {line}", "dim"
 
 

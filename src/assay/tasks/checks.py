@@ -21,7 +21,7 @@ _CONNECTIVES = frozenset(
 )
 
 
-class Flaw(NamedTuple):
+class TaskFlaw(NamedTuple):
     """One thing that is wrong with a task."""
 
     where: tuple[str | int, ...]
@@ -46,10 +46,10 @@ def check(task: Task, *, silent: bool = False) -> None:
         raise TaskError(f"{task.id}: the instruction is empty")
 
 
-def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Flaw]:
+def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[TaskFlaw]:
     """Everything that is wrong with a scene and what is said about it, in the order of reading."""
     if not _STYLE.fullmatch(scene.style):
-        yield Flaw(("style",), f"{quote(scene.style)} is not a style (letters, digits, '_', '-', '.')")
+        yield TaskFlaw(("style",), f"{quote(scene.style)} is not a style (letters, digits, '_', '-', '.')")
     yield from _name_flaws(scene)
     yield from _region_flaws(scene)
     vocabulary = Vocabulary(scene)
@@ -59,13 +59,13 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Flaw
             for name in atom.arguments:
                 reason = reason or vocabulary.flaw(name)
             if reason is not None:
-                yield Flaw((section, index), reason)
+                yield TaskFlaw((section, index), reason)
     if not goal.atoms:
-        yield Flaw(("goal",), "the goal is empty: it would hold at once")
+        yield TaskFlaw(("goal",), "the goal is empty: it would hold at once")
     for index, name in enumerate(of_interest):
         reason = vocabulary.flaw(name)
         if reason is not None:
-            yield Flaw(("of_interest", index), reason)
+            yield TaskFlaw(("of_interest", index), reason)
 
 
 class Vocabulary:
@@ -93,14 +93,14 @@ class Vocabulary:
 
 def predicate(word: str) -> Predicate:
     """The predicate a file spells in any case; TaskError if there is none of that name."""
-    found = _PREDICATES.get(word.lower())
-    if found is not None:
-        return found
+    match = _PREDICATES.get(word.lower())
+    if match is not None:
+        return match
     if word.lower() in _CONNECTIVES:
         raise TaskError(f"{quote(word)} is not supported: a goal is one predicate or an 'And' of predicates")
     nearest = did_you_mean(word.lower()[:80], _PREDICATES)
-    for lower, known in _PREDICATES.items():
-        nearest = nearest.replace(f"'{lower}'", f"'{known.value}'")
+    for lower, predicate in _PREDICATES.items():
+        nearest = nearest.replace(f"'{lower}'", f"'{predicate.value}'")
     raise TaskError(f"unknown predicate {quote(word)}; {nearest}")
 
 
@@ -109,12 +109,12 @@ def parse_atom(words: Sequence[str]) -> Atom:
 
     Whether the names are known is not looked at: that takes a scene.
     """
-    known = predicate(words[0])
+    predicate_ = predicate(words[0])
     names = tuple(word.lower() for word in words[1:])
-    reason = arity_flaw(known, len(names))
+    reason = arity_flaw(predicate_, len(names))
     if reason is not None:
         raise TaskError(reason)
-    return Atom(known, names)
+    return Atom(predicate_, names)
 
 
 def arity_flaw(predicate: Predicate, count: int) -> str | None:
@@ -147,14 +147,14 @@ def rectangle_flaw(rectangle: Rectangle) -> str | None:
 
 def quote(text: str, *, limit: int = 60) -> str:
     """A name from outside, fit for a message: in quotes, on one line, not too long."""
-    shown = text if len(text) <= limit else text[: limit - 3] + "..."
-    return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown) + "'"
+    text_ = text if len(text) <= limit else text[: limit - 3] + "..."
+    return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text_) + "'"
 
 
-_PREDICATES = {known.value.lower(): known for known in Predicate}
+_PREDICATES = {predicate.value.lower(): predicate for predicate in Predicate}
 
 
-def _name_flaws(scene: Scene) -> Iterator[Flaw]:
+def _name_flaws(scene: Scene) -> Iterator[TaskFlaw]:
     seen: dict[str, str] = {scene.arena.workspace: "the workspace"}
     workspaces = {arena.workspace for arena in Arena}
     for section, entities in (("fixtures", scene.fixtures), ("objects", scene.objects)):
@@ -170,14 +170,14 @@ def _name_flaws(scene: Scene) -> Iterator[Flaw]:
             seen[entity.name] = "a fixture" if section == "fixtures" else "an object"
             reason = reason or _look_flaw(entity)
             if reason is not None:
-                yield Flaw((section, index), reason)
+                yield TaskFlaw((section, index), reason)
     for index, region in enumerate(scene.regions):
         reason = name_flaw(region.name) or name_flaw(region.target)
         if region.full_name in seen:
             reason = f"the name {quote(region.full_name)} is taken: it is {seen[region.full_name]} already"
         seen[region.full_name] = "a region"
         if reason is not None:
-            yield Flaw(("regions", index), reason)
+            yield TaskFlaw(("regions", index), reason)
 
 
 def _look_flaw(entity: Entity) -> str | None:
@@ -189,21 +189,21 @@ def _look_flaw(entity: Entity) -> str | None:
     return None
 
 
-def _region_flaws(scene: Scene) -> Iterator[Flaw]:
+def _region_flaws(scene: Scene) -> Iterator[TaskFlaw]:
     for index, region in enumerate(scene.regions):
         for number, rectangle in enumerate(region.rectangles):
             reason = rectangle_flaw(rectangle)
             if reason is not None:
-                yield Flaw(("regions", index, "rectangles", number), reason)
+                yield TaskFlaw(("regions", index, "rectangles", number), reason)
         if region.target == scene.arena.workspace and not region.rectangles:
-            yield Flaw(
+            yield TaskFlaw(
                 ("regions", index),
                 f"region {quote(region.name)} lies on the workspace {quote(region.target)}: "
                 "it needs a rectangle",
             )
         for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
             if numbers is not None and not _all_finite(numbers):
-                yield Flaw(("regions", index, key), f"{key} needs finite numbers, not {tuple(numbers)}")
+                yield TaskFlaw(("regions", index, key), f"{key} needs finite numbers, not {tuple(numbers)}")
 
 
 def _all_finite(numbers: Iterable[float]) -> bool:

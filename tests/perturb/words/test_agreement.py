@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 from assay.perturb.words.human_check import Marks, agreement, read_sheets, sample, write_annotation_sheet
-from assay.support.stats.agreement import gwet_ac1
+from assay.support.stats.significance import gwet_ac1
 
 
-def rows(count: int) -> list[Row]:
+def rows(count: int) -> list[GridRow]:
     return [
-        Row(line, "libero_goal/1", "none", "hint", "original", f"text {line}") for line in range(2, count + 2)
+        GridRow(line, "libero_goal/1", "none", "hint", "original", f"text {line}")
+        for line in range(2, count + 2)
     ]
 
 
@@ -114,7 +115,7 @@ def test_a_word_that_is_no_judgement_is_refused_with_its_place(sheet: Path, tmp_
 
 def test_sheets_of_other_samples_are_refused(sheet: Path, tmp_path: Path) -> None:
     other = filled(tmp_path / "1.csv", sheet, paraphrase=["other"] * 4, same=["yes"] * 4)
-    with pytest.raises(PerturbationError, match="another pair of texts"):
+    with pytest.raises(PerturbationError, match="has other texts"):
         read_sheets([filled(tmp_path / "2.csv", sheet, same=["yes"] * 4), other])
 
 

@@ -8,15 +8,15 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.world import (
-    Axis,
     Displace,
     DisplaceAlong,
     Jitter,
     MoveFixture,
     Relocate,
     Swap,
+    WorkspaceAxis,
 )
-from assay.perturb.world.ground import Ground, moved
+from assay.perturb.world.ground import Ground, move_entity
 from assay.perturb.world.position import SWEEP
 
 from .example import BOWL, TASK, Places, changed
@@ -54,15 +54,15 @@ def test_a_sweep_of_displacements_goes_one_way():
     np.testing.assert_allclose(ways, ways[0], atol=1e-9)
 
 
-@pytest.mark.parametrize("along", Axis)
-def test_a_displacement_along_an_axis_leaves_the_other_coordinate(along: Axis):
+@pytest.mark.parametrize("along", WorkspaceAxis)
+def test_a_displacement_along_an_axis_leaves_the_other_coordinate(along: WorkspaceAxis):
     ways = set()
     for task in tasks.suite("libero_object"):
         name = task.goal.atoms[0].arguments[0]
         after = Ground(changed(DisplaceAlong(along, 0.1), task=task).scene).spots[name]
         before = Ground(task.scene).spots[name]
         step = (after.x - before.x, after.y - before.y)
-        gone, stays = step if along is Axis.X else step[::-1]
+        gone, stays = step if along is WorkspaceAxis.X else step[::-1]
         assert abs(gone) == pytest.approx(0.1) and stays == pytest.approx(0)
         ways.add(gone > 0)
     assert ways == {True, False}, "both ways"
@@ -115,10 +115,10 @@ def test_a_moved_fixture_is_clear_of_the_robot():
 )
 def test_a_place_named_after_a_thing_comes_along_with_it(task: str, landmark: str, place: str):
     usual = tasks.load(task).scene
-    scene = moved(usual, landmark, 0.03, -0.05)
+    scene = move_entity(usual, landmark, 0.03, -0.05)
     before, after = usual.region(place), scene.region(place)
     assert before is not None and after is not None
     shift = np.subtract(after.rectangles[0], before.rectangles[0])
     np.testing.assert_allclose(shift, (0.03, -0.05, 0.03, -0.05), atol=1e-9)
     other = next(name for name in Ground(usual).spots if name != landmark)
-    assert moved(usual, other, 0.03, 0.0).region(place) == before
+    assert move_entity(usual, other, 0.03, 0.0).region(place) == before

@@ -12,7 +12,6 @@ from assay.perturb import Perturbation, from_json, to_json
 from assay.perturb.world import (
     Alter,
     Among,
-    Axis,
     Confound,
     Displace,
     DisplaceAlong,
@@ -33,6 +32,7 @@ from assay.perturb.world import (
     Room,
     StartPose,
     Swap,
+    WorkspaceAxis,
 )
 from assay.tasks import Arena
 from assay.tasks.scene import Pattern, Surface
@@ -42,7 +42,7 @@ from .example import TASK, changed
 EXAMPLES: list[Perturbation] = [
     Jitter(0.04),
     Displace(0.15),
-    DisplaceAlong(Axis.X, 0.2),
+    DisplaceAlong(WorkspaceAxis.X, 0.2),
     ExchangePlaces(),
     ExchangePlaces(free=True),
     Relocate(),

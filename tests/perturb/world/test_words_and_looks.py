@@ -30,7 +30,7 @@ from assay.perturb.world import (
 )
 from assay.perturb.world.ground import Ground, carrier, named_entity, target
 from assay.perturb.world.kinds import sort_of
-from assay.perturb.world.position import LEAST
+from assay.perturb.world.position import MIN_TARGET_MOVE_M
 from assay.perturb.world.spoken import colours_said, true_to
 from assay.tasks import Arena, Entity, Task
 from assay.tasks.scene import Pattern
@@ -112,7 +112,7 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
 
 @pytest.mark.parametrize("change", [Relocate(1.0), Jitter(0.03)], ids=str)
 def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbation):
-    least = LEAST if isinstance(change, Relocate) else 0.03 / 4
+    least = MIN_TARGET_MOVE_M if isinstance(change, Relocate) else 0.03 / 4
     refused = []
     for task in tasks.resolve("all"):
         thing = carrier(task.scene, target(task))

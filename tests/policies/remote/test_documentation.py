@@ -19,7 +19,7 @@ from assay.policies.remote.convention import ADJUSTABLE
 from assay.policies.remote.openpi import OpenPI
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
-from assay.support.plugins import imported
+from assay.support.plugins import import_object
 
 PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
 TASK = tasks.load("libero_goal/7")
@@ -53,12 +53,12 @@ def play(
     return run
 
 
-def test_a_class_of_ones_own_acts(programs: Path, drawing: str, play: Callable[..., tuple]):
+def test_a_user_class_acts(programs: Path, drawing: str, play: Callable[..., tuple]):
     outcome, heights = play(load_policy("python:my_policy:Mine"))
     assert outcome is Outcome.FAILURE and abs(heights[-1] - 1.0) < abs(heights[0] - 1.0)
 
 
-def test_a_trained_model_sees_what_openpi_would_send(programs: Path, observation: Observation):
+def test_a_documented_policy_observes_what_openpi_sends(programs: Path, observation: Observation):
     import trained_policy  # type: ignore[import-not-found]
 
     asked = []
@@ -85,7 +85,7 @@ def server(programs: Path) -> Iterator[str]:
     process.communicate()
 
 
-def test_a_server_of_ones_own_is_asked(server: str, drawing: str, play: Callable[..., tuple]):
+def test_a_user_server_is_asked(server: str, drawing: str, play: Callable[..., tuple]):
     policy = OpenPI(f"{server}?timeout=10")
     outcome, _ = play(policy)
     policy.close()
@@ -96,7 +96,7 @@ def test_every_option_of_an_address_is_explained():
     table = PAGE.read_text().partition("Options are set in the address")[2].partition("\nA server that")[0]
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", table, re.MULTILINE)
     documented = [option.strip("`") for row in rows for option in row.split(", ")]
-    own = {option for kind in map(imported, world_servers(LIBERO).values()) for option in kind.options}
+    own = {option for kind in map(import_object, world_servers(LIBERO).values()) for option in kind.options}
     assert sorted(documented) == sorted(
         [*ADJUSTABLE, *Timeouts.__dataclass_fields__, *Access.__dataclass_fields__, *own, "client"]
     )

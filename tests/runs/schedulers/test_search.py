@@ -150,7 +150,7 @@ def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Pat
         return [DistanceError("no word of it is known") for _ in pairs]
 
     axes._rewording.cache_clear()
-    monkeypatch.setattr(axes, "remembered_attempts", none)
+    monkeypatch.setattr(axes, "cached_attempts", none)
     one = RunOptions(tasks="libero_goal/1", certified=False)
     found = searched(tmp_path / "a.assay", late(5), axes=("delay", "rewording"), budget=20, options=one)
     assert [each.axis for each in found.thresholds.found] == ["delay"]

@@ -12,14 +12,14 @@ import pytest
 from assay import tasks
 from assay.perturb.words.grid.cells import CELLS
 from assay.tasks import Instruction, bddl
-from assay.tasks.formats import ReleaseError, Wording
+from assay.tasks.formats import ReleaseError, ReleaseWording
 from assay.tasks.formats import libero_para as para
 from assay.tasks.formats import libero_plus as plus
 from assay.tasks.formats import libero_pro as pro
 from assay.tasks.formats import libero_x as x
 
 
-def read_metadata(folder: Path) -> tuple[para.Paraphrase, ...]:
+def read_metadata(folder: Path) -> tuple[para.PublishedParaphrase, ...]:
     return para.read_metadata(folder / "metadata.csv")
 
 
@@ -28,7 +28,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "pro": pro.wordings,
     "x": x.read,
     "plus": plus.wordings,
-    "plus classification": plus.classified,
+    "plus classification": plus.read_classification,
 }
 
 
@@ -62,7 +62,7 @@ def test_the_metadata_of_libero_para_is_read(shared: Path):
 def test_the_language_table_of_libero_pro_is_read(shared: Path):
     found = pro.wordings(shared / "libero_pro")
     assert Counter(each.task for each in found) == dict.fromkeys(tasks.all_ids(), 3)
-    assert Wording("libero_goal/7", "switch on the stove", {"number": 0}) in found
+    assert ReleaseWording("libero_goal/7", "switch on the stove", {"number": 0}) in found
     # Written without quotation marks, so that YAML takes it for a mapping.
     assert "set mugs: white on left plate, yellow-white on right plate" in {each.text for each in found}
 
@@ -70,7 +70,7 @@ def test_the_language_table_of_libero_pro_is_read(shared: Path):
 def test_level_5_of_libero_x_is_read(shared: Path):
     found = x.read(shared / "libero_x").wordings
     assert Counter(each.labels["form"] for each in found) == dict.fromkeys(x.FORMS.values(), 60)
-    assert found[0] == Wording(
+    assert found[0] == ReleaseWording(
         "libero_x/1/A1",
         "lay down the pink soup bowl over the serving plate",
         {"form": "synonym", "number": 1, "file": None},
@@ -111,7 +111,7 @@ def test_task_files_of_libero_x_are_known_by_number_and_variant(shared: Path):
 
 
 def test_the_classification_of_libero_plus_is_read(shared: Path):
-    found = plus.classified(shared / "libero_plus")
+    found = plus.read_classification(shared / "libero_plus")
     assert len(found) == 240 and sum(each.language is not None for each in found) == 49
     assert all((each.category == plus.LANGUAGE) == (each.language is not None) for each in found)
     first = found[0]
@@ -139,12 +139,12 @@ def test_a_checkout_of_libero_para_has_its_files_in_place(tmp_path: Path):
     name = "comp_lexical+structural_same_polarity_habitual+coordination_eval4_ver12.bddl"
     language_file(folder / name, "libero_goal/1", "take the basin and put it on the range")
     assert para.read_tasks(tmp_path) == (
-        Wording(
+        ReleaseWording(
             "libero_goal/0",
             "the drawer is shut",
             {"object_type": "none", "action_type": "hint", "number": 3},
         ),
-        Wording(
+        ReleaseWording(
             "libero_goal/1",
             "take the basin and put it on the range",
             {"object_type": "habitual", "action_type": "coordination", "number": 12},
@@ -161,12 +161,12 @@ def test_a_checkout_of_libero_plus_has_its_files_in_place(tmp_path: Path):
     for suite in ("libero_goal", "libero_mix"):  # said twice, read once
         language_file(files / suite / f"{name}.bddl", "libero_goal/7", "Fire up the stove")
     found = plus.wordings(tmp_path)
-    assert found == (Wording("libero_goal/7", "Fire up the stove", {"number": 4, "difficulty": 4}),)
+    assert found == (ReleaseWording("libero_goal/7", "Fire up the stove", {"number": 4, "difficulty": 4}),)
 
 
 def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: Path, tmp_path: Path):
     write(tmp_path / "libero_ood" / "ood_language.yaml", "libero_goal:\n  turn_on_the_stove: [heat it]")
-    assert pro.wordings(tmp_path) == (Wording("libero_goal/7", "heat it", {"number": 0}),)
+    assert pro.wordings(tmp_path) == (ReleaseWording("libero_goal/7", "heat it", {"number": 0}),)
     for number in range(1, 6):
         line = {"task_desc": f" form  {number} ", "variant": "", "task_id": "007"}
         write(tmp_path / "libero" / "libero_x" / "LEVEL5" / f"L5-{number}.jsonl", json.dumps(line) + "\n\n")
@@ -223,17 +223,17 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: x}", "must have a list"),
         (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: [7]}", "a line of text"),
         (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: ['']}", "a line of text"),
-        (plus.classified, "task_classification.json", "[]", "must map suites"),
-        (plus.classified, "task_classification.json", "{", "is not JSON"),
-        (plus.classified, "task_classification.json", '{"libero_goal": [1]}', "must be an object"),
+        (plus.read_classification, "task_classification.json", "[]", "must map suites"),
+        (plus.read_classification, "task_classification.json", "{", "is not JSON"),
+        (plus.read_classification, "task_classification.json", '{"libero_goal": [1]}', "must be an object"),
         (
-            plus.classified,
+            plus.read_classification,
             "task_classification.json",
             '{"libero_goal": [{"id": 1, "name": "sing_a_song", "category": "x"}]}',
             "begins with the name of no task",
         ),
         (
-            plus.classified,
+            plus.read_classification,
             "task_classification.json",
             '{"libero_10": [{"id": 1, "name": "turn_on_the_stove_light_1", "category": "x"}]}',
             "begins with the name of no task of 'libero_10'",
@@ -252,6 +252,6 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
-    for reader in (read_metadata, pro.wordings, plus.classified):
+    for reader in (read_metadata, pro.wordings, plus.read_classification):
         with pytest.raises(ReleaseError, match="not a text file"):
             reader(tmp_path)

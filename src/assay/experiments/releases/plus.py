@@ -15,7 +15,7 @@ from assay import tasks
 from assay.episodes.spec import Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases.base import Variants, compared, release
+from assay.experiments.releases import Variants, change_labels, release
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
@@ -60,7 +60,7 @@ def libero_plus(folder: str = "") -> Experiment:
 def _read(folder: Path) -> Variants:
     reader = _Reader(folder)
     variants: dict[str, list[Variant]] = defaultdict(list)
-    for entry in plus.classified(folder):
+    for entry in plus.read_classification(folder):
         variants[entry.task].append(reader.variant(entry))
     return variants
 
@@ -83,22 +83,22 @@ class _Reader:
             "difficulty": entry.difficulty,
             "number": entry.id,
         }
-        labels |= self._compared(entry, [change for _, change in changes])
+        labels |= self._compare(entry, [change for _, change in changes])
         condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
         return Variant(condition, tuple(change for _, change in changes), labels)
 
-    def _compared(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
+    def _compare(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
         """What the scene of a file alone changes: the instruction stays the built-in one."""
         match changes:
             case [FromFile(file)]:
                 original = tasks.load(entry.task)
                 found = replace(tasks.load(file), instruction=original.instruction)
-                return {"change": compared(original, found)["change"]}
+                return {"change": change_labels(original, found)["change"]}
         return {}
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """What a name says, in the order in which it is applied: the name of a change, and the change."""
-        said = entry.decoded()
+        said = entry.decode()
         if said.file is not None:
             yield FILES[said.file], self._scene(entry)
         if entry.language is not None:
@@ -139,7 +139,11 @@ def _view(
     horizontal: int, vertical: int, distance: int, turn: int, tilt: int
 ) -> Iterator[tuple[str, Perturbation]]:
     view = SphereView(
-        _signed(horizontal), _signed(vertical), distance / 100, turn=_signed(turn), tilt=_signed(tilt)
+        _parse_signed(horizontal),
+        _parse_signed(vertical),
+        distance / 100,
+        turn=_parse_signed(turn),
+        tilt=_parse_signed(tilt),
     )
     if view == SphereView():
         return
@@ -155,6 +159,6 @@ def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
     return name, made(severity + 1, cameras=(CAMERA,))
 
 
-def _signed(degrees: int) -> float:
+def _parse_signed(degrees: int) -> float:
     """345 degrees as -15."""
     return float((degrees + 180) % 360 - 180)

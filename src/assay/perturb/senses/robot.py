@@ -176,7 +176,7 @@ class _MisjudgedFilter(Filter):
             observation,
             joints=observation.joints + error.joints,
             eef_position=observation.eef_position + error.position,
-            eef_quaternion=_turned(observation.eef_quaternion, error.rotation),
+            eef_quaternion=_rotate(observation.eef_quaternion, error.rotation),
             gripper=observation.gripper + error.gripper,
         )
 
@@ -185,7 +185,7 @@ _NO_TURN = 1e-12
 """Radians: what is less has no axis."""
 
 
-def _turned(quaternion: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+def _rotate(quaternion: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """An orientation (w, x, y, z) turned by a rotation vector in the world; as it is for none."""
     angle = float(np.linalg.norm(rotation))
     if angle < _NO_TURN:

@@ -35,9 +35,9 @@ def stem(word: str) -> str:
     word = _without_past(word)
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
-    word = _replaced(word, _SECOND, lambda rest, _: _measure(rest) > 0)
-    word = _replaced(word, _THIRD, lambda rest, _: _measure(rest) > 0)
-    word = _replaced(
+    word = _replace_end(word, _SECOND, lambda rest, _: _measure(rest) > 0)
+    word = _replace_end(word, _THIRD, lambda rest, _: _measure(rest) > 0)
+    word = _replace_end(
         word, _FOURTH, lambda rest, end: _measure(rest) > 1 and (end != "ion" or rest.endswith(("s", "t")))
     )
     if word.endswith("e"):
@@ -70,7 +70,7 @@ def _without_past(word: str) -> str:
     return word
 
 
-def _replaced(word: str, ends: Mapping[str, str], holds: Callable[[str, str], bool]) -> str:
+def _replace_end(word: str, ends: Mapping[str, str], holds: Callable[[str, str], bool]) -> str:
     """The word with its longest listed end replaced, where the rest allows it."""
     for end in sorted(ends, key=len, reverse=True):
         if word.endswith(end):

@@ -14,7 +14,15 @@ from assay.perturb.world.exchange import ExchangePlaces, has_partners
 from assay.perturb.world.kinds import Among, unseen
 from assay.perturb.world.layout import Confound, Distractors, Obstacle
 from assay.perturb.world.objects import Alter, Recolour, Remove, Replace, Resize
-from assay.perturb.world.position import Axis, Displace, DisplaceAlong, Jitter, MoveFixture, Relocate, Swap
+from assay.perturb.world.position import (
+    Displace,
+    DisplaceAlong,
+    Jitter,
+    MoveFixture,
+    Relocate,
+    Swap,
+    WorkspaceAxis,
+)
 from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
 from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
 from assay.sim.packs.pack import SHAPES
@@ -24,7 +32,6 @@ __all__ = [
     "Alter",
     "Among",
     "Attribute",
-    "Axis",
     "Confound",
     "Displace",
     "DisplaceAlong",
@@ -47,6 +54,7 @@ __all__ = [
     "Swap",
     "UnseenTargets",
     "VariedTarget",
+    "WorkspaceAxis",
     "has_partners",
     "unseen",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, moved, owner
+from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, move_entity, owner
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
 from assay.sim.packs.pack import AssetPack
@@ -57,7 +57,7 @@ class ExchangePlaces(Perturbation):
         pairs = () if self.free else self._pairs(task, spoken, things, rng)
         places = () if self.free is False else self._places(task, things, rng)
         for snug, moves in (way for ways in (pairs, places) if not best[0][0] for way in ways):
-            scene = self._moved(task, spoken, moves, snug, rng)
+            scene = self._try_moves(task, spoken, moves, snug, rng)
             gone = [] if scene is None else self._gone(task.scene, scene, things)
             if scene is not None and (len(gone), things[0] in gone) > best[0]:
                 best = (len(gone), things[0] in gone), scene
@@ -78,7 +78,7 @@ class ExchangePlaces(Perturbation):
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
 
         def partners(thing: str) -> list[tuple[str, str] | None]:
-            marks = {each for said in spoken.about(thing) for mark in said.landmarks for each in mark}
+            marks = {name for relation in spoken.about(thing) for mark in relation.landmarks for name in mark}
             firsts = (thing, *sorted(marks - {thing}))
             return [
                 None,
@@ -122,36 +122,36 @@ class ExchangePlaces(Perturbation):
                 here = Ground(scene, snug=True).spots[name]
                 for _ in range(TRIES):
                     dx, dy = float(rng.uniform(*X)) - here.x, float(rng.uniform(*Y)) - here.y
-                    found = (
+                    further = (
                         _with_room(scene, task, name, (dx, dy), snug, rng)
                         if hypot(dx, dy) >= self.apart
                         else None
                     )
-                    there = None if found is None else _shifted(scene, found)
-                    if found is not None and there is not None and before.in_view(there):
-                        scene, moves = there, moves | found
+                    there = None if further is None else _move_all(scene, further)
+                    if further is not None and there is not None and before.in_view(there):
+                        scene, moves = there, moves | further
                         break
             yield snug, moves
 
-    def _moved(
+    def _try_moves(
         self, task: Task, spoken: Spoken, moves: Moves, snug: bool, rng: np.random.Generator
     ) -> Scene | None:
         """The scene with things moved, and what the words say stands beside them; None if they find no room."""
-        scene = _shifted(task.scene, moves)
+        scene = _move_all(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
         before, after = Ground(task.scene, snug=True), Ground(scene, snug=True).spots
         broken = [relation for relation in spoken.relations if not relation.picks_out(after)]
-        followers = dict.fromkeys(each.thing for each in broken if each.thing not in moves)
+        followers = dict.fromkeys(relation.thing for relation in broken if relation.thing not in moves)
         if not broken:
             return scene if before.in_view(scene) else None
-        if len(followers) != 1 or any(each.thing not in followers for each in broken):
+        if len(followers) != 1 or any(relation.thing not in followers for relation in broken):
             return None
         (thing,) = followers
         for dx, dy in _beside(broken[0], moves, after, rng):
-            there = after[thing].shifted(dx, dy)
+            there = after[thing].shift(dx, dy)
             if hypot(dx, dy) >= self.apart and spoken.hold({**after, thing: there}):
-                further = moved(scene, thing, dx, dy)
+                further = move_entity(scene, thing, dx, dy)
                 if _has_room(further, task, {**moves, thing: (dx, dy)}, snug) and before.in_view(further):
                     return further
         return None
@@ -168,7 +168,7 @@ def things_about(task: Task) -> tuple[str, ...]:
     names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
     entities = {entity.name for entity in scene.entities}
     standing = dict.fromkeys(carrier(scene, name) for name in names if name in entities)
-    return tuple(each for each in standing if each in movable(task)) or tuple(standing)
+    return tuple(name for name in standing if name in movable(task)) or tuple(standing)
 
 
 def has_partners(task: Task) -> bool:
@@ -186,9 +186,9 @@ def _has_partners(task: Task, pack: AssetPack) -> bool:
     return True
 
 
-def _shifted(scene: Scene, moves: Moves) -> Scene:
+def _move_all(scene: Scene, moves: Moves) -> Scene:
     for name, (dx, dy) in moves.items():
-        scene = moved(scene, name, dx, dy)
+        scene = move_entity(scene, name, dx, dy)
     return scene
 
 
@@ -200,13 +200,13 @@ def _with_room(
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
     moves = {name: move}
-    for other in _in_the_way(_shifted(scene, moves), task, name, snug):
-        ground = Ground(_shifted(scene, moves), task.goal, snug=snug)
+    for other in _in_the_way(_move_all(scene, moves), task, name, snug):
+        ground = Ground(_move_all(scene, moves), task.goal, snug=snug)
         spot = ground.anywhere(rng, entities[other], without=(other,)) if other in movable(task) else None
         if spot is None:
             return None
         moves[other] = spot.x - ground.spots[other].x, spot.y - ground.spots[other].y
-    ground = Ground(_shifted(scene, moves), task.goal, snug=snug)
+    ground = Ground(_move_all(scene, moves), task.goal, snug=snug)
     here, open_ = ground.spots[name], ground.doorways.get(name)
     front = here if open_ is None else replace(here, x=2 * open_.x - here.x, y=2 * open_.y - here.y)
     return moves if ground.reachable(front) and fits(ground, entities[name], 0.0, 0.0) else None

@@ -74,7 +74,7 @@ class Spot:
         """Between the middles."""
         return float(np.hypot(self.x - other.x, self.y - other.y))
 
-    def shifted(self, dx: float, dy: float) -> Spot:
+    def shift(self, dx: float, dy: float) -> Spot:
         """The same further on."""
         return Spot(self.x + dx, self.y + dy, self.half_x, self.half_y, self.over)
 
@@ -152,7 +152,7 @@ class Ground:
         for gap, (x, y) in product((HAND, GAP), places):
             spot = Spot(x, y, half_x, half_y)
             if (x, y) not in hidden and self.free(spot, without=without, gap=gap):
-                if self.in_view(self._put(entity, spot)):
+                if self.in_view(self._with_entity(entity, spot)):
                     return spot
                 hidden.add((x, y))
         return None
@@ -161,12 +161,12 @@ class Ground:
         """Whether a change of the scene hides no movable thing from the cameras, new ones included."""
         return not newly_hidden(self.scene, after)
 
-    def _put(self, entity: Entity, spot: Spot) -> Scene:
+    def _with_entity(self, entity: Entity, spot: Spot) -> Scene:
         """The scene with an entity at a place: one more, or moved there."""
         here = self.spots.get(entity.name)
         if here is None:
-            return added(self.scene, entity, spot)
-        return moved(self.scene, entity.name, spot.x - here.x, spot.y - here.y)
+            return add_entity(self.scene, entity, spot)
+        return move_entity(self.scene, entity.name, spot.x - here.x, spot.y - here.y)
 
     def _spot(self, entity: Entity, region: Region, *, receiving: bool = False, swept: bool = False) -> Spot:
         box = region.rectangles[0]
@@ -216,7 +216,7 @@ def carrier(scene: Scene, name: str) -> str:
     raise PerturbationError(f"{name} does not stand on the workspace")
 
 
-def moved(scene: Scene, name: str, dx: float, dy: float) -> Scene:
+def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     """A scene in which an entity on the workspace, and all that stands on it, is put elsewhere.
 
     It gets a region of its own, so that whatever else uses the old one stays; places that are named after it,
@@ -225,12 +225,12 @@ def moved(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     region = standing_region(scene, name)
     if region is None:
         raise PerturbationError(f"{name} does not stand on the workspace")
-    new = _shifted(replace(region, name=f"{name}_moved_region"), dx, dy)
+    new = _shift_region(replace(region, name=f"{name}_moved_region"), dx, dy)
     beside = _beside(scene, name)
     others = tuple(
-        _shifted(each, dx, dy) if each.full_name in beside else each
-        for each in scene.regions
-        if each.full_name != new.full_name
+        _shift_region(other, dx, dy) if other.full_name in beside else other
+        for other in scene.regions
+        if other.full_name != new.full_name
     )
     initial = tuple(
         Atom(atom.predicate, (name, new.full_name))
@@ -241,7 +241,7 @@ def moved(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     return replace(scene, regions=(*others, new), initial=initial)
 
 
-def _shifted(region: Region, dx: float, dy: float) -> Region:
+def _shift_region(region: Region, dx: float, dy: float) -> Region:
     boxes = (
         Rectangle(box.x_min + dx, box.y_min + dy, box.x_max + dx, box.y_max + dy) for box in region.rectangles
     )
@@ -251,7 +251,7 @@ def _shifted(region: Region, dx: float, dy: float) -> Region:
 def _beside(scene: Scene, name: str) -> set[str]:
     """The places on the workspace that are named after an entity and where nothing stands at the start."""
     taken = {atom.arguments[-1] for atom in scene.initial}
-    found = set()
+    places = set()
     for region in scene.regions:
         what = _BESIDE.fullmatch(region.name)
         if what is None or region.target != scene.arena.workspace or region.full_name in taken:
@@ -260,11 +260,11 @@ def _beside(scene: Scene, name: str) -> set[str]:
             entity.name for entity in scene.entities if f"_{entity.category}".endswith(f"_{what['what']}")
         )
         if next(owners, None) == name:
-            found.add(region.full_name)
-    return found
+            places.add(region.full_name)
+    return places
 
 
-def added(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
+def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
     """A scene with one more movable thing."""
     region = Region(
         f"{entity.name}_init_region",

@@ -10,7 +10,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, added, carrier, fresh_name, named_entity, owner, target
+from assay.perturb.world.ground import Ground, add_entity, carrier, fresh_name, named_entity, owner, target
 from assay.perturb.world.kinds import check_category, small, sort_of
 from assay.perturb.world.spoken import Spoken, colours_said, true_to
 from assay.sim.footprints import footprint
@@ -48,10 +48,10 @@ class Distractors(Perturbation):
         about = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
         taken = {sort_of(entity.category) for entity in scene.entities if entity.name in about}
         pool = sorted(
-            each
-            for each in self.categories or small() - present
-            if sort_of(each) not in taken
-            and not any(mentions(task.instruction.text, name) for name in names_of(each))
+            category
+            for category in self.categories or small() - present
+            if sort_of(category) not in taken
+            and not any(mentions(task.instruction.text, name) for name in names_of(category))
         )
         if not pool:
             raise PerturbationError(
@@ -59,12 +59,14 @@ class Distractors(Perturbation):
             )
         for number in range(1, self.count + 1):
             drawn = str(pool[int(rng.integers(len(pool)))])
-            smaller = sorted((each for each in pool if _area(each) < _area(drawn)), key=_area, reverse=True)
+            smaller = sorted(
+                (category for category in pool if _area(category) < _area(drawn)), key=_area, reverse=True
+            )
             for snug, category in product((False, True), (drawn, *smaller)):
                 entity = Entity(fresh_name(scene, f"distractor_{category}"), category)
                 spot = Ground(scene, task.goal, snug=snug).anywhere(rng, entity)
                 if spot is not None:
-                    scene = added(scene, entity, spot)
+                    scene = add_entity(scene, entity, spot)
                     break
             else:
                 which = f"number {number} of {self.count}"
@@ -111,7 +113,7 @@ class Confound(Perturbation):
             if spot is None:
                 break
             if by_colour or spoken.tell(thing, double.name, spot):
-                return replace(task, scene=added(task.scene, double, spot))
+                return replace(task, scene=add_entity(task.scene, double, spot))
         reason = f"{self.kind}: no room in view for a second {original.category}"
         raise PerturbationError(reason if by_colour else reason + spoken.condition)
 
@@ -155,7 +157,7 @@ class Obstacle(Perturbation):
             for angle in rng.uniform(0, 2 * np.pi, size=8):
                 x, y = middle + radius * np.array([np.cos(angle), np.sin(angle)])
                 spot = replace(here, x=float(x), y=float(y), half_x=half[0], half_y=half[1])
-                scene = added(task.scene, entity, spot)
+                scene = add_entity(task.scene, entity, spot)
                 if ground.free(spot) and ground.in_view(scene):
                     return replace(task, scene=scene)
         raise PerturbationError(f"{self.kind}: no room in view between {name} and {owner}")

@@ -1,4 +1,4 @@
-"""Things stand elsewhere: where they can, and where the words of the instruction still tell them apart."""
+"""Objects stand elsewhere: at free places where the instruction still identifies them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.perturb.world.ground import (
     Ground,
     Spot,
     carrier,
-    moved,
+    move_entity,
     named_entity,
     target,
 )
@@ -29,18 +29,18 @@ from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 
-LARGEST = 0.6
+MAX_DISTANCE_M = 0.6
 """Metres; a workspace is not larger."""
 EDGE = (0.45, 0.55)
 """How far from the workspace's middle a fixture may reach, away from the robot and sideways, metres."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
-"""Distances for which one direction is looked for, metres."""
+"""Distances that one direction should allow, metres."""
 DIRECTIONS = 72
-"""How many directions are tried, evenly spread."""
+"""Number of directions tried, evenly spread."""
 DRAWN = 12
-"""Among how many of them the best is looked for: among all, it would be about the same for every seed."""
-LEAST = 0.03
-"""How far what a task is about is moved, metres; or a quarter of how far it may be, if that is less."""
+"""How many of them are compared: the best of all would be nearly the same for every seed."""
+MIN_TARGET_MOVE_M = 0.03
+"""Smallest move of the target, metres; or a quarter of the largest, if that is less."""
 CLEAR = 0.18
 """How far from the robot's base a fixture must stay, metres; LIBERO's own nearest: 0.19."""
 
@@ -48,10 +48,10 @@ CLEAR = 0.18
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Jitter(Perturbation):
-    """Every thing on the workspace that has room stands up to ``radius`` metres from where it stood.
+    """Every object on the workspace is moved by up to ``radius`` metres, if there is room.
 
-    What the task is about moves by a quarter of that at least, up to 3 cm: with a fixture, if it is one or
-    stands on or in one.
+    The target moves by at least a quarter of that, up to 3 cm; with its fixture, if it is one or stands
+    on or in one.
     """
 
     kind = "world/jitter"
@@ -66,36 +66,36 @@ class Jitter(Perturbation):
         check_change(self, radius=0.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Moves things one after the other, each to a free place near its own."""
+        """Move objects one after the other, each to a free place near its own."""
 
-        def drawn(name: str) -> tuple[float, float]:
+        def draw(name: str) -> tuple[float, float]:
             angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
             return float(distance * np.cos(angle)), float(distance * np.sin(angle))
 
-        return _scattered(self.kind, task, drawn, lambda name: self.radius)
+        return _scatter(self.kind, task, draw, lambda name: self.radius)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Displace(Perturbation):
-    """The thing a task is about stands exactly ``distance`` metres away, in a direction that is drawn.
+    """The target stands exactly ``distance`` metres away, in a random direction.
 
-    With one seed it is one direction for all distances, if one leads to a free place 0.05, 0.10, ... 0.40 m
-    away. Else it is, of twelve drawn, that which does so for most of these; for a distance for which it does
-    not, the direction nearest to it that does.
+    A seed has one direction for all distances, if one leads to a free place 0.05, 0.10, ... 0.40 m
+    away. Otherwise it is the one of twelve random directions that does so for most of these distances;
+    for the others, the nearest direction that does.
     """
 
     kind = "world/displace"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
 
-    distance: float = within(0.0, LARGEST)
+    distance: float = within(0.0, MAX_DISTANCE_M)
     """Metres."""
     thing: str = ""
-    """What is moved; what the task is about first, if empty."""
+    """The object to move; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries directions until one leads to a free place within reach."""
+        """Try directions until one leads to a free place within reach."""
         name = named_entity(task.scene, self.thing or target(task)).name
         name = carrier(task.scene, name)
         if self.distance == 0:
@@ -105,14 +105,14 @@ class Displace(Perturbation):
         for angle in _best_first(task, name, tuple(angles.tolist()), planning_pack()):
             dx, dy = self.distance * cos(angle), self.distance * sin(angle)
             if _leads(grounds[1], spoken, name, dx, dy):
-                scene = moved(task.scene, name, dx, dy)
+                scene = move_entity(task.scene, name, dx, dy)
                 if grounds[1].in_view(scene):
                     return replace(task, scene=scene)
         where = f"no free place in view {self.distance:g} m from {name}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
-class Axis(StrEnum):
+class WorkspaceAxis(StrEnum):
     """An axis of the workspace."""
 
     X = "x"
@@ -126,31 +126,31 @@ class Axis(StrEnum):
 class DisplaceAlong(Perturbation):
     """The thing a task is about stands exactly ``distance`` metres away along an axis of the workspace.
 
-    Which of the two ways is drawn; it is the other one where that leads to no free place.
+    The sign is random; the other one is used if there is no free place.
     """
 
     kind = "world/displace_along"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
 
-    along: Axis
+    along: WorkspaceAxis
     """Of the workspace: x leads away from the robot, y sideways."""
-    distance: float = within(0.0, LARGEST)
+    distance: float = within(0.0, MAX_DISTANCE_M)
     """Metres."""
     thing: str = ""
-    """What is moved; what the task is about first, if empty."""
+    """The object to move; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries both ways, for the workspace with all the room that things may be drawn from, then for less."""
+        """Try both signs, first with room for the whole range of initial positions, then with less."""
         name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
         if self.distance == 0:
             return task
         spoken, first = Spoken(task), int(rng.choice((-1, 1)))
         for ground, way in product(_grounds(task), (first, -first)):
             step = way * self.distance
-            dx, dy = (step, 0.0) if self.along is Axis.X else (0.0, step)
+            dx, dy = (step, 0.0) if self.along is WorkspaceAxis.X else (0.0, step)
             if _leads(ground, spoken, name, dx, dy):
-                scene = moved(task.scene, name, dx, dy)
+                scene = move_entity(task.scene, name, dx, dy)
                 if ground.in_view(scene):
                     return replace(task, scene=scene)
         where = f"no free place in view {self.distance:g} m from {name} along {self.along}"
@@ -160,11 +160,11 @@ class DisplaceAlong(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Relocate(Perturbation):
-    """Every thing on the workspace stands further off than its neighbours allow a jitter to bring it.
+    """Every object on the workspace is moved further than a jitter allows.
 
-    The radius of a thing's move is ``share`` of the distance to its nearest neighbour, as LIBERO-X's second
-    level has it (half of it). What the task is about moves by a quarter of its radius at least, up to 3 cm:
-    with a fixture, if it is one or stands on or in one.
+    The radius of a move is ``share`` of the distance to the nearest neighbour, half of it as in LIBERO-X's
+    second level. The target moves by at least a quarter of its radius, up to 3 cm; with its fixture, if it is
+    one or stands on or in one.
     """
 
     kind = "world/relocate"
@@ -179,22 +179,22 @@ class Relocate(Perturbation):
         spots = Ground(task.scene, task.goal).spots
 
         def radius(name: str) -> float:
-            gaps = (spots[name].distance(other) for each, other in spots.items() if each != name)
+            gaps = (spots[name].distance(other) for other_name, other in spots.items() if other_name != name)
             return self.share * min(gaps, default=0.3)
 
-        def drawn(name: str) -> tuple[float, float]:
+        def draw(name: str) -> tuple[float, float]:
             dx, dy = rng.uniform(-radius(name), radius(name), size=2).tolist()
             return dx, dy
 
-        return _scattered(self.kind, task, drawn, radius)
+        return _scatter(self.kind, task, draw, radius)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Swap(Perturbation):
-    """Two movable things exchange their places: if nobody is named, one of them is what the task is about.
+    """Two movable objects exchange places; one of them is the target, unless others are named.
 
-    Where that is a fixture, or fits nowhere else, they are two others; never two that look the same.
+    If the target is a fixture or fits nowhere else, two others do; never two that look the same.
     """
 
     kind = "world/swap"
@@ -202,12 +202,12 @@ class Swap(Perturbation):
     change = Change.POSITION
 
     first: str = ""
-    """What the task is about first, if empty."""
+    """The target, if empty."""
     second: str = ""
-    """Whoever fits, if empty."""
+    """Any object that fits, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries pairs in random order until both fit."""
+        """Try pairs in random order until both fit."""
         scene = task.scene
         one = carrier(scene, named_entity(scene, self.first or target(task)).name)
         spoken = Spoken(task)
@@ -215,7 +215,9 @@ class Swap(Perturbation):
             spoken.spots,
             {entity.name: (entity.category, entity.finish) for entity in scene.entities},
         )
-        movable = [str(each) for each in rng.permutation([e.name for e in scene.objects if e.name in spots])]
+        movable = [
+            str(chosen) for chosen in rng.permutation([e.name for e in scene.objects if e.name in spots])
+        ]
         firsts = [one] if self.first else sorted(movable, key=lambda name: name != one)
         seconds = [named_entity(scene, self.second).name] if self.second else movable
         pairs = [(a, b) for a in firsts for b in seconds if looks[a] != looks[b] and {a, b} <= spots.keys()]
@@ -226,12 +228,12 @@ class Swap(Perturbation):
                 ground.free(replace(there, x=here.x, y=here.y), without=(a, b)),
             ]
             dx, dy = there.x - here.x, there.y - here.y
-            after = {**spots, a: spots[a].shifted(dx, dy), b: spots[b].shifted(-dx, -dy)}
+            after = {**spots, a: spots[a].shift(dx, dy), b: spots[b].shift(-dx, -dy)}
             if all(fits) and spoken.hold(after):
-                swapped = moved(moved(scene, a, dx, dy), b, -dx, -dy)
+                swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
                 if ground.in_view(swapped):
                     return replace(task, scene=swapped)
-        who = f"{one} has nobody it" if self.first else "there are no two things that"
+        who = f"{one} has no object it" if self.first else "there are no two objects that"
         raise PerturbationError(
             f"{self.kind}: {who} could change places{' with' if self.first else ''}{spoken.condition}"
         )
@@ -240,31 +242,31 @@ class Swap(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class MoveFixture(Perturbation):
-    """A fixture stands elsewhere: up to ``distance`` metres off."""
+    """A fixture is moved by up to ``distance`` metres."""
 
     kind = "world/move_fixture"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
 
-    distance: float = within(0.02, LARGEST, default=0.1)
+    distance: float = within(0.02, MAX_DISTANCE_M, default=0.1)
     """Metres."""
     fixture: str = ""
-    """Which one; any that can be moved, if empty."""
+    """Its name; any fixture that can be moved, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries fixtures in random order, and places, half the distance off at least."""
+        """Try fixtures in random order, and places at least half the distance away."""
         ground, spoken = Ground(task.scene), Spoken(task)
         fixtures = [fixture.name for fixture in task.scene.fixtures if fixture.name in ground.spots]
         wanted = [named_entity(task.scene, self.fixture).name] if self.fixture else rng.permutation(fixtures)
-        for name in (str(each) for each in wanted if each in ground.spots):
-            here, others = ground.spots[name], [spot for each, spot in ground.spots.items() if each != name]
+        for name in (str(chosen) for chosen in wanted if chosen in ground.spots):
+            here, others = ground.spots[name], [spot for other, spot in ground.spots.items() if other != name]
             for _ in range(TRIES):
                 angle, distance = rng.uniform(0, 2 * np.pi), self.distance * rng.uniform(0.5, 1.0)
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
-                there = here.shifted(dx, dy)
+                there = here.shift(dx, dy)
                 stands = _stands(task.scene, there) and not any(there.overlaps(other) for other in others)
-                if stands and spoken.hold({**spoken.spots, name: spoken.spots[name].shifted(dx, dy)}):
-                    scene = moved(task.scene, name, dx, dy)
+                if stands and spoken.hold({**spoken.spots, name: spoken.spots[name].shift(dx, dy)}):
+                    scene = move_entity(task.scene, name, dx, dy)
                     if ground.in_view(scene):
                         return replace(task, scene=scene)
         raise PerturbationError(
@@ -272,16 +274,16 @@ class MoveFixture(Perturbation):
         )
 
 
-def _scattered(
-    kind: str, task: Task, drawn: Callable[[str], tuple[float, float]], radius: Callable[[str], float]
+def _scatter(
+    kind: str, task: Task, draw: Callable[[str], tuple[float, float]], radius: Callable[[str], float]
 ) -> Task:
-    """A task whose things stand elsewhere, each as far off as is ``drawn`` for it, if there is room.
+    """Move each object by what ``draw`` returns for it, if there is room.
 
-    What the task is about must move. So it is tried again with things closer to each other, and then also
-    where they are too close already, if they do not come closer.
+    The target must move: if it cannot, smaller gaps are allowed, then also gaps that are too small already
+    and do not shrink.
     """
     about, spoken = carrier(task.scene, target(task)), Spoken(task)
-    least = min(LEAST, radius(about) / 4)
+    least = min(MIN_TARGET_MOVE_M, radius(about) / 4)
     fixtures = [fixture for fixture in task.scene.fixtures if fixture.name == about]
     for snug, lenient in ((False, False), (True, False), (True, True)):
         scene, spots, moves = task.scene, spoken.spots, False
@@ -290,13 +292,13 @@ def _scattered(
                 continue
             ground = Ground(scene, task.goal, snug=snug)
             for _ in range(5 * TRIES if entity.name == about else TRIES):
-                dx, dy = drawn(entity.name)
+                dx, dy = draw(entity.name)
                 far = entity.name != about or hypot(dx, dy) >= least
                 if not (far and fits(ground, entity, dx, dy, lenient=lenient)):
                     continue
-                after = {**spots, entity.name: spots[entity.name].shifted(dx, dy)}
+                after = {**spots, entity.name: spots[entity.name].shift(dx, dy)}
                 if spoken.hold(after):
-                    there = moved(scene, entity.name, dx, dy)
+                    there = move_entity(scene, entity.name, dx, dy)
                     if ground.in_view(there):
                         scene, spots = there, after
                         moves = moves or entity.name == about
@@ -307,13 +309,13 @@ def _scattered(
 
 
 def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool = False) -> bool:
-    """Whether there is room for an entity that far off, for a fixture also with its doors open.
+    """Whether there is room for an entity after a move, for a fixture also with its doors open.
 
-    ``lenient``: it may stay too close to others, but come no closer.
+    ``lenient``: gaps may be too small already, but must not shrink.
     """
     name, scene = entity.name, ground.scene
     here = ground.spots[name]
-    there = here.shifted(dx, dy)
+    there = here.shift(dx, dy)
     if entity not in scene.fixtures:
         return ground.free(there, without=(name,), after=here if lenient else None)
     places = [here, *([ground.doorways[name]] if name in ground.doorways else [])]
@@ -321,19 +323,19 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
         _stands(scene, there)
         and ground.reachable(there)
         and all(
-            ground.clear(place.shifted(dx, dy), without=(name,), after=place if lenient else None)
+            ground.clear(place.shift(dx, dy), without=(name,), after=place if lenient else None)
             for place in places
         )
     )
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
-    """A task's workspace with room for all that things may be drawn from; and one that is more crowded."""
+    """The workspace with room for the whole range of initial positions, and with room for their centres only."""
     return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
 
 
 def _stands(scene: Scene, spot: Spot) -> bool:
-    """Whether a fixture is on the table as a whole, and clear of the robot."""
+    """Whether a fixture stands on the table completely, and clear of the robot."""
     layout = layout_of(scene)
     x, y = np.subtract(layout.robot[:2], layout.offset[:2])
     gap = np.hypot(max(abs(spot.x - x) - spot.half_x, 0.0), max(abs(spot.y - y) - spot.half_y, 0.0))
@@ -343,26 +345,26 @@ def _stands(scene: Scene, spot: Spot) -> bool:
 
 @lru_cache(maxsize=64)
 def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPack) -> tuple[float, ...]:
-    """A direction that allows all distances of the sweep, or the best of a few; then those nearest to it.
+    """Order directions: one that allows all distances of the sweep, or the best of a few, then the nearest to it.
 
-    ``pack``: what the scene is planned for, on which the sizes of things hang.
+    ``pack`` determines the sizes of objects; it is part of the cache key.
     """
     spoken, (roomy, snug) = Spoken(task), _grounds(task)
 
-    def allowed(angle: float) -> tuple[int, int]:
+    def count_allowed(angle: float) -> tuple[int, int]:
         steps = [(distance * cos(angle), distance * sin(angle)) for distance in SWEEP]
-        found = [step for step in steps if _leads(snug, spoken, name, *step)]
-        return len(found), sum(_leads(roomy, spoken, name, *step) for step in found)
+        possible = [step for step in steps if _leads(snug, spoken, name, *step)]
+        return len(possible), sum(_leads(roomy, spoken, name, *step) for step in possible)
 
-    counts = {angle: allowed(angle) for angle in angles}
+    counts = {angle: count_allowed(angle) for angle in angles}
     whole = [angle for angle in angles if counts[angle][0] == len(SWEEP)]
     best = max(whole or angles[:DRAWN], key=counts.__getitem__)
     return tuple(sorted(angles, key=lambda angle: 1 - cos(angle - best)))
 
 
 def _leads(ground: Ground, spoken: Spoken, name: str, dx: float, dy: float) -> bool:
-    """Whether a thing finds a free place that far off, and the words still hold."""
-    there = ground.spots[name].shifted(dx, dy)
+    """Whether an object has a free place after a move, and the instruction stays true."""
+    there = ground.spots[name].shift(dx, dy)
     return ground.free(there, without=(name,)) and spoken.hold(
-        {**spoken.spots, name: spoken.spots[name].shifted(dx, dy)}
+        {**spoken.spots, name: spoken.spots[name].shift(dx, dy)}
     )

@@ -54,19 +54,19 @@ class Room(Perturbation):
         """Renames what belongs to the old workspace."""
         if task.scene.arena is self.arena:
             raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
-        others = [each for each in Arena if each is not task.scene.arena and _clears_robot(task.scene, each)]
+        others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
         if self.arena is None and not others:
             raise PerturbationError(f"{self.kind}: in no other room are the fixtures clear of the robot")
         arena = self.arena or others[int(rng.integers(len(others)))]
         old, new = task.scene.arena.workspace, arena.workspace
 
-        def renamed(name: str) -> str:
+        def rename(name: str) -> str:
             region = task.scene.region(name)
             on_workspace = name == old or (region is not None and region.target == old)
             return new + name.removeprefix(old) if on_workspace else name
 
         def atom(each: Atom) -> Atom:
-            return Atom(each.predicate, tuple(renamed(name) for name in each.arguments))
+            return Atom(each.predicate, tuple(rename(name) for name in each.arguments))
 
         def region(each: Region) -> Region:
             return replace(each, target=new) if each.target == old else each
@@ -80,7 +80,7 @@ class Room(Perturbation):
             initial=tuple(map(atom, task.scene.initial)),
         )
         goal = replace(task.goal, atoms=tuple(map(atom, task.goal.atoms)))
-        return replace(task, scene=scene, goal=goal, of_interest=tuple(map(renamed, task.of_interest)))
+        return replace(task, scene=scene, goal=goal, of_interest=tuple(map(rename, task.of_interest)))
 
 
 def _clears_robot(scene: Scene, arena: Arena) -> bool:
@@ -222,7 +222,7 @@ class MoveCamera(Perturbation):
         zoom = before.zoom * self.zoom
         MoveCamera(self.camera, self.shift, self.turn, zoom)  # both together may be too much
         turn = Rotation.from_euler("XYZ", before.turn) * Rotation.from_euler("XYZ", self.turn)
-        return _staged(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
+        return _with_camera(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
 
 
 @perturbation
@@ -271,7 +271,7 @@ class Orbit(Perturbation):
             -self.elevation * usual.apply([1.0, 0.0, 0.0])
         )
         shift = before.shift + self.distance * led.apply(off) - off
-        return _staged(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
+        return _with_camera(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
 
 
 def check_camera(kind: str, camera: str) -> None:
@@ -282,12 +282,14 @@ def check_camera(kind: str, camera: str) -> None:
 
 def _change_of(task: Task, camera: str) -> CameraChange:
     """How a camera is changed so far."""
-    return next((each for each in task.scene.staging.cameras if each.name == camera), CameraChange(camera))
+    return next(
+        (change for change in task.scene.staging.cameras if change.name == camera), CameraChange(camera)
+    )
 
 
-def _staged(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
+def _with_camera(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
     """A task with a camera changed so, in place of what was changed there."""
     (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
     change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
-    others = (each for each in task.scene.staging.cameras if each.name != camera)
+    others = (other for other in task.scene.staging.cameras if other.name != camera)
     return with_staging(task, cameras=(*others, change))

@@ -22,7 +22,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay import tasks
 from assay.errors import BDDLError
 from assay.tasks import Goal, bddl
-from assay.tasks.formats import Label, ReleaseError, Wording, found, instruction, text_of
+from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 SUITE = "libero_goal"
 TABLES = ("metrics/libero_para_metadata.csv", "libero_para_metadata.csv", "metadata.csv")
@@ -77,7 +77,7 @@ Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
-class Paraphrase:
+class PublishedParaphrase:
     """A row of the metadata, by its columns."""
 
     high: str
@@ -96,11 +96,11 @@ class Paraphrase:
         return _TYPES[self.high, self.mid, self.low]
 
 
-COLUMNS = tuple(field.name for field in fields(Paraphrase))
-_ROW = TypeAdapter(Paraphrase)
+COLUMNS = tuple(field.name for field in fields(PublishedParaphrase))
+_ROW = TypeAdapter(PublishedParaphrase)
 
 
-def read_metadata(file: Path) -> tuple[Paraphrase, ...]:
+def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
     """The rows of a metadata file. Raises ReleaseError that names file, line and column."""
     return tuple(row for row, _ in _rows(file))
 
@@ -110,9 +110,9 @@ def table_file(folder: Path) -> Path | None:
     return next((folder / name for name in TABLES if (folder / name).is_file()), None)
 
 
-def read_tasks(folder: Path) -> tuple[Wording, ...]:
+def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     """The task files: types and number from their names, the task from their goals, the text from inside."""
-    place = found(folder, "LIBERO-Para", *TASKS)
+    place = find_release(folder, "LIBERO-Para", *TASKS)
     wordings = tuple(_task_files(place))
     if not wordings:
         raise ReleaseError(
@@ -122,7 +122,7 @@ def read_tasks(folder: Path) -> tuple[Wording, ...]:
     return wordings
 
 
-def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
+def _rows(file: Path) -> Iterator[tuple[PublishedParaphrase, str]]:
     """The rows of a metadata file, and where each stands."""
     rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
     try:
@@ -133,31 +133,33 @@ def _rows(file: Path) -> Iterator[tuple[Paraphrase, str]]:
             )
         for row in rows:
             place = f"{file}:{rows.line_num}"
-            made = _ROW.validate_python({name: row[name] for name in COLUMNS})
-            types_of((made.high, made.mid, made.low), place)
-            yield made, place
+            paraphrase = _ROW.validate_python({name: row[name] for name in COLUMNS})
+            types_of((paraphrase.high, paraphrase.mid, paraphrase.low), place)
+            yield paraphrase, place
     except csv.Error as error:
         raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
     except ValidationError as error:
         raise ReleaseError(f"{file}:{rows.line_num}: {reason(error)}") from None
 
 
-def _task_files(place: Path) -> Iterator[Wording]:
+def _task_files(place: Path) -> Iterator[ReleaseWording]:
     homes: dict[str, str] = {}
     for file in sorted(place.glob("*_eval*_ver*.bddl")):
         name = _NAME.fullmatch(file.stem)
         if name is None:
             raise ReleaseError(f"{file}: the name says no type, task and version")
         content = text_of(file)
-        said = _LANGUAGE.search(content)
-        if said is None:
+        language = _LANGUAGE.search(content)
+        if language is None:
             raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
         # Files of a task differ in what they say alone, so that the rest is parsed once for each task.
-        rest = f"{content[: said.start(1)]}{PLACEHOLDER}{content[said.end(1) :]}"
+        rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
         if rest not in homes:
             homes[rest] = _home(rest, file)
         types = types_of((name["high"], name["mid"], name["low"]), str(file))
-        yield Wording(homes[rest], instruction(said[1], str(file)), _labels(types, int(name["number"])))
+        yield ReleaseWording(
+            homes[rest], instruction(language[1], str(file)), _labels(types, int(name["number"]))
+        )
 
 
 def _home(text: str, file: Path) -> str:

@@ -24,7 +24,14 @@ from assay import tasks
 from assay.errors import BDDLError, one_line
 from assay.tasks import bddl
 from assay.tasks.checks import quote
-from assay.tasks.formats import ReleaseError, Wording, found, instruction, task_and_suffix, text_of
+from assay.tasks.formats import (
+    ReleaseError,
+    ReleaseWording,
+    find_release,
+    instruction,
+    task_and_suffix,
+    text_of,
+)
 
 CLASSIFICATIONS = (
     "libero/libero/benchmark/task_classification.json",
@@ -82,7 +89,7 @@ class Entry:
         number = _LANGUAGE.match(self.suffix)
         return int(number["number"]) if number else None
 
-    def decoded(self) -> Suffix:
+    def decode(self) -> Suffix:
         """What its name says. Raises ReleaseError where that is nothing that is known."""
         match = _SUFFIX.fullmatch(self.suffix)
         if match is None:
@@ -96,27 +103,27 @@ class Entry:
         )
 
 
-def classified(folder: Path) -> tuple[Entry, ...]:
+def read_classification(folder: Path) -> tuple[Entry, ...]:
     """Every task of the classification."""
-    file = found(folder, "LIBERO-plus", *CLASSIFICATIONS)
+    file = find_release(folder, "LIBERO-plus", *CLASSIFICATIONS)
     try:
         content = json.loads(text_of(file))
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{file}: is not JSON: {one_line(str(error))}") from None
-    if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
+    if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
         raise ReleaseError(f"{file}: must map suites to lists of tasks")
     return tuple(_entry(suite, entry, file) for suite, entries in content.items() for entry in entries)
 
 
-def wordings(folder: Path) -> tuple[Wording, ...]:
-    """The instructions in the language task files, with number and, where it is classified, difficulty.
+def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
+    """The instructions in the language task files, with number and, where it is read_classification, difficulty.
 
     What the folder ``libero_mix`` repeats from the four suites is read once.
     """
-    place = found(folder, "LIBERO-plus", *TASKS)
-    difficulty = {(each.task, each.language): each.difficulty for each in classified(folder)}
+    place = find_release(folder, "LIBERO-plus", *TASKS)
+    difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
     read = tuple(
-        Wording(task, text, {"number": number, "difficulty": difficulty.get((task, number))})
+        ReleaseWording(task, text, {"number": number, "difficulty": difficulty.get((task, number))})
         for task, number, text in _language_files(place)
     )
     if not read:

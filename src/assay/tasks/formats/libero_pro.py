@@ -23,7 +23,7 @@ from assay import tasks
 from assay.errors import BDDLError, did_you_mean, one_line
 from assay.tasks import Arena, Goal, bddl
 from assay.tasks.checks import quote
-from assay.tasks.formats import ReleaseError, Wording, found, instruction, task_of_file, text_of
+from assay.tasks.formats import ReleaseError, ReleaseWording, find_release, instruction, task_of_file, text_of
 
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
 """The rooms that the release exchanges for one another."""
@@ -43,7 +43,7 @@ _FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class PublishedExchange:
     """A category, or a thing, and another that takes its place."""
 
     task: str
@@ -87,16 +87,16 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
 
     Raises ReleaseError where one has not the name of a task of its suite.
     """
-    found = []
+    files = []
     for suite in SUITES:
         for place in _folders(folder, suite):
-            known = dimension_of(place.name.removeprefix(f"{suite}_"))
-            if known is not None:
-                dimension, axis, distance = known
+            parsed = dimension_of(place.name.removeprefix(f"{suite}_"))
+            if parsed is not None:
+                dimension, axis, distance = parsed
                 for file in sorted(place.glob("*.bddl")):
                     task = task_of_file(file.stem, str(place), suite=suite)
-                    found.append(FrozenFile(task, dimension, file, axis, distance))
-    return tuple(found)
+                    files.append(FrozenFile(task, dimension, file, axis, distance))
+    return tuple(files)
 
 
 def looked_for() -> str:
@@ -108,9 +108,9 @@ def looked_for() -> str:
 def _folders(folder: Path, suite: str) -> list[Path]:
     """The folders of changed task files of a suite, in the first place that has any."""
     for place in _FILES:
-        found = sorted(each for each in (folder / place).glob(f"{suite}_*") if each.is_dir())
-        if found:
-            return found
+        folders = sorted(path for path in (folder / place).glob(f"{suite}_*") if path.is_dir())
+        if folders:
+            return folders
     return []
 
 
@@ -122,12 +122,12 @@ def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
     return ("displacement", shifted["axis"], float(shifted["metres"])) if shifted else None
 
 
-def categories(folder: Path) -> Iterator[Exchange]:
+def categories(folder: Path) -> Iterator[PublishedExchange]:
     """Categories of objects that take the place of others."""
     return _exchanges(folder, "ood_object.yaml")
 
 
-def positions(folder: Path) -> Iterator[Exchange]:
+def positions(folder: Path) -> Iterator[PublishedExchange]:
     """Things that change places."""
     return _exchanges(folder, "ood_spatial_relation.yaml")
 
@@ -135,8 +135,8 @@ def positions(folder: Path) -> Iterator[Exchange]:
 def goals(folder: Path) -> Iterator[OtherGoal]:
     """Other goals in the same scene."""
     for task, content, place in _table(folder, "ood_task.yaml"):
-        for said, entry in _mapping(content, place).items():
-            text = instruction(said, place)
+        for wording, entry in _mapping(content, place).items():
+            text = instruction(wording, place)
             stated = entry.get("goal") if isinstance(entry, dict) else None
             try:
                 yield OtherGoal(task, text, bddl.parse_goal(str(stated)))
@@ -154,24 +154,24 @@ def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
         yield from ((task, room) for room in ROOMS if room.workspace != current)
 
 
-def wordings(folder: Path) -> tuple[Wording, ...]:
+def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     """Three rewordings of every instruction, numbered for each task."""
     return tuple(
-        Wording(task, instruction(_with_colon(text), place), {"number": number})
+        ReleaseWording(task, instruction(_with_colon(text), place), {"number": number})
         for task, texts, place in _table(folder, "ood_language.yaml")
         for number, text in enumerate(_list(texts, place))
     )
 
 
-def _exchanges(folder: Path, name: str) -> Iterator[Exchange]:
+def _exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
     for task, content, place in _table(folder, name):
         for old, candidates in _mapping(content, place).items():
-            yield from (Exchange(task, old, new) for new in _texts(candidates, place))
+            yield from (PublishedExchange(task, old, new) for new in _texts(candidates, place))
 
 
 def _table(folder: Path, name: str) -> Iterator[tuple[str, Any, str]]:
     """The rows of a table: the task's id, what it says, and where that stands."""
-    file = found(folder, "LIBERO-PRO", *(f"{place}{name}" for place in _TABLES))
+    file = find_release(folder, "LIBERO-PRO", *(f"{place}{name}" for place in _TABLES))
     try:
         content = yaml.safe_load(text_of(file))
     except yaml.YAMLError as error:
@@ -200,7 +200,7 @@ def _list(value: object, place: str) -> list[Any]:
 
 
 def _texts(value: object, place: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ReleaseError(f"{place}: must have lists of names")
     return value
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from assay import tasks
 from assay.errors import TaskError
 from assay.tasks import Task
-from assay.tasks.formats import Label, ReleaseError, Wording, found, instruction, text_of
+from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
 """Number of a file -> what it does to an instruction, in our words for it."""
@@ -83,7 +83,7 @@ class Checkout:
 
     files: Mapping[int, tuple[TaskFile, ...]]
     """Level -> its task files; those of level 1, the tasks, can be read."""
-    wordings: tuple[Wording, ...]
+    wordings: tuple[ReleaseWording, ...]
     """Of level 5."""
     unreadable: tuple[Unreadable, ...]
     """What could not be read on level 1 and level 5, and files whose names say nothing."""
@@ -91,7 +91,7 @@ class Checkout:
 
 def task_folder(folder: Path) -> Path:
     """Where the levels' folders of task files are."""
-    return found(folder, "LIBERO-X", *(f"{each}bddl/LEVEL1" for each in _FOLDERS)).parent
+    return find_release(folder, "LIBERO-X", *(f"{prefix}bddl/LEVEL1" for prefix in _FOLDERS)).parent
 
 
 def read(folder: Path) -> Checkout:
@@ -120,7 +120,7 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
     for file in files[1]:
         scenes[file.scene].append(file)
     numbered: dict[str, TaskFile] = {}
-    for file in (each for level in LEVELS for each in files[level]):
+    for file in (candidate for level in LEVELS for candidate in files[level]):
         base = numbered.get(file.number) or named.get((file.scene, file.words))
         if base is None and file.problem is None:
             same = (other for other in scenes[file.scene] if other.task.goal == file.task.goal)
@@ -130,13 +130,15 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
         yield base, file
 
 
-def _wordings(folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]) -> tuple[Wording, ...]:
+def _wordings(
+    folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]
+) -> tuple[ReleaseWording, ...]:
     """The lines of the five files: form, and the task file of level 4 they belong to, where it is there.
 
     The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
     """
     files = {file.wording: file.path.stem for file in level4 if file.number}
-    kept: list[Wording] = []
+    wordings: list[ReleaseWording] = []
     for form in FORMS:
         file = folder / f"L5-{form}.jsonl"
         try:
@@ -147,25 +149,25 @@ def _wordings(folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable])
         for number, line in enumerate(lines, start=1):
             place = f"{file.name}:{number}"
             try:
-                kept += [_wording(line, form, place, files)] if line.strip() else []
+                wordings += [_wording(line, form, place, files)] if line.strip() else []
             except ReleaseError as error:
                 bad.append(Unreadable(5, place, str(error).removeprefix(f"{place}: ")))
-    return tuple(kept)
+    return tuple(wordings)
 
 
 def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
     """The task files of a level whose names say which they are."""
-    kept: list[TaskFile] = []
+    files: list[TaskFile] = []
     for path in sorted(folder.glob("*.bddl")):
         name = _NAME.fullmatch(path.stem)
         if name is None:
             bad.append(Unreadable(level, path.name, NAMELESS))
         else:
-            kept.append(TaskFile(path, level, **name.groupdict("")))
-    return tuple(kept)
+            files.append(TaskFile(path, level, **name.groupdict("")))
+    return tuple(files)
 
 
-def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> Wording:
+def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> ReleaseWording:
     try:
         content = json.loads(line)
         text, variant, task = content["task_desc"], content["variant"], int(content["task_id"])
@@ -175,7 +177,7 @@ def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> Word
         raise ReleaseError(f"{place}: the variant must be '', 'A1' or 'A2'")
     id = _id(task, variant)
     labels: dict[str, Label] = {"form": FORMS[form], "number": form, "file": files.get(id)}
-    return Wording(id, instruction(text, place), labels)
+    return ReleaseWording(id, instruction(text, place), labels)
 
 
 def _id(number: int, variant: str) -> str:

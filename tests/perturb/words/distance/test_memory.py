@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.perturb.words.distance import distances, pride
-from assay.perturb.words.distance.pride import attempts, memory_file, remembered
+from assay.perturb.words.distance.pride import attempts, cached_distances, memory_file
 
 PAIRS = [
     ("turn on the stove", "turn on the range"),
@@ -30,13 +30,13 @@ def test_what_is_remembered_is_what_was_scored_warnings_included(
     models: object, monkeypatch: pytest.MonkeyPatch
 ):
     scored = distances(PAIRS)
-    assert remembered(PAIRS) == scored and any(each.warnings for each in scored)
+    assert cached_distances(PAIRS) == scored and any(each.warnings for each in scored)
     monkeypatch.setattr(pride, "attempts", nobody)
-    assert remembered(PAIRS) == scored
+    assert cached_distances(PAIRS) == scored
 
 
 def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPatch):
-    remembered(PAIRS[:1])
+    cached_distances(PAIRS[:1])
     asked: list[tuple[str, str]] = []
 
     def counted(pairs: list[tuple[str, str]]) -> list:
@@ -44,7 +44,7 @@ def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPa
         return attempts(pairs)
 
     monkeypatch.setattr(pride, "attempts", counted)
-    remembered(PAIRS)
+    cached_distances(PAIRS)
     assert asked == [PAIRS[1], PAIRS[3]]
 
 
@@ -55,7 +55,7 @@ def test_a_memory_that_cannot_be_used_costs_time_and_nothing_else(models: object
     else:
         memory_file().parent.mkdir(parents=True)
         memory_file().write_text("these are my notes, " * 100)
-    assert remembered(PAIRS) == distances(PAIRS)
+    assert cached_distances(PAIRS) == distances(PAIRS)
 
 
 def test_another_recipe_has_another_memory(monkeypatch: pytest.MonkeyPatch, cache: Path):

@@ -12,7 +12,7 @@ from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase, grid, markdown, paraphrases, shortfalls
 from assay.perturb.words.grid.rules import verify
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Instruction, Task
 
 
@@ -24,7 +24,7 @@ def bowl_on_stove() -> dict[str, Cell]:
 
 def faults(made: tuple[Paraphrase, ...]) -> list[object]:
     rows = (
-        Row(
+        GridRow(
             number,
             each.task.id,
             each.cell.object_type,

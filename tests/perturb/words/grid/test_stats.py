@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.table import Wording, grid_stats, read_wordings, thing_names
+from assay.perturb.words.grid.table import GridWording, grid_stats, read_wordings, thing_names
 
 HEADER = "task,object_type,action_type,original,paraphrase,s_k,s_t\n"
 STOVE = "turn on the stove"
@@ -41,7 +41,7 @@ def test_cells_and_originals_are_counted_and_distances_averaged(tmp_path: Path):
 
 def test_the_release_s_columns_are_read_as_ours_are(tmp_path: Path):
     (row,) = read_wordings(written(tmp_path, OFFICIAL))
-    assert row == Wording(STOVE, "habitual", "none", "turn on the range", 0.6, 1.0)
+    assert row == GridWording(STOVE, "habitual", "none", "turn on the range", 0.6, 1.0)
     assert row.pd == pytest.approx(0.2)
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from assay import tasks
 from assay.perturb.words.grid.rules import verify
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 
 
 def rules(id: str, types: str, text: str, original: str | None = None) -> set[str]:
     """The rules that a paraphrase breaks, with the reasons."""
     object_type, action_type = types.split()
     said = tasks.load(id).instruction.text if original is None else original
-    row = Row(2, id, object_type, action_type, said, text)
+    row = GridRow(2, id, object_type, action_type, said, text)
     return {f"{fault.rule}: {fault.reason}" for fault in verify([row])}
 
 
@@ -252,7 +252,7 @@ def test_a_row_of_an_unknown_task_or_another_original_is_refused() -> None:
     assert found == {
         "task: the original of libero_goal/1 is 'put the bowl on the stove', not 'put the bowl on the plate'"
     }
-    row = Row(2, "libero_goal/99", "none", "hint", "x", "y")
+    row = GridRow(2, "libero_goal/99", "none", "hint", "x", "y")
     (fault,) = verify([row])
     assert fault.rule == "task" and "libero_goal/0 to libero_goal/9" in fault.reason
 
@@ -260,7 +260,7 @@ def test_a_row_of_an_unknown_task_or_another_original_is_refused() -> None:
 def test_a_text_that_comes_twice_is_found_whatever_its_case() -> None:
     texts = ("the bowl goes on the stove", "The bowl goes  on the stove")
     rows = [
-        Row(number, "libero_goal/1", "none", "hint", "put the bowl on the stove", text)
+        GridRow(number, "libero_goal/1", "none", "hint", "put the bowl on the stove", text)
         for number, text in enumerate(texts, start=2)
     ]
     assert ("unique", "it is also in line 2") in {(each.rule, each.reason) for each in verify(rows)}

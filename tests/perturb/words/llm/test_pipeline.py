@@ -12,7 +12,7 @@ from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify
-from assay.perturb.words.grid.table import Row
+from assay.perturb.words.grid.table import GridRow
 from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, RuleUse, paraphrases, read_prompts
 from assay.tasks import Instruction
 
@@ -46,7 +46,7 @@ def test_every_cell_is_filled_in_four_steps(model, endpoint, run):
     counts = Counter((each.task.id, each.cell) for each in found)
     assert set(counts.values()) == {2} and len(counts) == 2 * len(CELLS)
     rows = (
-        Row(line, each.task.id, *astuple(each.cell), each.task.instruction.text, each.text)  # type: ignore[call-arg]
+        GridRow(line, each.task.id, *astuple(each.cell), each.task.instruction.text, each.text)  # type: ignore[call-arg]
         for line, each in enumerate(found)
     )
     assert not list(verify(rows))

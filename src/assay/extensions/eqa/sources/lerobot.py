@@ -17,7 +17,7 @@ from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
 from assay.extensions.eqa.sources.schema import Feature, find_schema
 from assay.support.images import Orientation
 from assay.tasks.formats import ReleaseError
-from assay.tasks.formats.lerobot import BROKEN, LerobotFolder, Row
+from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder
 
 
 class LerobotSource:
@@ -62,7 +62,7 @@ class LerobotSource:
                 scene=_scene(row.said, tally),
             )
 
-    def _camera(self, row: Row, key: str) -> Camera | None:
+    def _camera(self, row: LerobotEpisode, key: str) -> Camera | None:
         if key in row.clips and row.clips[key][0].is_file():
             path, start = row.clips[key]
             orientation = Orientation(self.data.orientation(key) or Orientation.UPRIGHT)
@@ -71,7 +71,7 @@ class LerobotSource:
             return StillsCamera(partial(row.stills, key))
         return None
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[LerobotEpisode]:
         try:
             yield from self.data.rows()
         except ReleaseError as error:

@@ -41,7 +41,7 @@ from assay.perturb.words.grid.cells import Cell, cell_of
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 from assay.tasks.formats import ReleaseError, task_of_file, text_of
-from assay.tasks.formats.libero_para import SUITE, Paraphrase, Types, read_metadata, reason, types_of
+from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, read_metadata, reason, types_of
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000
@@ -262,7 +262,7 @@ def import_models(
 class _ModelImport:
     """The import of one model's logs, file by file, so that memory is bounded by the largest log."""
 
-    wordings: dict[WordingKey, Paraphrase]
+    wordings: dict[WordingKey, PublishedParaphrase]
     task_ids: dict[int, str]
     """Task ids by the tasks' numbers in the logs."""
     summary: ImportedLogs
@@ -412,7 +412,7 @@ class _ModelImport:
         }
 
 
-def _labels(cell: Cell, wording: Paraphrase | None) -> dict[str, Label]:
+def _labels(cell: Cell, wording: PublishedParaphrase | None) -> dict[str, Label]:
     labels: dict[str, Label] = {
         "axis": "words",
         "plausible": True,

@@ -19,7 +19,7 @@ from assay.extensions.learn.demonstrations.dataset import DEFAULT_ORIENTATION, O
 from assay.support.files import cache_folder, making
 from assay.support.images import Orientation, orient
 from assay.support.video import stills
-from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotFolder, Row
+from assay.tasks.formats.lerobot import BROKEN, INFO, LerobotEpisode, LerobotFolder
 from assay.tasks.formats.lerobot_features import FEATURE_NAMES
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
@@ -126,7 +126,7 @@ def _feature_name(data: LerobotFolder, role: str) -> str:
     )
 
 
-def _numbers(row: Row, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
+def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
     """The states and actions of an episode."""
     table = row.frames((names["state"], names["action"]))
     states, actions = (
@@ -138,7 +138,7 @@ def _numbers(row: Row, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray
 
 
 def _images(
-    data: LerobotFolder, rows: Sequence[Row], name: str, pixels: int, orientation: Orientation
+    data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str, pixels: int, orientation: Orientation
 ) -> Iterator[np.ndarray]:
     """The images of a camera, upright, (pixels, pixels, 3), frame by frame."""
     for row in rows:
@@ -146,7 +146,7 @@ def _images(
             yield downscale(orient(image, orientation), pixels)
 
 
-def _decode_images(data: LerobotFolder, row: Row, name: str) -> Iterator[np.ndarray]:
+def _decode_images(data: LerobotFolder, row: LerobotEpisode, name: str) -> Iterator[np.ndarray]:
     if name in data.videos:
         path, start = row.clips[name]
         for _, frame in stills(path, range(row.length), start=start, fps=data.fps):

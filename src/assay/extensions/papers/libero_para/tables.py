@@ -18,13 +18,13 @@ from assay.measures.success.rates import CONTROLS, success_rate
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods, task_instruction
-from assay.measures.words import paraphrase_statistics
+from assay.measures.words import paraphrase
 from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
-from assay.perturb.words.grid.table import GridStats, Wording, grid_stats
+from assay.perturb.words.grid.table import GridStats, GridWording, grid_stats
 from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
-from assay.support.stats.distributions import pearson
+from assay.support.stats.significance import pearson
 
 CellKey = tuple[str, str]
 """An object type and an action type."""
@@ -442,13 +442,13 @@ EXHIBITS = (
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
     """Statistics of the paraphrases of all runs, each with the largest multiplicity of a run and seed."""
     results, _ = of_each(runs, wordings_of)
-    together: Counter[Wording] = Counter()
+    together: Counter[GridWording] = Counter()
     for wordings in results.values():
         together |= wordings
     return grid_stats(together.elements())
 
 
-def wordings_of(run: PaperRun) -> Counter[Wording]:
+def wordings_of(run: PaperRun) -> Counter[GridWording]:
     """Paraphrases of a run with their multiplicity within one seed."""
     rows = paraphrases(run.data.frame)
     scores = [
@@ -463,7 +463,7 @@ def wordings_of(run: PaperRun) -> Counter[Wording]:
     originals = {task: task_instruction(task) or task for task in table["task"].unique()}
     return Counter(
         {
-            Wording(originals[task], thing, action, text.strip(), s_k, s_t): count
+            GridWording(originals[task], thing, action, text.strip(), s_k, s_t): count
             for task, thing, action, text, s_k, s_t, count in table.iter_rows()
         }
     )
@@ -474,13 +474,11 @@ def _of_wordings(show: Callable[..., Part], *args: str) -> Callable[[Sequence[Pa
 
 
 PARAPHRASES = (
-    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase_statistics.counts_table)),
-    ExhibitPlan(
-        "Table 9", "Paraphrases of each original", _of_wordings(paraphrase_statistics.originals_table)
-    ),
-    ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase_statistics.names_table)),
+    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase.counts_table)),
+    ExhibitPlan("Table 9", "Paraphrases of each original", _of_wordings(paraphrase.originals_table)),
+    ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase.names_table)),
     *(
-        ExhibitPlan(label, title, _of_wordings(paraphrase_statistics.distance_grid, which))
-        for which, (label, title) in paraphrase_statistics.DISTANCES.items()
+        ExhibitPlan(label, title, _of_wordings(paraphrase.distance_grid, which))
+        for which, (label, title) in paraphrase.DISTANCES.items()
     ),
 )

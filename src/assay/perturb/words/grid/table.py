@@ -39,7 +39,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """A row as it was read; but for its scores nothing in it is checked."""
 
     line: int
@@ -82,7 +82,7 @@ def write(
             )
 
 
-def read(path: Path, *, with_cells: bool = False) -> tuple[Row, ...]:
+def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
     """The rows of a table, ``with_cells`` of one that has them; further columns are left alone.
 
     Raises PerturbationError.
@@ -91,7 +91,7 @@ def read(path: Path, *, with_cells: bool = False) -> tuple[Row, ...]:
     return tuple(_row(path, line, fields) for line, fields in rows(path, (("task", *ORIGINAL), *cells, TEXT)))
 
 
-def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
+def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
     """The rows, each with its task and its original, where one of them tells the other.
 
     A row that names no task has the built-in one whose instruction its original is; of suites with such a task,
@@ -103,30 +103,30 @@ def with_tasks(table: Sequence[Row]) -> tuple[Row, ...]:
     of_all = next((suite for suite in suites.values() if originals <= suite.keys()), None)
     places = (of_all,) if of_all is not None else (_by_instruction(tasks.resolve("all")), suites["libero_90"])
 
-    def home(row: Row) -> str:
+    def home(row: GridRow) -> str:
         if row.task:
             return row.task
         original = plain(row.original)
-        found = next((place[original] for place in places if original in place), [])
-        return found[0] if len(found) == 1 else ""
+        ids = next((place[original] for place in places if original in place), [])
+        return ids[0] if len(ids) == 1 else ""
 
-    told = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
+    texts = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
 
-    def completed(row: Row) -> Row:
+    def complete(row: GridRow) -> GridRow:
         task = home(row)
         if row.task and row.original:
             return row
-        return replace(row, task=task, original=told.get(task, row.original))
+        return replace(row, task=task, original=texts.get(task, row.original))
 
-    return tuple(map(completed, table))
+    return tuple(map(complete, table))
 
 
 def _by_instruction(among: Iterable[Task]) -> dict[str, list[str]]:
     """Instruction -> the ids of the tasks that have it."""
-    found: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for task in among:
-        found.setdefault(plain(task.instruction.text), []).append(task.id)
-    return found
+        ids.setdefault(plain(task.instruction.text), []).append(task.id)
+    return ids
 
 
 @cache
@@ -140,11 +140,13 @@ def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tupl
 
     Raises PerturbationError.
     """
-    wanted = [(each,) if isinstance(each, str) else each for each in required]
+    wanted = [(names,) if isinstance(names, str) else names for names in required]
     with open_table(path) as reader:
         missing = [names for names in wanted if not set(names) & set(reader.fieldnames or ())]
         if missing:
-            lacking, needed = (", ".join(" or ".join(names) for names in each) for each in (missing, wanted))
+            lacking, needed = (
+                ", ".join(" or ".join(names) for names in columns) for columns in (missing, wanted)
+            )
             raise PerturbationError(
                 f"{path} lacks the column{'s' * (len(missing) > 1)} {lacking}; needed: {needed}"
             )
@@ -164,7 +166,7 @@ def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
         raise PerturbationError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _row(path: Path, line: int, fields: Mapping[str, str]) -> Row:
+def _row(path: Path, line: int, fields: Mapping[str, str]) -> GridRow:
     def first(names: Iterable[str]) -> str:
         return next((fields[name] for name in names if fields.get(name)), "")
 
@@ -172,7 +174,7 @@ def _row(path: Path, line: int, fields: Mapping[str, str]) -> Row:
         _similarity(first(names), f"{path}:{line}: {names[0]}") for names in zip(*SCORES, strict=True)
     )
     both = s_k is not None and s_t is not None
-    return Row(
+    return GridRow(
         line,
         fields.get("task", ""),
         *_types(fields),
@@ -218,7 +220,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class GridWording:
     """A paraphrase, and how far it is from its original."""
 
     original: str
@@ -273,15 +275,15 @@ class GridStats:
 
     paraphrases: int
     cells: dict[Key, CellStats]
-    """Row by row; those that have paraphrases."""
+    """GridRow by row; those that have paraphrases."""
     originals: dict[str, int]
     """Original instruction -> its paraphrases, the most first."""
 
     def total(self, *, object: str | None = None, action: str | None = None) -> int:
         """Paraphrases with this object type, this action type, or any."""
         return sum(
-            each.count
-            for key, each in self.cells.items()
+            cell.count
+            for key, cell in self.cells.items()
             if object in (None, key[0]) and action in (None, key[1])
         )
 
@@ -293,19 +295,19 @@ class GridStats:
                 {
                     "object": thing,
                     "action": action,
-                    "count": each.count,
-                    "scored": each.scored,
-                    "pd": each.pd,
-                    "keyword_distance": each.keyword_distance,
-                    "structural_distance": each.structural_distance,
+                    "count": cell.count,
+                    "scored": cell.scored,
+                    "pd": cell.pd,
+                    "keyword_distance": cell.keyword_distance,
+                    "structural_distance": cell.structural_distance,
                 }
-                for (thing, action), each in self.cells.items()
+                for (thing, action), cell in self.cells.items()
             ],
             "originals": self.originals,
         }
 
 
-def read_wordings(path: Path) -> tuple[Wording, ...]:
+def read_wordings(path: Path) -> tuple[GridWording, ...]:
     """The paraphrases of a table with cells: LIBERO-Para's metadata, or ours, with their scores where it has them.
 
     Raises PerturbationError that says where the table makes no sense.
@@ -313,33 +315,36 @@ def read_wordings(path: Path) -> tuple[Wording, ...]:
     return tuple(_wording(path, row) for row in with_tasks(read(path, with_cells=True)))
 
 
-def grid_stats(wordings: Iterable[Wording]) -> GridStats:
+def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
     """Count paraphrases, and average their distances; one that comes twice counts twice."""
     all_of_them = tuple(wordings)
-    members: dict[Key, list[Wording]] = {(thing, action): [] for thing in ObjectType for action in ActionType}
-    for each in all_of_them:
-        members[each.key].append(each)
+    members: dict[Key, list[GridWording]] = {
+        (thing, action): [] for thing in ObjectType for action in ActionType
+    }
+    for wording in all_of_them:
+        members[wording.key].append(wording)
     return GridStats(
         len(all_of_them),
         {key: _cell(mine) for key, mine in members.items() if mine},
-        dict(Counter(each.original for each in all_of_them).most_common()),
+        dict(Counter(wording.original for wording in all_of_them).most_common()),
     )
 
 
 def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
     """What the original instructions of tasks (libero_goal's, if not said) call each thing, in order of mention."""
     wanted = {plain(original) for original in originals}
-    found: dict[str, dict[str, list[str]]] = {}
+    tasks_by_name: dict[str, dict[str, list[str]]] = {}
     for task in tasks.suite(SUITE) if among is None else among:
         if plain(task.instruction.text) in wanted:
             for mention in read_task(task, lexicon()).mentions:
-                found.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
+                tasks_by_name.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
     return tuple(
-        ThingName(noun, {name: tuple(ids) for name, ids in names.items()}) for noun, names in found.items()
+        ThingName(noun, {name: tuple(ids) for name, ids in names.items()})
+        for noun, names in tasks_by_name.items()
     )
 
 
-def _cell(wordings: Sequence[Wording]) -> CellStats:
+def _cell(wordings: Sequence[GridWording]) -> CellStats:
     scored = [
         (wording.s_k, wording.s_t)
         for wording in wordings
@@ -353,9 +358,11 @@ def _cell(wordings: Sequence[Wording]) -> CellStats:
     return CellStats(len(wordings), len(scored), distance, keywords, structure)
 
 
-def _wording(path: Path, row: Row) -> Wording:
+def _wording(path: Path, row: GridRow) -> GridWording:
     try:
         cell_of(row.object_type, row.action_type)
     except PerturbationError as error:
         raise PerturbationError(f"{path}:{row.line}: {error}") from None
-    return Wording(plain(row.original), row.object_type, row.action_type, row.paraphrase, row.s_k, row.s_t)
+    return GridWording(
+        plain(row.original), row.object_type, row.action_type, row.paraphrase, row.s_k, row.s_t
+    )
