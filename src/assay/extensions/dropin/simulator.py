@@ -285,12 +285,12 @@ class RobotController(Partial):
     @property
     def ee_pos(self) -> np.ndarray:
         """Grip site when the controller last looked, metres, (3,)."""
-        return self._simulation.controller.seen_position
+        return self._simulation.controller.seen_pose[0]
 
     @property
     def ee_ori_mat(self) -> np.ndarray:
         """Rotation of the grip site when the controller last looked, (3, 3)."""
-        return self._simulation.controller.seen_rotation
+        return self._simulation.controller.seen_pose[1]
 
     @property
     def goal_pos(self) -> np.ndarray:
