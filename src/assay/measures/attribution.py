@@ -40,7 +40,7 @@ from assay.measures.views.wording import (
     signed,
 )
 from assay.support.stats import regression
-from assay.support.stats.intervals import LEVEL, Interval, stratified, tested
+from assay.support.stats.intervals import LEVEL, Interval, stratified_difference, widen_to_p
 from assay.support.stats.resampling import ENOUGH, FEWEST, percentiles, resample
 from assay.support.stats.significance import SURE, sign_flip, t_below, t_quantile, within
 
@@ -232,7 +232,9 @@ def _contrast(
     apart = np.divide(now * among - before * among_now, among + among_now, where=both, out=np.zeros_like(now))
     p = max(sign_flip(apart.sum(axis=1)), within(before[both], among[both], now[both], among_now[both]))
     telling = both.any(axis=1)
-    estimate = stratified(*(values.sum(axis=1)[telling] for values in (before, among, now, among_now)))
+    estimate = stratified_difference(
+        *(values.sum(axis=1)[telling] for values in (before, among, now, among_now))
+    )
     alone = rows.filter(pl.col("_cell") == bit)
     changes = alone["change"].drop_nulls().unique().to_list() if "change" in rows.columns else []
     return FactorContrast(
@@ -244,7 +246,7 @@ def _contrast(
         others_count=int(among.sum()),
         starts=int(telling.sum()),
         difference=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         p=p,
     )
 

@@ -25,7 +25,7 @@ from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
-from assay.support.stats.intervals import LEVEL, Interval, tested
+from assay.support.stats.intervals import LEVEL, Interval, widen_to_p
 from assay.support.stats.significance import sign_flip, t_quantile
 
 FAIR = 0.5
@@ -157,7 +157,7 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
         if (key := tuple(drop.group.values()))[0] not in conditions
         else replace(right[key], family=drop.family)
         if key in right
-        else replace(drop, p=1.0, p_holm=1.0, interval=tested(drop.interval, 1.0))
+        else replace(drop, p=1.0, p_holm=1.0, interval=widen_to_p(drop.interval, 1.0))
         for drop in drops
     )
 

@@ -25,7 +25,7 @@ from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.drops import Drop, drop_evidence, drops, pool_drops
-from assay.support.stats.intervals import Interval, stratified, tested
+from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
 from assay.support.stats.significance import SURE, holm, within
 
 STRATUM = ("task", "object")
@@ -118,7 +118,7 @@ def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -
         return None
     p = max(within(*outcomes.sides(action)) for outcomes in units)
     hits, count, others, others_count = strata
-    estimate = stratified(others, others_count, hits, count)
+    estimate = stratified_difference(others, others_count, hits, count)
     return ActionGap(
         action=action,
         successes=int(hits.sum()),
@@ -126,7 +126,7 @@ def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -
         others=int(others.sum()),
         others_count=int(others_count.sum()),
         change=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         strata=strata.shape[1],
         p=p,
     )
