@@ -141,7 +141,7 @@ class RunReport:
         return 0 < self.profile.done <= sum(self.profile.errors.values())
 
     @property
-    def told(self) -> Diagnosis:
+    def conclusions(self) -> Diagnosis:
         """The diagnosis in sentences; the errors if there is nothing else."""
         if not self.only_errors:
             return Diagnosis.of(self.diagnosis)
