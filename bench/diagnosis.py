@@ -38,9 +38,8 @@ from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import CONTROLS
 from assay.measures.success.task_changes import TASK_CHANGES
 from assay.runs.store import Store
-from assay.support.stats.intervals import Interval, wilson
+from assay.support.stats.intervals import Interval, plain, wilson
 from assay.support.stats.power import POWER
-from assay.support.stats.result import plain
 from bench.figure import Figure
 from bench.synthetic import GOALS, Plan, Synthetic, changes_of, drawn, even, plan_of, planned, uneven
 

@@ -12,7 +12,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.experiments.changes import CHANGES
+from assay.experiments.factors import CHANGES
 from assay.runs.certificates import Certificate, CertificateCache, CertifiedPlan, ClaimVerdict, missing
 from assay.runs.store import Store
 from assay.sim.compile import compile_scene

@@ -19,12 +19,13 @@ from assay.support.stats.intervals import (
     Z,
     difference_of,
     effective_count,
+    mean_over_tasks,
     share_interval,
+    share_over_tasks,
     tested,
     wilson_interval,
 )
-from assay.support.stats.permutation import labels_behind, table_correlation
-from assay.support.stats.sampled_tasks import mean_over_tasks, share_over_tasks
+from assay.support.stats.resampling import labels_behind, table_correlation
 from assay.support.stats.significance import paired
 from bench.figure import Figure
 

@@ -24,7 +24,7 @@ from assay.sim.compile import compile_scene
 from assay.sim.packs.registry import load_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import PICTURE, PIXELS, SHARE, planned_sights
+from assay.sim.visibility import IMAGE_PIXELS, MIN_SHARE, PIXELS, planned_sights
 from assay.support.streams import stream
 from assay.tasks import Task
 from bench.figure import Figure
@@ -58,7 +58,7 @@ class Seen:
     @property
     def visible(self) -> bool:
         pairs = zip(self.pixels, self.alone, strict=True)
-        return any(shown >= max(PIXELS, SHARE * whole) for shown, whole in pairs)
+        return any(shown >= max(PIXELS, MIN_SHARE * whole) for shown, whole in pairs)
 
 
 def measure() -> list[Figure]:
@@ -108,14 +108,18 @@ def _seen(spec: EpisodeSpec, original: Task) -> Iterator[Seen]:
     world = Simulation(compile_scene(task.scene, load_pack(spec.pack)))
     try:
         moment = world.reset(world.sample(spec.world_seed)).moment
-        pictures = {each: world.renderer.segmentation(moment, each, PICTURE, PICTURE) for each in CAMERAS}
+        pictures = {
+            each: world.renderer.segmentation(moment, each, IMAGE_PIXELS, IMAGE_PIXELS) for each in CAMERAS
+        }
         groups = world.model.geom_group.copy()
         for name in sorted(added | about):
             label = world.compiled.labels.index(name)
             body = world.compiled.entities[name].body
             mine = [_below(world.model, int(each), body) for each in world.model.geom_bodyid]
             world.model.geom_group[:] = np.where(mine, groups, HIDDEN)
-            alone = [world.renderer.segmentation(moment, each, PICTURE, PICTURE) for each in CAMERAS]
+            alone = [
+                world.renderer.segmentation(moment, each, IMAGE_PIXELS, IMAGE_PIXELS) for each in CAMERAS
+            ]
             world.model.geom_group[:] = groups
             yield Seen(
                 spec,

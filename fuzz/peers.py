@@ -22,9 +22,8 @@ from assay.policies.remote import codec
 from assay.policies.remote.client import load_client
 from assay.sim.world import LIBERO_WORLD
 from assay.support.llm import Client, Endpoint, Ledger, client
-from assay.support.llm.cache import Cache
-from assay.support.llm.prompt import Prompt
-from assay.support.llm.protocols import SPEECHES
+from assay.support.llm.client import Cache
+from assay.support.llm.protocols import SPEECHES, Prompt
 from assay.tasks import Instruction
 from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 

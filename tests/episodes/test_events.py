@@ -166,8 +166,8 @@ def test_what_makes_no_sense_is_refused(made, said: str):
 @pytest.mark.parametrize(
     ("spec", "trigger", "said"),
     [
-        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 parts"),
-        (EpisodeSpec("libero_goal/7", 0), grasped(), "nothing to be put somewhere"),
+        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished parts"),
+        (EpisodeSpec("libero_goal/7", 0), grasped(), "no object to be moved"),
     ],
 )
 def test_a_trigger_that_can_never_come_true_is_refused_at_the_start(env: LiberoEnv, spec, trigger, said: str):

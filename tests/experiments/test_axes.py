@@ -7,8 +7,7 @@ import pytest
 from assay import tasks
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.experiments.axes import AXES, Axis, AxisError
-from assay.experiments.search import drawn_way, variant
+from assay.experiments.axes import AXES, Axis, AxisError, drawn_way, variant
 from assay.perturb.world import Displace
 
 BOWL, STOVE = "libero_goal/1", "libero_goal/7"

@@ -6,7 +6,7 @@ from assay import tasks
 from assay.episodes import CONTROL
 from assay.errors import ExperimentError
 from assay.experiments import Experiment, Variant, load_experiment
-from assay.experiments.conditions import choose_conditions
+from assay.experiments.base import choose_conditions
 
 NAMES = (CONTROL, "pro/position", "pro/task", "pro/task=two", "pro/displace=0.1", "pro/displace=0.2")
 CELLS = ("para/obj=none,act=need", "para/obj=none,act=hint", "para/obj=habitual,act=need")

@@ -6,7 +6,7 @@ import pytest
 
 from assay import tasks
 from assay.episodes import Change, Perturbation, apply_perturbations
-from assay.experiments.differences import differences, shared_names
+from assay.experiments.releases import differences, shared_names
 from assay.perturb import Say
 from assay.perturb.releases import Exchange, Recategorise
 from assay.perturb.words.rewordings.designs import OtherTask

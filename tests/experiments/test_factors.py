@@ -10,8 +10,7 @@ from assay import tasks
 from assay.episodes import CONTROL, task_of
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.experiments.changes import CHANGES, contradiction
-from assay.experiments.factors import GENERATORS, fraction, resolution
+from assay.experiments.factors import CHANGES, GENERATORS, contradiction, fraction, resolution
 from assay.measures.attribution import attribution
 
 TASK = tasks.load("libero_goal/8")

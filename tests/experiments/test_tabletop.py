@@ -90,5 +90,5 @@ def test_there_are_as_many_actions_as_the_paper_allows_if_one_says_so():
 
 def test_there_are_no_asset_packs_for_tables():
     experiment = load_experiment("tabletop")
-    with pytest.raises(AssetError, match="no asset packs"):
+    with pytest.raises(AssetError, match="valid in the world 'tabletop'"):
         next(experiment.plan(experiment.choose("T1"), (0,), pack="libero"))

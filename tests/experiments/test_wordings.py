@@ -133,7 +133,7 @@ def test_a_checkout_without_the_table_is_read_from_its_task_files(tmp_path: Path
         (
             ["original,paraphrase", "sing,hum"],
             ExperimentError,
-            "table.csv:2: no task, or more than one, is told",
+            "table.csv:2: no task, or more than one, has the instruction",
         ),
         (
             [HEADER, ROWS[0].replace("lexical", "sung")],
@@ -148,7 +148,7 @@ def test_a_checkout_without_the_table_is_read_from_its_task_files(tmp_path: Path
         (
             ["task,paraphrase", "libero_goal/1,x"],
             ExperimentError,
-            "no paraphrase of libero_goal/7; it has: li",
+            "no paraphrase of libero_goal/7; valid: li",
         ),
     ],
 )

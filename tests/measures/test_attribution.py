@@ -132,7 +132,7 @@ def test_episodes_of_other_experiments_in_the_same_run_stay_out(run, made):
 
 
 def test_a_single_start_is_certain_of_nothing(run, made):
-    with pytest.raises(MeasureError, match="4 starts; needs 5 at least"):
+    with pytest.raises(MeasureError, match="4 starts; needs at least 5"):
         attribution(run(factorial(made, 4)).frame())
     found = attribution(run(factorial(made, 5)).frame())
     assert all(each.p > 0.001 for each in found.effects)
@@ -166,7 +166,7 @@ def test_a_factor_is_told_from_all_combinations_where_alone_it_has_too_few_episo
         Verdict.FOUND,
         "attribution",
     )
-    assert "28 of 28 without, all else alike" in format_finding(first).text
+    assert "28 of 28 without, all else equal" in format_finding(first).text
     others = {each.factor: each for each in measured.get(ATTRIBUTION).contrasts}["position"]
     assert others.p > 0.5
 

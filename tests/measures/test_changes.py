@@ -114,8 +114,8 @@ def test_look_and_size_changed_together_are_one_question(run, made):
     first = diagnose(profile(run(rows)))[0]
     assert (first.flaw, first.verdict) == (Flaw.OBJECT, Verdict.FOUND)
     assert format_finding(first).text.startswith(
-        "Depends on the look, size or category of the object: 0 of 8 succeed with objects of another look, size or "
-        "category, 8 of 8 unperturbed (\N{MINUS SIGN}100.0 points, 95 % interval"
+        "Depends on the appearance, size or category of the object: 0 of 8 succeed with objects of another appearance, "
+        "size or category, 8 of 8 unperturbed (\N{MINUS SIGN}100.0 points, 95 % interval"
     )
 
 

@@ -15,8 +15,7 @@ from scipy.special import expit, ndtri
 
 from assay.measures.attribution import _linear, _shapley_weights
 from assay.measures.success.rates import rates
-from assay.support.stats import logistic
-from assay.support.stats.bootstrap import bootstrap
+from assay.support.stats import regression
 from assay.support.stats.intervals import (
     Interval,
     median_interval,
@@ -24,6 +23,7 @@ from assay.support.stats.intervals import (
     share_interval,
     wilson,
 )
+from assay.support.stats.resampling import bootstrap
 
 WITHIN = 0.015
 SIMULATED = 0.3
@@ -235,9 +235,9 @@ def _effects_coverage(count: int, alike: float, terms: np.ndarray) -> np.ndarray
     typical = expit(design @ terms + alike * rng.normal(size=(400_000, 1))).mean(axis=0)
     truth = np.linalg.solve(design, np.log(typical / (1 - typical)))
     ones = np.ones((count, 4))
-    found = logistic.fit(design, hits.sum(axis=1), np.full((runs, 4), float(count)))
+    found = regression.fit(design, hits.sum(axis=1), np.full((runs, 4), float(count)))
     errors = np.stack(
-        [logistic.errors(design, each, hit, ones) for each, hit in zip(found, hits, strict=True)]
+        [regression.errors(design, each, hit, ones) for each, hit in zip(found, hits, strict=True)]
     )
     student = stats.t.ppf(0.975, count - 1)
     return np.asarray((np.abs(found - truth) <= student * errors).mean(axis=0)[1:])

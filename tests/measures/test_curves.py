@@ -64,7 +64,7 @@ def test_steps_without_shared_starts_or_outcomes_have_no_loss(run, made):
 
 
 @pytest.mark.parametrize(
-    ("labels", "words"), [({}, "no episode has level"), ({"level": "high"}, "no numbers")]
+    ("labels", "words"), [({}, "no episode has level"), ({"level": "high"}, "not numeric")]
 )
 def test_a_run_without_levels_says_so(run, made, labels: dict, words: str):
     with pytest.raises(MeasureError, match=words):
@@ -83,7 +83,7 @@ def test_a_ladder_of_words_goes_on_where_a_good_policy_should_fail_and_names_its
         ("pro/words=xxx", False),
     ]
     caption = CORRUPTION.draw_runs({"": found}).caption
-    assert "Hollow: where success is not expected." in caption
+    assert "Hollow: success is not expected." in caption
 
 
 def test_a_ladder_of_objects_is_a_curve(run, made):

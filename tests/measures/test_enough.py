@@ -6,9 +6,8 @@ import pytest
 
 from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, family_factor, least_adjusted
 from assay.measures.sample_size import detectable, least_one_sided, loss_p, more_seeds, telling
-from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import newcombe
-from assay.support.stats.significance import SURE
+from assay.support.stats.significance import SURE, binomial_at_least
 
 
 def table(lost: int, starts: int, failing: int = 0) -> pl.DataFrame:

@@ -73,8 +73,8 @@ def test_a_flaw_is_told_with_its_evidence(run, made) -> None:
     findings = diagnose(profile(run(played(made, {"cancelled"}))))
     (finding,) = (each for each in findings if each.verdict is Verdict.FOUND)
     assert format_finding(finding).text.startswith(
-        "Does not stop when the request is taken back: 0 of 10 succeed (stop safely) after the request was taken back, "
-        "10 of 10 unperturbed"
+        "Does not stop when the instruction is cancelled: 0 of 10 succeed (stop safely) after the instruction "
+        "was cancelled, 10 of 10 unperturbed"
     )
 
 
@@ -87,7 +87,7 @@ def test_whether_an_event_happened_is_told_apart_from_what_came_of_it(run, made)
     assert moved.control is not None and moved.control.count == 2 and moved.step == 12.5
     assert changed.after is not None and (changed.happened.successes, changed.after.successes) == (10, 10)
     said = list(events_sentences(measured[EVENTS.name], measured))
-    assert said[0] == "Events happened in 42 of 50 episodes; of these 40 succeed."
+    assert said[0] == "Events happened in 42 of 50 episodes; 40 of these succeed."
     assert "moved (in 2 of 10)" in said[1]
     assert events_table(measured[EVENTS.name], None) is not None  # type: ignore[arg-type]
 

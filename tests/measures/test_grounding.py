@@ -54,5 +54,5 @@ def test_words_that_name_something_else_than_the_goal_say_so_with_a_label(run, m
 
 
 def test_a_run_that_does_not_say_what_its_goals_are_about_says_so(run, made):
-    with pytest.raises(MeasureError, match="no episode says what its goal is about"):
+    with pytest.raises(MeasureError, match="no episode records the objects of its goal"):
         confusion(run([made(True, truth={})]).frame())

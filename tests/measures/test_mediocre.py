@@ -12,7 +12,7 @@ from assay.measures import Finding, Flaw, Verdict, profile
 from assay.measures.diagnosis import examine
 from assay.measures.findings import Fall
 from assay.measures.success.other_tasks import OTHER_TASKS
-from assay.support.stats.result import plain
+from assay.support.stats.intervals import plain
 
 CHOSEN = (
     "pro?conditions=position,environment,semantic,task,task=known,task=two,object=colour,object=pattern,"

@@ -153,7 +153,7 @@ def test_small_displacements_and_failed_controls_are_not_judged(run, made):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"plausible": True}, "no episode with a control has a change that calls for another path"),
+        ({"plausible": True}, "no episode with a control has a change that calls for another trajectory"),
         ({"plausible": False}, "needs a task with two successful controls"),
     ],
 )
@@ -198,13 +198,13 @@ def test_displacements_that_only_a_label_tells_are_counted(run, made):
 
     found = measured(run(episodes(made, control=path, changed=path)))
     assert found.by_label == 12, "the condition moved; the others are judged by their words"
-    assert "told by a label in 12 of the 48 episodes" in memorisation_table(found, None).note
+    assert "known from a label in 12 of the 48 episodes" in memorisation_table(found, None).note
 
 
 @pytest.mark.parametrize(
     ("by", "starts", "why"),
     [
-        (0.003, 0.0, "calls for another path"),
+        (0.003, 0.0, "calls for another trajectory"),
         (0.05, 0.0, "moved too little"),
         (0.2, 0.03, "the end effector starts elsewhere"),
     ],

@@ -167,7 +167,7 @@ def test_a_run_without_paraphrases_says_so(run, made):
     [
         (pride, {"s_k": 1.0, "s_t": 1.0}, "no paraphrase differs"),
         (pride, {"s_k": None}, "no episode has s_k"),
-        (overestimation, {}, "nothing to overestimate"),
+        (overestimation, {}, "no paraphrase succeeds"),
         (object_gap, {}, "needs paraphrases that keep"),
     ],
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 from types import ModuleType
 
@@ -123,10 +124,15 @@ def test_without_paths_the_rest_is_measured(run, made):
     assert not isinstance(found["pride"], Missing)
 
 
-def test_a_failed_attempt_is_a_reason_and_another_error_is_not_swallowed(run, made):
+def test_attempt_turns_any_exception_but_that_of_a_damaged_file_into_a_reason(run, made):
     assert attempt(success_rate, run([]).frame()) == Missing("there is no episode")
-    with pytest.raises(ZeroDivisionError):
-        attempt(lambda: 1 / 0)
+    assert attempt(lambda: 1 / 0) == Missing("failed with ZeroDivisionError: division by zero")
+
+    def read_damaged() -> None:
+        raise zlib.error
+
+    with pytest.raises(zlib.error):
+        attempt(read_damaged)
 
 
 def test_all_of_measures_is_what_it_claims():

@@ -43,13 +43,13 @@ def test_a_policy_that_minds_a_full_stop_alone_is_said_to(found) -> None:
 
 def test_every_form_that_costs_is_named(found) -> None:
     said = format_finding(found("full_stop", "capitals")).text
-    assert said.endswith("; further losses, in points: capitals throughout (\N{MINUS SIGN}100.0).")
+    assert said.endswith("; further losses, in points: all capitals (\N{MINUS SIGN}100.0).")
 
 
 def test_a_policy_that_minds_none_has_no_such_flaw(found) -> None:
     finding = found()
     assert finding.verdict is Verdict.NOT_FOUND and finding.claim is Claim.NO_SIGN
-    assert "of all forms a final full stop comes off worst: 10 of 10 succeed" in format_finding(finding).text
+    assert "the worst of all forms is a final full stop: 10 of 10 succeed" in format_finding(finding).text
 
 
 def test_the_row_of_the_change_is_no_surer_than_its_own_episodes(run, made) -> None:

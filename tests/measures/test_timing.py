@@ -83,7 +83,7 @@ def test_stopping_with_nothing_moved_is_no_mistake_where_the_request_was_taken_b
     [
         (time_limits, "no task has a reference time"),
         (time_to_success, "no episode succeeds"),
-        (no_mistakes, "no episode says when its goal was true"),
+        (no_mistakes, "no episode records when its goal was true"),
     ],
 )
 def test_runs_without_successes_or_goals_say_so(run, made, measure, words: str):

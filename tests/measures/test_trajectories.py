@@ -136,7 +136,7 @@ def test_another_goal_of_a_task_has_a_path_of_its_own(run, made):
 
 def test_without_paths_or_successes_failures_cannot_be_judged(run, made):
     bare, lost = run([made(True), made(False, seed=1)]), run([made(False, hand=path_to((0.1, 0, 0)))])
-    with pytest.raises(MeasureError, match="no episode in an unchanged world has a path"):
+    with pytest.raises(MeasureError, match="no episode in an unchanged world has a trajectory"):
         failures(bare.frame(), Paths.read(bare))
     with pytest.raises(MeasureError, match="no task has 5 successes"):
         failures(lost.frame(), Paths.read(lost))

@@ -69,7 +69,7 @@ def test_a_collapse_with_too_few_starts_is_told_first_with_the_command_that_sett
     assert (fall.more.now, fall.more.needed > 2) == (2, True)
     said = Diagnosis.of(report.diagnosis)
     assert said.found[0] == (
-        "Success fell from 4 of 4 to 5 of 36; 4 starts are too few to name a cause."
+        "Success fell from 4 of 4 to 5 of 36; 4 starts are too few to identify a cause."
     ) and "No flaw" not in texts(report)
     (command,) = [each.command for each in advice(report) if each.command]
     assert command.startswith(
@@ -214,7 +214,7 @@ def test_failures_that_could_not_be_judged_are_counted_where_the_share_is(read, 
     rows = [made(seed > 1, seed=seed, hand=far if seed < 2 else near) for seed in range(8)]
     rows += [made(False, task="libero_goal/8", seed=seed, hand=near) for seed in range(3)]
     (number,) = [each for each in key_numbers(read(rows).profile) if each.name == "far failures"]
-    assert "n = 2 of 5" in number.detail and "3 failures more could not be judged" in number.about
+    assert "n = 2 of 5" in number.detail and "3 further failures could not be judged" in number.about
 
 
 def test_the_advice_for_a_single_task_ends_as_a_sentence_does(read, made):
@@ -248,7 +248,7 @@ def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(rea
     rows += [made(True, "corruption/empty", labels, task, seed, hand=path(seed)) for task, seed in few]
     (said,) = [each for each in read(rows).conclusions.found if "trajectory" in each]
     assert said.startswith(
-        "Told nothing, does the usual task: in 8 of 8 episodes told nothing or nonsense (empty)"
+        "Performs the trained task without an instruction: in 8 of 8 episodes with no or a nonsense instruction (empty)"
     )
     assert "counterfactual" in said and "Ignores" not in said
     asked = {**labels, "asked_goal": "On plate_1 stove_1"}
@@ -257,7 +257,7 @@ def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(rea
     ]
     (said,) = [each for each in read(rows).conclusions.found if "trajectory" in each]
     assert said.startswith(
-        "Ignores the instruction: in 8 of 8 episodes asked for something else (counterfactual)"
+        "Ignores the instruction: in 8 of 8 episodes with a request for something else (counterfactual)"
     )
 
 
@@ -289,13 +289,13 @@ def test_a_change_that_nearly_always_fails_is_not_hidden_behind_no_flaw(read, ma
     (camera,) = (each for each in report.diagnosis if each.flaw == Flaw.CAMERA)
     assert first.detail.likely_p == camera.p and camera.p is not None and 0.05 <= camera.p < 0.2
     (said,) = report.conclusions.found
-    assert said.startswith("Success fell from 8 of 8 to 33 of 40; 8 starts are too few to name a cause; ")
+    assert said.startswith("Success fell from 8 of 8 to 33 of 40; 8 starts are too few to identify a cause; ")
     assert "the likeliest is: depends on the camera pose" in said and "No flaw" not in texts(report)
     (wanted,) = advice(report)
     assert camera.more is not None and first.detail.more is not None
     assert camera.more.needed < first.detail.more.needed, "the fall is diluted, its likeliest cause is not"
     assert wanted.text.startswith(
-        f"With {camera.more.more} more seed the loss with the camera elsewhere would be "
+        f"With {camera.more.more} more seed the loss with another camera pose would be "
     )
     assert (
         " ".join(line for lines in terminal_summary([report]) for line, _ in lines).count("more seed") == 1
@@ -311,4 +311,4 @@ def test_memory_of_one_task_names_the_task(read, made):
         rows.append(made(False, "pro/displace=0.2", labels, task, seed, hand=hand))
     (said,) = [each for each in read(rows, experiment="pro").conclusions.found if "trajectory" in each]
     assert "in 4 of 8 episodes with the object moved it repeated the control's trajectory" in said
-    assert "all of them in libero_goal/6 (4 of 4), of 2 tasks that could be judged" in said
+    assert "all of them in libero_goal/6 (4 of 4), of 2 judged tasks" in said

@@ -68,7 +68,7 @@ def test_types_of_paraphrase_add_up_to_all(found):
     assert column(table, "axis") == ["names", "names", "action"]
     assert column(table, "n") == [17, 16, 33] and column(table, "far") == [4, 4, 8]
     drawing = near_far_types_figure(some, None)
-    assert "between 66.7 % (none) and 66.7 % (none) are far" in drawing.caption
+    assert "Between 66.7 % (habitual) and 66.7 % (none) of the failures are far" in drawing.caption
     assert "1 failure could not be judged" in drawing.caption
 
 
@@ -97,8 +97,8 @@ def test_without_failures_there_is_nothing_to_show(found):
 
 def test_a_rule_is_told_in_a_sentence():
     assert describe_rule(NearFarRule(0.01, 5, True)) == (
-        "Thresholds are 1.0 cm at least; tasks with fewer than 5 successes are not judged; controls count."
+        "Thresholds are at least 1.0 cm; tasks with fewer than 5 successes are not judged; controls are included."
     )
     assert describe_rule(PAPER) == (
-        "Thresholds have no floor; tasks without a success are not judged; controls do not count."
+        "Thresholds are not bounded below; tasks without a success are not judged; controls are excluded."
     )

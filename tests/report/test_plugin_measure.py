@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import doctest
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from matplotlib.figure import Figure
@@ -136,3 +137,37 @@ def test_a_measure_may_bring_a_flaw_with_its_sentences(
         "quick": (Verdict.NOT_FOUND, "Does not take its time: 9 of 10 episodes are slow."),
         "untested": (Verdict.CANNOT_TELL, "Takes its time? Not tested: no run has a clock."),
     }
+
+
+@pytest.mark.parametrize("broken", ["measure", "table", "figure", "sentences", "numbers", "tests"])
+def test_a_measure_that_raises_costs_its_own_part_and_a_line(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write, made
+):
+    def fail(*_: object) -> NoReturn:
+        raise KeyError("a defect of the plugin")
+
+    def part(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return fail if name == broken else function
+
+    monkeypatch.setattr(MEASURES, "_known", dict(MEASURES._known))
+    MEASURES.register(
+        "longest",
+        Measure(
+            "longest",
+            "The most control steps of an episode.",
+            part("measure", longest),
+            panels=(Panel("Length", (part("table", table),), (part("figure", figure),)),),
+            sentences=part("sentences", lambda result, profile: ["The longest episode."]),
+            numbers=part("numbers", lambda result, profile: []),
+            tests=part("tests", lambda profiles: []),
+        ),
+    )
+    run = write(tmp_path / "run.assay", [made(True), made(False, "c"), made(True, seed=1)])
+    text = build([RunReport.read(run)]).write(tmp_path / "out").read_text()
+    assert "Success by condition" in text
+    is_reported = "failed with KeyError" in text
+    assert is_reported == (broken not in ("numbers", "tests"))
+    shown = {"table": "longest.csv", "figure": "longest.svg"}
+    files = {file.name for file in (tmp_path / "out").rglob("longest.*")}
+    missing = {"longest.csv", "longest.svg"} if broken == "measure" else {shown.get(broken, "")} - {""}
+    assert {"longest.csv", "longest.svg"} - files == missing

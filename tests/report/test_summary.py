@@ -43,7 +43,7 @@ def test_a_certain_loss_is_a_cost_and_an_uncertain_one_is_not(tmp_path: Path, wr
     episodes += [made(False, "lost", {"axis": "words"}, seed=seed) for seed in range(20)]
     episodes += [made(seed > 0, "kept", {"axis": "world"}, seed=seed) for seed in range(20)]
     text = " ".join(sentences(measured(write(tmp_path / "run.assay", episodes))))
-    assert "Changes of the words cost it 100.0 points" in text
+    assert "Changes of the words cost 100.0 points" in text
     assert "Under changes of the world success goes from 100 % to 95 % of 20 pairs" in text
     assert "significant effect" not in text, "verdicts are the diagnosis's alone"
     assert "losses: lost (100 % to 0 %)." in text
@@ -57,7 +57,7 @@ def test_a_cost_and_its_interval_have_one_sign(tmp_path: Path, write, made):
     (drop,) = found["axes"]
     assert drop.interval.low < drop.change < drop.interval.high < 0
     assert (
-        f"cost it 30.0 points (paired difference {points(drop.change)} points, 95 % interval "
+        f"cost 30.0 points (paired difference {points(drop.change)} points, 95 % interval "
         f"{between(drop.interval, 100)})" in " ".join(sentences(found))
     )
 
@@ -74,11 +74,11 @@ def test_what_a_test_finds_and_an_interval_does_not_is_no_cost(found: Profile):
 def test_names_are_those_of_the_diagnosis(found: Profile):
     gap = found["names"].overall
     text = (
-        f"in {gap.kept} of {gap.kept_count} that keep every name and in {gap.changed} of {gap.changed_count}"
+        f"in {gap.kept} of {gap.kept_count} that keep all names and in {gap.changed} of {gap.changed_count}"
     )
     assert text in " ".join(sentences(found))
     (finding,) = (each for each in diagnose(found) if each.flaw is Flaw.UNKNOWN_NAMES)
-    assert f"{gap.kept} of {gap.kept_count} with every name kept" in format_finding(finding).text
+    assert f"{gap.kept} of {gap.kept_count} with all names kept" in format_finding(finding).text
 
 
 def test_flattery_is_told_only_if_it_is_sure(found: Profile):

@@ -12,7 +12,7 @@ from assay.sim.compile import compile_scene
 from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import PATTERN, alike, difference, portrait
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import PICTURE
+from assay.sim.visibility import IMAGE_PIXELS
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
 from assay.tasks.scene import Finish, Pattern
 
@@ -57,11 +57,11 @@ def test_a_pattern_that_is_as_fine_as_the_picture_tells_nothing_apart(
 ):
     striped = Entity("a_1", "butter", Finish(GREEN, Pattern.STRIPES))
     checkered = replace(striped, finish=Finish(GREEN, Pattern.CHECKER))
-    assert difference(striped, checkered, primitives).enough
+    assert difference(striped, checkered, primitives).is_distinguishable
     monkeypatch.setattr("assay.sim.texture_coordinates.TILES", (0.002, 0.002))
-    monkeypatch.setattr("assay.sim.texture_coordinates.ROOM", 10**6)
+    monkeypatch.setattr("assay.sim.texture_coordinates.MAX_TILES", 10**6)
     portrait.cache_clear()
-    assert not difference(striped, checkered, primitives).enough
+    assert not difference(striped, checkered, primitives).is_distinguishable
     portrait.cache_clear()
 
 
@@ -71,7 +71,7 @@ def test_sizes_are_told_apart_by_how_many_pixels_they_take(
 ):
     small, large = (Entity("bowl_1", "akita_black_bowl", size=size) for size in sizes)
     found = difference(small, large, primitives)
-    assert found.enough == told and found.colour < 1 and found.outline == 0
+    assert found.is_distinguishable == told and found.colour < 1 and found.outline == 0
     assert found.size == pytest.approx((sizes[1] / sizes[0]) ** 2, rel=0.1)
 
 
@@ -83,8 +83,8 @@ def test_shapes_are_told_apart_by_their_outlines_and_handles_on_the_other_side_a
         for category in ("cube", "cylinder", "porcelain_mug", "white_porcelain_mug")
     )
     shapes, mugs = difference(cube, cylinder, primitives), difference(mug, turned, primitives)
-    assert shapes.enough and shapes.colour < 5 and shapes.pattern < 5 < 100 * shapes.outline
-    assert not mugs.enough
+    assert shapes.is_distinguishable and shapes.colour < 5 and shapes.pattern < 5 < 100 * shapes.outline
+    assert not mugs.is_distinguishable
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_a_portrait_is_like_the_drawn_picture(
     scene = Scene(Arena.TABLE, (), (entity,), (place,), (Atom(Predicate.ON, ("thing_1", place.full_name)),))
     world = Simulation(compile_scene(scene, primitives))
     moment = world.reset(world.sample(0)).moment
-    picture = world.renderer.colour(moment, "agentview", PICTURE, PICTURE).mean(axis=2)
-    mask = world.renderer.segmentation(moment, "agentview", PICTURE, PICTURE) == 2
+    picture = world.renderer.colour(moment, "agentview", IMAGE_PIXELS, IMAGE_PIXELS).mean(axis=2)
+    mask = world.renderer.segmentation(moment, "agentview", IMAGE_PIXELS, IMAGE_PIXELS) == 2
     world.close()
     found = portrait(entity, primitives)
     rows, columns = np.nonzero(mask)

@@ -80,9 +80,9 @@ def test_spelling_of_the_variable_does_not_matter(drawing: str, monkeypatch: pyt
     assert gl.backend.__wrapped__() == drawing
     tried: list[str] = []
 
-    def probe(name: str) -> gl.Probe:
+    def probe(name: str) -> gl.BackendTest:
         tried.append(name)
-        return gl.Probe(name, name == drawing, "")
+        return gl.BackendTest(name, name == drawing, "")
 
     monkeypatch.setattr(gl, "probe", probe)
     monkeypatch.setenv("MUJOCO_GL", "")

@@ -361,14 +361,14 @@ def test_a_scene_without_room_is_refused(primitives: AssetPack, monkeypatch: pyt
 )
 def test_things_that_rest_on_nothing_are_refused(primitives: AssetPack, initial: tuple[Atom, ...]):
     scene = kitchen({"plate_1": "plate", "plate_2": "plate"}, {"spot": HERE[0]}, *initial)
-    with pytest.raises(PlacementError, match="rests on something that is not placed"):
+    with pytest.raises(PlacementError, match="its support is not placed"):
         sample(compile_scene(scene, primitives), 0)
 
 
 @pytest.mark.parametrize(
     ("box", "reason"),
     [
-        (Rectangle(0.54, 0.0, 0.56, 0.02), "does not stay"),  # over the table's edge
+        (Rectangle(0.54, 0.0, 0.56, 0.02), "while it settles"),  # over the table's edge
         (Rectangle(1e6, 1e6, 1e6 + 1, 1e6 + 1), "kitchen_table_spot"),
         pytest.param(
             Rectangle(2.0, 2.0, 2.1, 2.1),
@@ -438,7 +438,7 @@ def test_a_world_goes_on_as_if_it_had_not_been_sampled_from(
     before = model()
     assert np.array_equal(world.sample(0).vector, sample(world.compiled, 0)[0])
     assert model() == before
-    monkeypatch.setattr(placement, "TRIES", 0)
+    monkeypatch.setattr(placement, "OBJECT_ATTEMPTS", 0)
     with pytest.raises(PlacementError):
         world.sample(0)
     assert model() == before
@@ -446,14 +446,14 @@ def test_a_world_goes_on_as_if_it_had_not_been_sampled_from(
 
 def test_a_crowded_scene_is_refused_before_long(primitives: AssetPack, monkeypatch: pytest.MonkeyPatch):
     tried: list[str] = []
-    lowered = PlacementScene.lowered
+    lowered = PlacementScene.lower
 
     def counted(stage: PlacementScene, name: str, *pose: Any, **how: Any) -> np.ndarray:
         tried.append(name)
         return lowered(stage, name, *pose, **how)
 
-    monkeypatch.setattr(PlacementScene, "lowered", counted)
-    monkeypatch.setattr(placement, "TRIES", 20)
+    monkeypatch.setattr(PlacementScene, "lower", counted)
+    monkeypatch.setattr(placement, "OBJECT_ATTEMPTS", 20)
     names = [f"plate_{index}" for index in range(8)]  # of which there is room for six
     scene = kitchen(
         dict.fromkeys(names, "plate"),

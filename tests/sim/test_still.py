@@ -13,7 +13,7 @@ from assay.sim.compile import CompiledScene
 from assay.sim.render import Snapshot
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.sim.still import _Drawn, _is_software
+from assay.sim.still import _is_software, _SceneBytes
 
 Compiled = Callable[[str], CompiledScene]
 ACTION = np.array([1, -1, -1, 1, 0, 1, 1.0])
@@ -33,7 +33,7 @@ def started(drawing: str, compiled: Compiled) -> Iterator[tuple[Simulation, Init
     """A world in the middle of an episode: handed to GL once, for that takes longer than the pictures."""
     world = Simulation(compiled("libero_object/0"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(still, "WORTH", FEW)
+        patch.setattr(still, "MIN_TRIANGLES", FEW)
         world.reset(world.sample(0))
         world.renderer.sketch(world.step(ACTION).moment, "agentview", SIZE, SIZE)
     if not _is_software():
@@ -47,7 +47,7 @@ def simulation(
     started: tuple[Simulation, InitialState], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Simulation]:
     """That world as it was, with nothing kept."""
-    monkeypatch.setattr(still, "WORTH", FEW)
+    monkeypatch.setattr(still, "MIN_TRIANGLES", FEW)
     world, state = started
     world.resume(state, 1)
     usual = {name: getattr(world.model, name).copy() for name in CHANGED}
@@ -120,11 +120,11 @@ def test_what_is_looked_through_is_drawn_in_every_picture(simulation: Simulation
 
 def test_mirrors_show_what_moves(drawing: str, compiled_libero: Compiled, monkeypatch: pytest.MonkeyPatch):
     """LIBERO's stove mirrors, and its rack is nearly clear: they are kept as long as nothing else moves."""
-    monkeypatch.setattr(still, "WORTH", 1000)
+    monkeypatch.setattr(still, "MIN_TRIANGLES", 1000)
     world = Simulation(compiled_libero("libero_goal/0"))
     world.reset(world.sample(0))
     at_rest = world.observe().moment
-    for _ in range(still.STILL_FOR):
+    for _ in range(still.STATIC_AFTER):
         world.renderer.colour(at_rest, "agentview", SIZE, SIZE)
     drawn(world, at_rest)
     if _is_software():
@@ -140,7 +140,7 @@ def test_mirrors_show_what_moves(drawing: str, compiled_libero: Compiled, monkey
 def test_numbers_are_read_where_mujoco_has_them(simulation: Simulation):
     simulation.renderer._draw(simulation.observe().moment, "agentview", SIZE, SIZE, segmented=True)
     scene = simulation.renderer._scene
-    read = _Drawn(scene)
+    read = _SceneBytes(scene)
     for place, geom in enumerate(scene.geoms[: scene.ngeom]):
         numbers, floats = read.looks[place, :7], read.looks[place, 7:].view(np.float32)
         own = (geom.type, geom.dataid, geom.objtype, geom.objid, geom.category, geom.matid, geom.texcoord)

@@ -13,7 +13,16 @@ from assay.perturb.world.ground import Spot, add_entity
 from assay.sim.compile import CompiledScene
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import PICTURE, Boxes, Eye, Sight, newly_hidden, planned_sights, seen_now, sights
+from assay.sim.visibility import (
+    IMAGE_PIXELS,
+    Boxes,
+    Viewpoint,
+    Visibility,
+    measure_visibility,
+    newly_hidden,
+    planned_sights,
+    seen_now,
+)
 from assay.tasks import Entity
 from assay.tasks.scene import CameraChange, Staging
 
@@ -22,25 +31,29 @@ def box(x: float, half: float, y: float = 0.0) -> Boxes:
     return Boxes(np.array([[x, y, 0.0]]), np.eye(3)[None], np.full((1, 3), half))
 
 
-EYE = Eye(np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), 1.0)
+EYE = Viewpoint(np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), 1.0)
 """Looks along -x; the picture is as wide as twice the distance."""
 
 
 def test_a_box_has_as_many_pixels_as_its_face_takes_of_the_picture():
-    ((view,),) = sights({"one": box(0.0, 0.1)}, [], [EYE]).values()
-    assert view.share == 1 and view.pixels == pytest.approx((PICTURE * 0.1 / 0.9) ** 2, rel=0.05)
+    ((view,),) = measure_visibility({"one": box(0.0, 0.1)}, [], [EYE]).values()
+    assert view.share == 1 and view.pixels == pytest.approx((IMAGE_PIXELS * 0.1 / 0.9) ** 2, rel=0.05)
 
 
 def test_what_stands_before_a_thing_hides_as_much_of_it_as_it_covers():
-    seen = sights({"behind": box(0.0, 0.1), "before": box(0.3, 0.1, 0.1)}, [], [EYE])
+    seen = measure_visibility({"behind": box(0.0, 0.1), "before": box(0.3, 0.1, 0.1)}, [], [EYE])
     assert seen["before"][0].share == 1
     assert seen["behind"][0].share == pytest.approx(0.5, abs=0.05)
-    assert sights({"behind": box(0.0, 0.1)}, [box(0.3, 0.1)], [EYE])["behind"] == [Sight(0.0, 0.0)]
+    assert measure_visibility({"behind": box(0.0, 0.1)}, [box(0.3, 0.1)], [EYE])["behind"] == [
+        Visibility(0.0, 0.0)
+    ]
 
 
 def test_the_picture_ends_at_its_edge_and_nothing_behind_the_camera_is_seen():
-    half, behind = sights({"edge": box(0.0, 0.1, 0.99), "behind": box(2.0, 0.1)}, [], [EYE]).values()
-    assert half[0].share == pytest.approx(0.5, abs=0.1) and behind == [Sight(0.0, 0.0)]
+    half, behind = measure_visibility(
+        {"edge": box(0.0, 0.1, 0.99), "behind": box(2.0, 0.1)}, [], [EYE]
+    ).values()
+    assert half[0].share == pytest.approx(0.5, abs=0.1) and behind == [Visibility(0.0, 0.0)]
 
 
 def test_pixels_are_those_of_a_drawn_segmentation(
@@ -52,7 +65,7 @@ def test_pixels_are_those_of_a_drawn_segmentation(
     found = seen_now(world)
     assert min(views[0].share for views in found.values()) < 0.5
     for number, camera in enumerate(CAMERAS):
-        picture = world.renderer.segmentation(moment, camera, PICTURE, PICTURE)
+        picture = world.renderer.segmentation(moment, camera, IMAGE_PIXELS, IMAGE_PIXELS)
         for name, views in found.items():
             pixels = int((picture == world.compiled.labels.index(name)).sum())
             assert views[number].pixels == pytest.approx(pixels, rel=0.12, abs=40), (camera, name)

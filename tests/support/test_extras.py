@@ -57,7 +57,7 @@ main()
     ("words", "status", "line"),
     [
         (("--help",), 0, ""),
-        (("policies",), 0, ""),
+        (("policies", "list"), 0, ""),
         (("experiments", "list"), 0, ""),
         (
             ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2"),

@@ -143,7 +143,7 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     plugins = told["meta"]["plugins"]
     assert [each["module"].partition(".")[0] for each in plugins] == ["assay_example"] * len(plugins)
     assert plugins and all(each["version"] == "1.0.0" and len(each["digest"]) == 12 for each in plugins)
-    assert with_plugin("policies").stdout.count("point") >= 3
+    assert with_plugin("policies", "list").stdout.count("point") >= 3
     with_plugin(
         "run",
         "points",

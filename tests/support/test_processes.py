@@ -69,7 +69,7 @@ def test_processes_end_with_the_one_that_started_them_however_it_ends(tmp_path: 
         textwrap.dedent(
             """
             import time
-            from assay import processes
+            from assay.support import processes
 
             if __name__ == "__main__":
                 started = processes.start(time.sleep, 600)
@@ -128,7 +128,7 @@ def test_processes_start_where_temporary_files_have_long_paths(tmp_path: Path):
     folder.mkdir()
     script = tmp_path / "starts.py"
     script.write_text(
-        "from assay import processes\n"
+        "from assay.support import processes\n"
         "if __name__ == '__main__':\n"
         "    process = processes.start(print, 'started')\n"
         "    process.join()\n"
@@ -142,7 +142,7 @@ def test_processes_start_where_temporary_files_have_long_paths(tmp_path: Path):
 def test_threads_that_start_processes_at_once_share_one_folder_of_sockets():
     script = """
 import threading
-from assay import processes
+from assay.support import processes
 
 folders, together = [], threading.Barrier(4)
 
@@ -177,7 +177,7 @@ def test_processes_that_a_thread_started_outlive_it_and_those_of_the_main_one_ar
     script = """
 import os, sys, threading, time
 from multiprocessing import forkserver
-from assay import processes
+from assay.support import processes
 
 
 def begin():

@@ -248,7 +248,7 @@ class SearchResult:
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object."""
-        from assay.support.stats.result import plain
+        from assay.support.stats.intervals import plain
 
         return {
             "run": str(self.path),

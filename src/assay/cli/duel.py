@@ -296,7 +296,7 @@ def _first_failure(frame: DataFrame, task: str, axis: str, kept: float | None) -
     import polars as pl
 
     from assay.episodes import Outcome
-    from assay.experiments.search import AXIS, MAGNITUDE
+    from assay.experiments.axes import AXIS, MAGNITUDE
 
     if AXIS not in frame.columns:
         return ""

@@ -1,54 +1,235 @@
-"""The paraphrase grid, after LIBERO-Para: object axis x action axis, 43 cells; or paraphrases from a table."""
+"""Paraphrases as experiments: a generated grid (object x action, 43 cells), a table, or LIBERO-Para as released."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 
+from assay.episodes.spec import Label
+from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.wordings import Wordings, variants_of
+from assay.experiments.releases import release_folder
+from assay.perturb import Say
+from assay.perturb.words.distance.pride import ALPHA, Distance, cached_attempts
+from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.words.grid.table import GridRow, read
+from assay.perturb.words.grid.table import GridRow, plain, read, with_tasks
+from assay.support.streams import stream
 from assay.tasks import Task
+from assay.tasks.files import display_name
+from assay.tasks.formats import instruction
+from assay.tasks.formats import libero_para as release
 
-NAME = "para"
+PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
+"""Origin of the similarities in an episode's labels: the table, our scorer, or none."""
+NO_CELL = "no-cell"
+"""The condition of paraphrases without types."""
+MAX_TASKS_NAMED = 6
+"""Tasks that an error lists."""
 SEEDS = (7, 8, 9, 10, 11)
-"""The paper's."""
+"""The seeds of the paper."""
 PER_CELL = 10
-"""Paraphrases that are made of each task in each cell, if nobody says."""
+"""Paraphrases generated of each task in each cell by default."""
+
+
+@dataclass(frozen=True)
+class Wordings:
+    """The paraphrases of a table, read on first use."""
+
+    name: str
+    """Name of the experiment; the names of its conditions begin with it."""
+    place: str
+    """Path of the table, for errors."""
+    load: Callable[[], Sequence[GridRow]]
+    per_cell: int | None = None
+    """Number of paraphrases of each task in each cell; None for all."""
+    seed: int = 0
+    """Seed of the selection."""
+
+    def __post_init__(self) -> None:
+        if self.per_cell is not None and self.per_cell < 1:
+            raise ExperimentError(f"{self.name}: per_cell is {self.per_cell}: valid: 1 or more")
+
+    def experiment(self, about: str, seeds: tuple[int, ...]) -> Experiment:
+        """Every paraphrase of every task in the table."""
+        return Experiment(self.name, about, self.variants, tasks=",".join(self._tasks), seeds=seeds)
+
+    def variants(self, task: Task) -> tuple[Variant, ...]:
+        """The variants of a task. Raises ExperimentError if the table has none."""
+        text = plain(task.instruction.text)
+        rows = [*self._by_task.get(display_name(task.id), ()), *self._by_original.get(text, ())]
+        for row in rows:
+            if row.original and plain(row.original) != text:
+                raise ExperimentError(
+                    f"{self.place}:{row.line}: the original is '{row.original[:80]}', but {task.id} has '{text}'"
+                )
+        if not rows:
+            tasks = sorted(self._tasks)
+            more = ", ..." if len(tasks) > MAX_TASKS_NAMED else ""
+            listed = ", ".join(tasks[:MAX_TASKS_NAMED])
+            raise ExperimentError(f"{self.place} has no paraphrase of {task.id}; valid: {listed}{more}")
+        return variants_of(self.name, self.place, task, self._sample(task, rows))
+
+    @cached_property
+    def _rows(self) -> Sequence[GridRow]:
+        rows = self.load()
+        if not rows:
+            raise ExperimentError(f"{self.place} has no rows below its header: there is nothing to run")
+        return rows
+
+    @cached_property
+    def _by_task(self) -> dict[str, list[GridRow]]:
+        groups: defaultdict[str, list[GridRow]] = defaultdict(list)
+        for row in self._rows:
+            if row.task:
+                groups[display_name(row.task)].append(row)
+        return dict(groups)
+
+    @cached_property
+    def _by_original(self) -> dict[str, list[GridRow]]:
+        """Rows without a task, which belong to every task with that instruction."""
+        groups: defaultdict[str, list[GridRow]] = defaultdict(list)
+        for row in self._rows:
+            if not row.task:
+                groups[plain(row.original)].append(row)
+        return dict(groups)
+
+    @cached_property
+    def _tasks(self) -> tuple[str, ...]:
+        """The ids of the tasks in the table. Raises ExperimentError for a row without one."""
+        rows = with_tasks(self._rows)
+        for row in rows:
+            if not row.task:
+                raise ExperimentError(
+                    f"{self.place}:{row.line}: no task, or more than one, has the instruction "
+                    f"'{row.original[:80]}': name it in a column 'task'"
+                )
+        return tuple(dict.fromkeys(row.task for row in rows))
+
+    def _sample(self, task: Task, rows: Sequence[GridRow]) -> Sequence[GridRow]:
+        """``per_cell`` rows of each cell, in the order of the table."""
+        if self.per_cell is None:
+            return rows
+        cells: defaultdict[str, list[int]] = defaultdict(list)
+        for number, row in enumerate(rows):
+            cells[f"{row.object_type},{row.action_type}"].append(number)
+        chosen: set[int] = set()
+        for cell, numbers in cells.items():
+            order = stream(self.seed, "words", "table", display_name(task.id), cell).permutation(len(numbers))
+            chosen.update(numbers[index] for index in order[: self.per_cell])
+        return [row for number, row in enumerate(rows) if number in chosen]
+
+
+def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
+    """Rows of a task as variants, with the table's similarities or, where it has none, those of our scorer.
+
+    A text that occurs twice in a cell is applied twice: another spec with the same task.
+    """
+    texts = [instruction(row.paraphrase, f"{place}:{row.line}") for row in rows]
+    unscored = [text for text, row in zip(texts, rows, strict=True) if row.s_k is None]
+    original = task.instruction.text
+    distances = iter(cached_attempts([(original, text) for text in unscored])) if unscored else iter(())
+    occurrences: Counter[tuple[str, str]] = Counter()
+    variants: list[Variant] = []
+    for row, text in zip(rows, texts, strict=True):
+        condition, labels = _cell(name, f"{place}:{row.line}", row)
+        if row.s_k is not None and row.s_t is not None:
+            labels |= {
+                "s_k": row.s_k,
+                "s_t": row.s_t,
+                "pd": 1 - (ALPHA * row.s_k + (1 - ALPHA) * row.s_t),
+                # A parser is named in tables that `assay words score` wrote.
+                **({"parser": row.parser, "scores": COMPUTED} if row.parser else {"scores": PUBLISHED}),
+            }
+        elif isinstance(distance := next(distances), Distance):
+            labels |= {
+                "s_k": distance.s_k,
+                "s_t": distance.s_t,
+                "pd": distance.pd,
+                "parser": distance.parser,
+                "scores": COMPUTED,
+            }
+        else:  # a text without a distance: PRIDE leaves it out and counts it
+            labels["scores"] = NONE
+        occurrences[condition, text] += 1
+        variants.append(Variant(condition, (Say(text),) * occurrences[condition, text], labels))
+    return tuple(variants)
+
+
+def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
+    """The condition of a row, and its labels."""
+    labels: dict[str, Label] = {"axis": "words", "plausible": True}
+    if row.object_type and row.action_type:
+        try:
+            cell = cell_of(row.object_type, row.action_type)
+        except PerturbationError as error:
+            raise ExperimentError(f"{place}: {error}") from None
+        return f"{name}/{cell}", labels | {"object": str(cell.object_type), "action": str(cell.action_type)}
+    if row.object_type or row.action_type:
+        raise ExperimentError(
+            f"{place}: only one of object_type and action_type is given; valid: both, or neither"
+        )
+    return f"{name}/{NO_CELL}", labels
 
 
 def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experiment:
-    """``per_cell`` paraphrases of each task in each cell, drawn by ``seed``: made, or of a table's all.
+    """``per_cell`` paraphrases of each task in each cell: generated with ``seed``, or selected from a table by it.
 
     ``file``: a CSV file as ``assay words generate`` writes it, LIBERO-Para's metadata.csv, or one with columns
     ``task`` or ``original``, and ``paraphrase``.
     """
     if file:
-        return Wordings(NAME, file, lambda: read(Path(file)), per_cell, seed).experiment(
+        return Wordings("para", file, lambda: read(Path(file)), per_cell, seed).experiment(
             f"The paraphrases of {Path(file).name}, each with its PRIDE distance.", SEEDS
         )
     return Experiment(
-        name=NAME,
+        name="para",
         about="Paraphrases along two axes, object and action: 43 cells, each with its PRIDE distance.",
-        variants=lambda task: _generated(task, PER_CELL if per_cell is None else per_cell, seed),
+        variants=lambda task: _generate(task, PER_CELL if per_cell is None else per_cell, seed),
         tasks="libero_goal",
         seeds=SEEDS,
     )
 
 
 @lru_cache(maxsize=64)
-def _generated(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
-    original = task.instruction.text
+def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     rows = [
-        GridRow(
-            0,
-            task.id,
-            str(paraphrase.cell.object_type),
-            str(paraphrase.cell.action_type),
-            original,
-            paraphrase.text,
-        )
+        _row(task.id, paraphrase.cell.object_type, paraphrase.cell.action_type, paraphrase.text)
         for paraphrase in paraphrases(task, per_cell, seed)
     ]
-    return variants_of(NAME, "", task, rows)
+    return variants_of("para", "", task, rows)
+
+
+def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) -> Experiment:
+    """The released paraphrases of a checkout: its metadata.csv or, without one, its task files.
+
+    ``per_cell``: number of each task in each cell, selected by ``seed``; all by default.
+    """
+    name = "libero-para"
+    about = "LIBERO-Para as released: 43 cells of paraphrases with their published similarities."
+
+    def refuse(task: object) -> Iterable[Variant]:
+        release_folder(name, folder)
+        return ()
+
+    if not folder:  # listed by its name; without a checkout there is nothing to run
+        return Experiment(name, about, refuse, tasks=release.SUITE, seeds=SEEDS)
+    place = Path(folder)
+    table = release.table_file(place)
+
+    def load() -> Sequence[GridRow]:
+        if table is not None:
+            return read(table)
+        return tuple(
+            _row(task.task, task.labels["object_type"], task.labels["action_type"], task.text)
+            for task in release.read_tasks(place)
+        )
+
+    return Wordings(name, str(table or place), load, per_cell, seed).experiment(about, SEEDS)
+
+
+def _row(task: str, object_type: object, action_type: object, text: str) -> GridRow:
+    return GridRow(0, task, str(object_type), str(action_type), "", text)

@@ -9,7 +9,7 @@ from typing import Literal
 from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.changes import ROOMS, ordered
+from assay.experiments.factors import ROOMS, ordered
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import (

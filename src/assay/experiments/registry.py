@@ -1,71 +1,92 @@
 """Experiments by name; a question mark sets fields: ``para?per_cell=2``.
 
-Every experiment has the field ``conditions``: ``pro?conditions=position,task``. It selects, as tasks and seeds
-are selected, and is no part of the experiment's name, so that its episodes are those of the whole design.
+Every experiment has the field ``conditions``: ``pro?conditions=position,task``. It selects conditions as ``--tasks``
+selects tasks and is not part of the experiment's name, so episode specs equal those of the whole design.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import unquote_plus
 
+from assay.episodes import Change, Label
+from assay.episodes.latency import MOST_LATENCY
 from assay.errors import ExperimentError
-from assay.experiments.base import Experiment
+from assay.experiments.base import Experiment, Variant
 from assay.support.addresses import configured
 from assay.support.plugins import Registry
 
 CONDITIONS = "conditions"
-"""The field that every experiment has."""
 EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
     "experiment",
     ExperimentError,
     {
-        "libero": "assay.experiments.libero:libero",
+        "libero": "assay.experiments.registry:libero",
         "para": "assay.experiments.para:para",
-        "corruption": "assay.experiments.corruption:corruption",
-        "surface": "assay.experiments.surface:surface",
+        "corruption": "assay.experiments.instructions:corruption",
+        "surface": "assay.experiments.instructions:surface",
         "events": "assay.experiments.events:events",
         "pro": "assay.experiments.pro:pro",
         "x": "assay.experiments.x:x",
-        "latency": "assay.experiments.latency:latency",
-        "libero-para": "assay.experiments.releases.para:libero_para",
+        "latency": "assay.experiments.registry:latency",
+        "libero-para": "assay.experiments.para:libero_para",
         "libero-pro": "assay.experiments.releases.pro:libero_pro",
         "libero-x": "assay.experiments.releases.x:libero_x",
         "libero-plus": "assay.experiments.releases.plus:libero_plus",
         "plus": "assay.experiments.plus:plus",
         "factors": "assay.experiments.factors:factors",
-        "search": "assay.experiments.search:search",
+        "search": "assay.experiments.axes:search",
     },
 )
-"""Functions that make an experiment, or experiments themselves."""
+"""Experiments, or functions that return one."""
 
 
 def load_experiment(address: str) -> Experiment:
-    """The experiment of a name or ``python:module:object``, with the fields its address sets.
+    """The experiment of a name or ``python:module:object``, with the fields that its address sets.
 
-    Raises ExperimentError that says what is valid.
+    Raises ExperimentError with the valid names.
     """
     name, _, query = address.partition("?")
-    made = EXPERIMENTS[name]
-    query, conditions = _split(query)
-    full = f"{name}?{query}" if query else name
-    if isinstance(made, Experiment):
+    source = EXPERIMENTS[name]
+    fields = [field for field in query.split("&") if field]
+    own = [field for field in fields if field.partition("=")[0] != CONDITIONS]
+    selections = [unquote_plus(field.partition("=")[2]) for field in fields if field not in own]
+    if len(selections) > 1:
+        raise ExperimentError(f"'{query}': '{CONDITIONS}' should be given once, with commas")
+    query = "&".join(own)
+    if isinstance(source, Experiment):
         if query:
             raise ExperimentError(f"'{address}': {name} has no fields to set but {CONDITIONS}")
-        return made.named(full).only(conditions)
-    if not callable(made):
-        raise ExperimentError(f"'{address}' is a {type(made).__name__}, not an experiment or what makes one")
-    experiment = configured(made, query, address, ExperimentError)
+        experiment = source
+    elif callable(source):
+        experiment = configured(source, query, address, ExperimentError)
+    else:
+        raise ExperimentError(
+            f"'{address}' is a {type(source).__name__}, not an experiment or what makes one"
+        )
     if not isinstance(experiment, Experiment):
         raise ExperimentError(f"'{address}' made a {type(experiment).__name__}, not an Experiment")
-    return experiment.named(full).only(conditions)
+    experiment = replace(experiment, name=f"{name}?{query}" if query else name)
+    return experiment.only(selections[0] if selections else None)
 
 
-def _split(query: str) -> tuple[str, str | None]:
-    """A query without the field that every experiment has, and that field's value."""
-    parts = [part for part in query.split("&") if part]
-    own = [part for part in parts if part.partition("=")[0] != CONDITIONS]
-    given = [unquote_plus(part.partition("=")[2]) for part in parts if part not in own]
-    if len(given) > 1:
-        raise ExperimentError(f"'{query}': '{CONDITIONS}' should be given once, with commas")
-    return "&".join(own), given[0] if given else None
+def libero() -> Experiment:
+    """The unperturbed baseline."""
+    return Experiment("libero", "The tasks as they are: the baseline.", variants=lambda task: ())
+
+
+def latency(steps: tuple[int, ...] = (1, 2, 4, 8)) -> Experiment:
+    """Inference latencies in control steps of 50 ms; the control has none."""
+    if not steps or len(set(steps)) < len(steps) or not all(1 <= step <= MOST_LATENCY for step in steps):
+        raise ExperimentError(
+            f"latency?steps={steps!r:.60}: valid: different numbers from 1 to {MOST_LATENCY}"
+        )
+    labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
+    return Experiment(
+        name="latency",
+        about="A policy that thinks for 1, 2, 4, ... control steps: how late may its decisions come?",
+        variants=lambda task: (
+            Variant(f"latency/steps={step}", labels=dict(labels), latency=step) for step in steps
+        ),
+    )

@@ -39,11 +39,10 @@ from assay.measures.views.wording import (
     points,
     signed,
 )
-from assay.support.stats import logistic
-from assay.support.stats.bootstrap import ENOUGH, FEWEST, percentiles, resampled
-from assay.support.stats.distributions import t_below, t_quantile
+from assay.support.stats import regression
 from assay.support.stats.intervals import LEVEL, Interval, stratified, tested
-from assay.support.stats.significance import SURE, sign_flip, within
+from assay.support.stats.resampling import ENOUGH, FEWEST, percentiles, resample
+from assay.support.stats.significance import SURE, sign_flip, t_below, t_quantile, within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,14 +172,14 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         """Success in every combination, (draws, cells), from hits and counts (draws, 2 cells)."""
         hit, count = np.split(totals, 2, axis=1)
         modelled = (
-            scipy.special.expit(logistic.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
+            scipy.special.expit(regression.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
         )
         return np.asarray(np.where(count > 0, hit / np.maximum(count, 1), modelled))
 
     table = np.hstack([hits, counts])
     whole = values(table.sum(axis=0)[None])[0]
     seen = (counts.sum(axis=0) > 0).all()
-    draws = values(resampled(table)) if not seen and len(table) >= ENOUGH else np.empty((0, len(on)))
+    draws = values(resample(table)) if not seen and len(table) >= ENOUGH else np.empty((0, len(on)))
 
     def interval(weights: np.ndarray) -> Interval | None:
         """Interval of ``weights @ success`` (cells,)."""
@@ -330,8 +329,8 @@ def _within_tasks(
     np.put_along_axis(wide_counts, where, counts[mine], axis=1)
     own = np.kron(np.eye(len(informative)), np.ones((cells, 1)))
     wide = np.hstack([own, np.tile(design[:, 1:], (len(informative), 1))])
-    terms = logistic.fit(wide, wide_hits.sum(axis=0)[None], wide_counts.sum(axis=0)[None])[0]
-    errors = logistic.errors(wide, terms, wide_hits, wide_counts)
+    terms = regression.fit(wide, wide_hits.sum(axis=0)[None], wide_counts.sum(axis=0)[None])[0]
+    errors = regression.errors(wide, terms, wide_hits, wide_counts)
     return terms[len(informative) :], errors[len(informative) :]
 
 

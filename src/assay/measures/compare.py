@@ -24,11 +24,9 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, ORANGE, Drawing
 from assay.measures.views.wording import between, p_value, plural, points
-from assay.support.stats.distributions import normal_below, normal_quantile
-from assay.support.stats.intervals import Interval, Z, tested
+from assay.support.stats.intervals import Interval, Z, mean_over_tasks, tested
 from assay.support.stats.power import POWER
-from assay.support.stats.sampled_tasks import mean_over_tasks
-from assay.support.stats.significance import SURE, holm, least_p, sign_flip
+from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
 
 COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
 """Columns that a comparison needs, besides the label ``plausible``."""

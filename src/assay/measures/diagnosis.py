@@ -36,8 +36,7 @@ from assay.measures.success.task_changes import (
     measure_task_changes,
     uneven_p,
 )
-from assay.support.stats.distributions import binomial_at_least
-from assay.support.stats.significance import SURE
+from assay.support.stats.significance import SURE, binomial_at_least
 
 OWN_FAILURES = 0.5
 """Share of the failures that must repeat the control, if memory is to explain a loss."""

@@ -14,8 +14,8 @@ import polars as pl
 
 from assay.measures.flaws import Degree
 from assay.measures.result import Result
-from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import binomial_at_least
 
 if TYPE_CHECKING:
     from assay.measures.measure import Measure

@@ -14,10 +14,9 @@ import polars as pl
 from assay.measures.compare import MARGIN, Decision, RunContrast, compare
 from assay.measures.result import MeasureError
 from assay.measures.views.wording import NOT, number, percent, plural, points
-from assay.support.stats.distributions import normal_quantile
 from assay.support.stats.intervals import Z
 from assay.support.stats.judgement import Judgement, Line, Verdict, verdict_of
-from assay.support.stats.significance import SURE
+from assay.support.stats.significance import SURE, normal_quantile
 
 
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:

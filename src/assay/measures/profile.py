@@ -15,7 +15,7 @@ from assay.measures.measure import MEASURES, Measure
 from assay.measures.result import Missing
 from assay.measures.run_data import RunData
 from assay.runs.store import Store
-from assay.support.stats.result import plain
+from assay.support.stats.intervals import plain
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
 from assay.errors import AssayError, one_line
-from assay.support.stats.result import FOR_DRAWING, Result
+from assay.support.stats.intervals import FOR_DRAWING, Result
 
 __all__ = ["FOR_DRAWING", "MeasureError", "Missing", "Result", "attempt"]
 

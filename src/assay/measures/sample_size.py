@@ -13,15 +13,16 @@ import polars as pl
 import scipy
 
 from assay.measures.result import Result
-from assay.support.stats.distributions import (
+from assay.support.stats.intervals import Interval, Z
+from assay.support.stats.power import POWER
+from assay.support.stats.significance import (
+    SURE,
     binomial_at_least,
     hypergeometric_moments,
     normal_below,
     normal_quantile,
+    paired,
 )
-from assay.support.stats.intervals import Interval, Z
-from assay.support.stats.power import POWER
-from assay.support.stats.significance import SURE, paired
 from assay.support.streams import stream
 
 MOST_SEEDS = 500

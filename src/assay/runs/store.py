@@ -63,8 +63,7 @@ from assay.runs.rows import (
     with_labels,
 )
 from assay.support.console import number_of
-from assay.support.files import locked, replacing
-from assay.support.files.locks import PATIENCE
+from assay.support.files import PATIENCE, locked, replacing
 
 SUFFIX = ".assay"
 _AFTER_ALL = "~"

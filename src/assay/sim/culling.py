@@ -1,8 +1,8 @@
-"""Which geoms a camera cannot see: they are left out before a picture is drawn, and no pixel changes.
+"""Frustum culling: find geoms that a camera cannot see, so that they need not be rendered.
 
-Software GL spends most of a picture's time on the vertices of meshes, whether they are in the picture or not. A geom is
-left out if its box is wholly on the outer side of one of the planes that bound the view, and likewise of those that
-bound what each mirror shows: a pyramid from the camera's image behind the mirror, through the mirror's edges.
+Software GL processes the vertices of all meshes, visible or not. A geom is left out if its bounding box is completely
+outside one of the planes that bound the view and, for every mirror, outside one of the planes that bound the reflected
+view: a pyramid from the camera's mirror image through the mirror's edges. No pixel changes.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import mujoco
 import numpy as np
 
 SLACK = 1e-3
-"""How far outside a box must be, metres: round-off is a thousand times less."""
+"""Distance by which a box must be outside, metres: round-off is a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
-"""Types of geoms that MuJoCo lets reflect."""
+"""Types of geoms that can reflect in MuJoCo."""
 
 
 class Culling:
-    """Of one model; what may be changed in it later (poses, cameras, materials) is read anew for every picture."""
+    """Culling for one model; poses, cameras and materials may change and are read for every image."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
-        self._boxed = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE  # planes have no end
+        self._boxed = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE  # planes are infinite
         self._can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRRORS) & (model.geom_group != 0))
 
     def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
-        """Whether each geom is certainly not in a picture of a camera, (ngeom,); ``aspect`` is width by height.
+        """Mask of the geoms that are certainly not in an image, (ngeom,); ``aspect`` is width by height.
 
-        Nothing is where shadows fall, or where the camera is no usual one.
+        Empty with shadows, which geoms outside the view can cast, and for orthographic or sensor-based cameras.
         """
         model = self._model
         shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
@@ -40,24 +40,24 @@ class Culling:
         mirrors = self._can_mirror[(materials >= 0) & (model.mat_reflectance[materials] > 0)]
         for mirror in mirrors[~outside[mirrors]]:
             if not self._boxed[mirror]:
-                return np.zeros(model.ngeom, dtype=bool)  # a mirror without an end
-            shown = self._shown(data, camera, mirror)
-            if shown is not None:
-                outside &= _outside(shown, centre, axes)
+                return np.zeros(model.ngeom, dtype=bool)  # an infinite mirror can show anything
+            planes_of_mirror = self._reflected_planes(data, camera, mirror)
+            if planes_of_mirror is not None:
+                outside &= _outside(planes_of_mirror, centre, axes)
         return outside
 
-    def apart(
+    def is_separate(
         self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
     ) -> bool:
-        """Whether a camera sees ``moving`` geoms (ngeom,) neither in ``mirrors`` nor through ``clear`` things (ids)."""
+        """Whether ``moving`` geoms (a mask) are seen neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
         if not len(mirrors) and not len(clear):
             return True
         if not self._boxed[moving].all() or not self._boxed[mirrors].all():
             return False
         centre, axes = self._boxes(data)
         for mirror in mirrors:
-            shown = self._shown(data, camera, mirror)
-            if shown is not None and not _outside(shown, centre[moving], axes[moving]).all():
+            planes = self._reflected_planes(data, camera, mirror)
+            if planes is not None and not _outside(planes, centre[moving], axes[moving]).all():
                 return False
         if not len(clear):
             return True
@@ -69,14 +69,14 @@ class Culling:
         return True
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """The middles of the geoms' boxes, (ngeom, 3), and their half axes in columns, (ngeom, 3, 3)."""
+        """Centres of the geoms' bounding boxes, (ngeom, 3), and their half axes as columns, (ngeom, 3, 3)."""
         rotation = data.geom_xmat.reshape(-1, 3, 3)
         box = self._model.geom_aabb
         centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, box[:, :3])
         return centre, rotation * box[:, None, 3:]
 
-    def _shown(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
-        """The planes that bound what is seen in a mirror, (5, 4); None from behind."""
+    def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
+        """The planes that bound the view reflected in a mirror, (5, 4); None from behind."""
         x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
         width, depth, height = self._model.geom_size[mirror]
         middle = data.geom_xpos[mirror] + height * normal
@@ -84,7 +84,7 @@ class Culling:
 
 
 def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.ndarray:
-    """The planes that bound what a camera sees, (5, 4): normals that point inwards, and offsets."""
+    """The planes that bound a camera's view, (5, 4): normals pointing inwards, and offsets."""
     right, up, back = data.cam_xmat[camera].reshape(3, 3).T
     wide = high * aspect
     normals = np.array(
@@ -97,22 +97,22 @@ def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.nd
 def _through(
     eye: np.ndarray, middle: np.ndarray, normal: np.ndarray, x: np.ndarray, y: np.ndarray
 ) -> np.ndarray | None:
-    """The planes that bound what an eye sees in a mirror with these half axes, (5, 4); None from behind."""
+    """The planes that bound the view from ``eye`` in a mirror with half axes x and y, (5, 4); None from behind."""
     height = float((eye - middle) @ normal)
     if height <= 0:
         return None
     image = eye - 2 * height * normal
     corners = [middle + x + y - image, middle - x + y - image, middle - x - y - image, middle + x - y - image]
     normals = [np.cross(corners[i], corners[(i + 1) % 4]) for i in range(4)]
-    inward = [each * np.sign(each @ (middle - image)) / np.linalg.norm(each) for each in normals]
-    sides = [np.append(each, -each @ image) for each in inward]
+    inward = [side * np.sign(side @ (middle - image)) / np.linalg.norm(side) for side in normals]
+    sides = [np.append(side, -side @ image) for side in inward]
     return np.array([*sides, np.append(normal, -normal @ middle)])
 
 
 def _on_screen(
     data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What boxes cover: lowest and highest place across, up, and distance, (n, 3) each; all of it behind the camera."""
+    """Bounds of boxes on the screen: lowest and highest x, y and distance, (n, 3) each; infinite behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
     seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
     distance = -seen[..., 2:]
@@ -127,7 +127,7 @@ _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Whether boxes (n, 3), (n, 3, 3) are wholly on the outer side of one of the planes."""
+    """Whether boxes (n, 3), (n, 3, 3) are completely outside one of the planes."""
     distance = centre @ planes[:, :3].T + planes[:, 3]  # (boxes, planes)
     reach = np.abs(np.einsum("pi,nij->npj", planes[:, :3], axes)).sum(axis=-1)
     return np.asarray((distance + reach < -SLACK).any(axis=1))

@@ -1,8 +1,8 @@
-"""Find a way to draw on this machine: EGL, OSMesa or GLFW, whichever works first.
+"""Select the first working GL backend of this machine: EGL, OSMesa or GLFW.
 
-A backend is tried in a process of its own, because a GL library that fails may take its process down and
-because PyOpenGL cannot change its mind. What was found is kept in ``MUJOCO_GL`` and ``ASSAY_GL_WORKS``, so that
-child processes neither search nor try it again, which takes a second.
+A backend is tested in a subprocess, because a failing GL library may crash its process and PyOpenGL cannot switch
+backends. The result is stored in ``MUJOCO_GL`` and ``ASSAY_GL_WORKS``, so that child processes skip the test, which
+takes a second.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from typing import Any
 from assay.errors import RenderingError
 
 BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa", "glfw")
-"""In the order they are tried."""
+"""Backends in the order in which they are tested."""
 
 PACKAGES = "libegl1 libgl1 libopengl0 libgl1-mesa-dri"
-"""What brings software GL to Debian and Ubuntu; scripts/ensure-gl.sh installs them."""
+"""Debian and Ubuntu packages of software GL; scripts/ensure-gl.sh installs them."""
 
 INSTALL_HINT = f"apt-get install {PACKAGES}"
 
 _WORKS = "ASSAY_GL_WORKS"
-"""Names the backend that a process has tried, to the processes that it starts."""
+"""Environment variable that passes the tested backend on to child processes."""
 
 _CHOICE = f"choose one of {', '.join(BACKENDS)}, or unset it"
 
 _PROBE = """
 import ctypes, os, sys
-if sys.platform == "linux":  # whoever is killed while it tries leaves nobody behind: PR_SET_PDEATHSIG, SIGKILL
+if sys.platform == "linux":  # die with the parent: PR_SET_PDEATHSIG, SIGKILL
     ctypes.CDLL(None).prctl(1, 9)
     if os.getppid() != {parent}:
         sys.exit()
@@ -57,13 +57,13 @@ context.free()
 
 
 _KILLED = f"died with status {-signal.SIGKILL}"
-_TIMES = 5
-"""How often a process is started that is killed each time; where memory is short, nothing helps."""
+_PROBE_ATTEMPTS = 5
+"""Attempts if the subprocess is killed from outside, as the OOM killer does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """What trying a backend showed."""
+class BackendTest:
+    """Result of testing a backend."""
 
     backend: str
     works: bool
@@ -71,19 +71,19 @@ class Probe:
     """The name of the renderer, or the last line of the error."""
 
 
-def probe(backend: str) -> Probe:
-    """Try a backend in a process of its own, and again where somebody killed that."""
-    for _ in range(_TIMES):
-        tried = _tried(backend)
-        if tried.detail != _KILLED:
+def probe(backend: str) -> BackendTest:
+    """Test a backend in a subprocess; repeat if that is killed."""
+    for _ in range(_PROBE_ATTEMPTS):
+        result = _test(backend)
+        if result.detail != _KILLED:
             break
-    return tried
+    return result
 
 
-def _tried(backend: str) -> Probe:
+def _test(backend: str) -> BackendTest:
     lacking = _lacking(backend)
     if lacking:
-        return Probe(backend, False, lacking)
+        return BackendTest(backend, False, lacking)
     environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
     environment["MUJOCO_GL"] = backend
     try:
@@ -96,35 +96,37 @@ def _tried(backend: str) -> Probe:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Probe(backend, False, "did not answer within 60 s")
+        return BackendTest(backend, False, "did not answer within 60 s")
     if result.returncode == 0:
-        return Probe(backend, True, result.stdout.strip())
-    said, *_ = result.stderr.split("Exception ignored in")  # what follows is only the clean-up failing too
-    lines = [line for line in said.strip().splitlines() if line.strip()]
-    return Probe(backend, False, lines[-1].strip() if lines else f"died with status {result.returncode}")
+        return BackendTest(backend, True, result.stdout.strip())
+    stderr, *_ = result.stderr.split("Exception ignored in")  # what follows is only the failing clean-up
+    lines = [line for line in stderr.strip().splitlines() if line.strip()]
+    return BackendTest(
+        backend, False, lines[-1].strip() if lines else f"died with status {result.returncode}"
+    )
 
 
 def _lacking(backend: str) -> str:
-    """What the backend obviously lacks on this machine, or an empty string."""
+    """The reason why a backend cannot work on this machine, or an empty string."""
     if backend == "glfw":
-        shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-        return "there is no display" if sys.platform == "linux" and not shown else ""
+        display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        return "there is no display" if sys.platform == "linux" and not display else ""
     library = {"egl": "EGL", "osmesa": "OSMesa"}.get(backend, "")
     return "" if not library or ctypes.util.find_library(library) else f"lib{library} is not installed"
 
 
 @cache
 def choice() -> str:
-    """The backend that ``MUJOCO_GL`` asks for when this is first called; empty where it asks for none."""
+    """The backend that ``MUJOCO_GL`` requests at the first call; empty if none."""
     return os.environ.get("MUJOCO_GL", "").lower().strip()
 
 
 @cache
 def backend() -> str:
-    """The backend this process draws with. Raises RenderingError if none works."""
+    """The backend of this process. Raises RenderingError if none works."""
     chosen = choice()
     if chosen and chosen not in BACKENDS:
-        raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot draw; {_CHOICE}")
+        raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot render; {_CHOICE}")
     if chosen and chosen == os.environ.get(_WORKS):
         os.environ["MUJOCO_GL"] = chosen
         return chosen
@@ -137,10 +139,10 @@ def backend() -> str:
             return candidate
         failures.append(f"{candidate}: {result.detail}")
     if chosen:
-        raise RenderingError(f"MUJOCO_GL asks for {failures[0]}; {_CHOICE}")
+        raise RenderingError(f"MUJOCO_GL requests {failures[0]}; {_CHOICE}")
     raise RenderingError(
-        f"no way to draw pictures here ({'; '.join(failures)}); on Debian or Ubuntu: {INSTALL_HINT}; "
-        "everything that needs no picture still runs"
+        f"no GL backend works here ({'; '.join(failures)}); on Debian or Ubuntu: {INSTALL_HINT}; "
+        "everything that needs no images still runs"
     )
 
 
@@ -150,17 +152,16 @@ def context(width: int, height: int) -> Any:
     try:
         return module.GLContext(width, height)
     except (RuntimeError, ImportError) as error:
-        raise RenderingError(f"{backend()} worked before but gave no context now: {error}") from None
+        raise RenderingError(f"{backend()} passed its test but gives no context now: {error}") from None
 
 
 _OF_THREAD = threading.local()
 
 
 def thread_context() -> Any:
-    """The GL context of this thread, made at its first use and kept.
+    """The GL context of this thread, created on first use.
 
-    Whatever a thread draws shares it: each new context compiles its shaders anew, which takes software GL a
-    quarter of a second.
+    All renderers of a thread share it: each new context compiles its shaders, which takes software GL 0.25 s.
     """
     if not hasattr(_OF_THREAD, "context"):
         _OF_THREAD.context = context(640, 480)

@@ -1,4 +1,4 @@
-"""Proof of sameness: replay what LIBERO did and measure the difference."""
+"""Replay recordings of LIBERO and measure the difference."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from assay.sim.states import InitialState
 from assay.tasks import Atom, Predicate, Task
 
 TOLERANCE = 1e-6
-"""Joint difference that counts as the same, metres or radians."""
-EARLY = 40
-"""Steps of the early share: before falling objects have amplified round-off."""
+"""Joint difference up to which rollouts count as equal, metres or radians."""
+EARLY_STEPS = 40
+"""Length of the early part of a rollout, before falling objects amplify round-off, control steps."""
 
-SOUND_MEDIAN = 1e-9
+MAX_MEDIAN_ERROR = 1e-9
 """Largest median joint difference of a sound installation; single rollouts may be chaotic."""
-SOUND_PICTURE = 1.0
-"""Largest mean difference of its pictures, of 255."""
+MAX_IMAGE_ERROR = 1.0
+"""Largest mean difference of its images, of 255."""
 
 Progress = Callable[[int, int, str], None]
-"""Called with the number of files done, of all files, and the name of the next."""
+"""Called with the number of finished files, of all files, and the name of the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryParity:
-    """How far replayed rollouts are from the recorded ones; errors are maxima over a rollout's steps."""
+    """Differences between replayed and recorded rollouts; errors are maxima over a rollout's steps."""
 
     count: int
     median_qpos_error: float | None
@@ -48,23 +48,24 @@ class TrajectoryParity:
     share_within: float | None
     share_within_early: float | None
     max_observed_error: float | None = None
-    """The largest difference of what policies are given of the robot, where a rollout is within the tolerance."""
+    """Largest difference of the proprioception in rollouts within the tolerance."""
 
     def as_json(self) -> dict[str, object]:
-        """With the tolerance spelled out in the keys."""
+        """A JSON object whose keys contain the tolerance."""
+        tolerance = f"{TOLERANCE:.0e}".replace("e-0", "e-")
         return {
             "count": self.count,
             "median_qpos_error": self.median_qpos_error,
             "max_qpos_error": self.max_qpos_error,
-            f"share_within_{_spelled(TOLERANCE)}": self.share_within,
-            f"share_within_{_spelled(TOLERANCE)}_at_{EARLY}": self.share_within_early,
+            f"share_within_{tolerance}": self.share_within,
+            f"share_within_{tolerance}_at_{EARLY_STEPS}": self.share_within_early,
             "max_observed_error": self.max_observed_error,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class PredicateParity:
-    """How often atoms have another truth value than LIBERO gave them."""
+    """Agreement of the atoms' truth values."""
 
     count: int
     atoms: int
@@ -74,17 +75,17 @@ class PredicateParity:
 
 @dataclass(frozen=True, slots=True)
 class ImageParity:
-    """How far pictures are from LIBERO's, of 255."""
+    """Differences between rendered and recorded images, of 255."""
 
     count: int
-    """Pictures compared."""
+    """Images compared."""
     mean_abs_diff: float | None
     max_abs_diff: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelParity:
-    """How many compiled models differ from LIBERO's in any number or name."""
+    """Number of compiled models that differ from LIBERO's in any number or name."""
 
     count: int
     mismatches: int
@@ -99,15 +100,15 @@ class Parity:
     images: ImageParity
     models: ModelParity
     details: tuple[str, ...] = ()
-    """What differed, one line each."""
+    """The differences, one line each."""
 
     @property
     def sound(self) -> bool:
-        """Whether everything compared is as close as it should be."""
-        median, picture = self.trajectories.median_qpos_error, self.images.mean_abs_diff
+        """Whether all differences are within their limits."""
+        median, image = self.trajectories.median_qpos_error, self.images.mean_abs_diff
         return (
-            (median is None or median <= SOUND_MEDIAN)
-            and (picture is None or picture <= SOUND_PICTURE)
+            (median is None or median <= MAX_MEDIAN_ERROR)
+            and (image is None or image <= MAX_IMAGE_ERROR)
             and self.predicates.disagreements == 0
             and self.models.mismatches == 0
         )
@@ -126,7 +127,7 @@ class Parity:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What LIBERO recorded, found below a folder."""
+    """Recordings of LIBERO below a folder."""
 
     trajectories: tuple[Path, ...]
     predicates: tuple[Path, ...]
@@ -138,43 +139,47 @@ class Records:
 
 
 def find_records(folder: Path) -> Records:
-    """Everything below a folder that can be replayed. Raises StateError if there is nothing."""
+    """Find the recordings below a folder. Raises StateError if it has no recordings."""
     if not folder.is_dir():
         raise StateError(f"{folder} is not a folder")
     patterns = ("trajectories/*.npz", "predicates/*.npz", "images/*.npz", "composed/*.xml.gz")
     records = Records(*(tuple(sorted(folder.rglob(pattern))) for pattern in patterns))
     if not len(records):
-        raise StateError(f"{folder} holds nothing to replay; looked for {', '.join(patterns)}")
+        raise StateError(f"{folder} contains no recordings; looked for {', '.join(patterns)}")
     return records
 
 
 def measure(
     records: Records, pack: LiberoPack, progress: Progress = lambda done, total, name: None
 ) -> Parity:
-    """Replay everything and compare."""
+    """Replay all recordings and compare."""
     total = len(records)
     scenes = _Scenes(pack)
     details: list[str] = []
     done = 0
 
-    def each(files: tuple[Path, ...]) -> Iterator[Path]:
+    def report_each(files: tuple[Path, ...]) -> Iterator[Path]:
         nonlocal done
         for file in files:
             progress(done, total, file.name)
             yield file
             done += 1
 
-    replayed = [_trajectory_errors(file, scenes) for file in each(records.trajectories)]
+    replayed = [_trajectory_errors(file, scenes) for file in report_each(records.trajectories)]
     errors = [error for error, _ in replayed]
-    truths = [_truths(file, scenes, details) for file in each(records.predicates)]
+    truths = [_truths(file, scenes, details) for file in report_each(records.predicates)]
     try:
-        pictures = [
-            each_one for file in each(records.images) for each_one in _picture_differences(file, scenes)
+        images = [
+            difference
+            for file in report_each(records.images)
+            for difference in _image_differences(file, scenes)
         ]
     except RenderingError as error:
-        pictures = []
+        images = []
         details.append(f"images not compared: {error}")
-    wrong = [difference for file in each(records.models) if (difference := _model_difference(file, scenes))]
+    wrong = [
+        difference for file in report_each(records.models) if (difference := _model_difference(file, scenes))
+    ]
     scenes.close()
     progress(total, total, "")
     details += [
@@ -183,7 +188,7 @@ def measure(
         if error.max() > TOLERANCE
     ]
     worst = np.array([error.max() for error in errors])
-    early = np.array([error[:EARLY].max() for error in errors])
+    early = np.array([error[:EARLY_STEPS].max() for error in errors])
     return Parity(
         TrajectoryParity(
             count=len(errors),
@@ -198,9 +203,9 @@ def measure(
         ),
         PredicateParity(len(truths), sum(n for n, _ in truths), sum(wrong for _, wrong in truths)),
         ImageParity(
-            count=len(pictures),
-            mean_abs_diff=float(np.mean([mean for mean, _ in pictures])) if pictures else None,
-            max_abs_diff=float(np.max([most for _, most in pictures])) if pictures else None,
+            count=len(images),
+            mean_abs_diff=float(np.mean([mean for mean, _ in images])) if images else None,
+            max_abs_diff=float(np.max([most for _, most in images])) if images else None,
         ),
         ModelParity(len(records.models), len(wrong)),
         (*details, *wrong),
@@ -208,7 +213,7 @@ def measure(
 
 
 class _Scenes:
-    """Compiled worlds of catalogue tasks; the last one is kept."""
+    """Simulations of catalogue tasks; the last one is cached."""
 
     def __init__(self, pack: LiberoPack) -> None:
         self.pack = pack
@@ -224,7 +229,7 @@ class _Scenes:
         return self._world
 
     def model(self, task: Task) -> mujoco.MjModel:
-        """As it was compiled, of a task that need not be stepped."""
+        """The compiled model of a task."""
         if self._world is not None and self._id == task.id:
             return self._world.compiled.model
         return compile_scene(task.scene, self.pack).model
@@ -242,18 +247,18 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
     "joint_pos": lambda seen: seen.joints,
     "joint_vel": lambda seen: seen.joint_velocities,
 }
-"""What a record may hold of LIBERO's observations after each step, (steps, n), and where it is in ours."""
+"""Optional arrays of a record with LIBERO's observations after each step, (steps, n), and their place in ours."""
 
 
 def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float | None]:
-    """The largest joint difference after each step, (steps,); and that of observations, where the record has some."""
+    """Largest joint difference after each step, (steps,), and that of the observations, if recorded."""
     record = _load(file, "suite", "task", "actions", "states")
     task, states = _task(record, file), record["states"]
     if len(states) != len(record["actions"]) + 1 or len(states) < 2:
         raise StateError(f"{file}: {len(record['actions'])} actions do not lead through {len(states)} states")
     world = scenes.world(*task)
     world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
-    told = {key: record[key] for key in _OBSERVED if key in record}
+    recorded = {key: record[key] for key in _OBSERVED if key in record}
     errors, observed = [], [0.0]
     for step, (action, state) in enumerate(zip(record["actions"], states[1:], strict=True)):
         try:
@@ -261,17 +266,19 @@ def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float |
         except ActionError as error:
             raise StateError(f"{file}: {error}") from None
         errors.append(np.abs(world.data.qpos - state[1 : 1 + world.model.nq]).max())
-        observed += [float(np.abs(_OBSERVED[key](seen) - values[step]).max()) for key, values in told.items()]
-    return np.array(errors), max(observed) if told else None
+        observed += [
+            float(np.abs(_OBSERVED[key](seen) - values[step]).max()) for key, values in recorded.items()
+        ]
+    return np.array(errors), max(observed) if recorded else None
 
 
 def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
-    """How many truth values were compared, and how many differ."""
+    """Number of compared truth values, and of those that differ."""
     record = _load(file, "suite", "task", "states", "atoms", "truth")
     task = _task(record, file)
     atoms = [_atom(str(text), file) for text in record["atoms"]]
     if record["truth"].shape != (len(record["states"]), len(atoms)):
-        raise StateError(f"{file}: the truth table does not fit its states and atoms")
+        raise StateError(f"{file}: the truth table does not match its states and atoms")
     world = scenes.world(*task)
     fixtures = _fixtures(record, world.compiled, file)
     wrong = np.zeros(len(atoms), dtype=int)
@@ -286,31 +293,31 @@ def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
 
 def _atom(text: str, file: Path) -> Atom:
     predicate, *names = text.split() or [""]
-    for known in Predicate:
-        if known.value.lower() == predicate.lower() and len(names) == known.arity:
-            return Atom(known, tuple(names))
+    for candidate in Predicate:
+        if candidate.value.lower() == predicate.lower() and len(names) == candidate.arity:
+            return Atom(candidate, tuple(names))
     raise StateError(f"{file}: '{text}' is not an atom: {did_you_mean(predicate, Predicate)}")
 
 
-def _picture_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
-    """Mean and maximal difference of each picture."""
+def _image_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
+    """Mean and maximal difference of each image."""
     record = _load(file, "suite", "task", "states", "agentview", "wrist")
     world = scenes.world(*_task(record, file))
     fixtures = _fixtures(record, world.compiled, file)
     for index, vector in enumerate(record["states"]):
         observation = world.reset(InitialState(vector, fixtures))
         for camera, key in zip(CAMERAS, ("agentview", "wrist"), strict=True):
-            theirs = record[key][index][::-1].astype(int)  # LIBERO's pictures are upside down
+            theirs = record[key][index][::-1].astype(int)  # LIBERO's images are upside down
             ours = observation.image(camera, *theirs.shape[:2]).astype(int)
             difference = np.abs(ours - theirs)
             yield float(difference.mean()), float(difference.max())
 
 
 def _model_difference(file: Path, scenes: _Scenes) -> str:
-    """What differs between the compiled models, or an empty string."""
+    """A line with the fields in which the compiled models differ, or an empty string."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
-        raise StateError(f"{file}: the name should be SUITE_NUMBER.xml.gz")
+        raise StateError(f"{file}: the file name must be SUITE_NUMBER.xml.gz")
     task = tasks.load(f"{match[1]}/{int(match[2])}")
     try:
         text = gzip.decompress(file.read_bytes()).decode()
@@ -345,11 +352,11 @@ def _differing(one: object, other: object, prefix: str = "") -> Iterator[str]:
 
 
 _NESTED = ("MjOption", "MjStatistic", "MjVisual", "Global", "Quality", "Headlight", "Map", "Scale", "Rgba")
-"""Types of a model's structured fields."""
+"""Types of the nested fields of a model."""
 
 
 def _load(file: Path, *keys: str) -> dict[str, Any]:
-    """The arrays of an npz file. Objects in it are refused."""
+    """The arrays of an npz file; pickled objects are refused. Raises StateError."""
     if not zipfile.is_zipfile(file):
         raise StateError(f"{file} is not an npz archive")
     try:
@@ -364,7 +371,7 @@ def _load(file: Path, *keys: str) -> dict[str, Any]:
 
 
 def _task(record: dict[str, Any], file: Path) -> tuple[str, int]:
-    """Suite and number of the task that a record is of."""
+    """Suite and number of a record's task."""
     try:
         return str(record["suite"]), int(record["task"])
     except (TypeError, ValueError):
@@ -380,7 +387,3 @@ def _fixtures(record: dict[str, Any], compiled: CompiledScene, file: Path) -> np
     except ValueError as error:
         raise StateError(f"{file} lacks the pose of a fixture: {error}") from None
     return np.asarray(poses[rows].reshape(-1, 7))
-
-
-def _spelled(tolerance: float) -> str:
-    return f"{tolerance:.0e}".replace("e-0", "e-")

@@ -1,7 +1,8 @@
-"""A thing alone as the main camera sees it, drawn without GL: planners must know what can be told apart.
+"""Portraits of entities, and whether a person can distinguish two entities by their appearance.
 
-Triangles with their textures and a lamp above, in the size that the thing has in a picture of 256 x 256, standing in
-the middle of a table. Neither shadows nor gloss.
+A portrait shows an entity alone in the middle of a table, as large as in the main camera's image of 256 x 256. It is
+rasterized without GL, because planners need it: textured triangles with one lamp, without shadows or gloss. Two
+entities differ by their mean colour, their pattern, their outline or their size.
 """
 
 from __future__ import annotations
@@ -18,38 +19,53 @@ from assay.sim.footprints import resting_model
 from assay.sim.layout import LAYOUTS
 from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
-from assay.sim.visibility import PICTURE
+from assay.sim.visibility import IMAGE_PIXELS
 from assay.support.jit import compiled
 from assay.tasks.scene import Arena, Entity
 
-FINE = 3
-"""Points across a pixel: a pixel has the mean of FINE x FINE."""
-FIELD = 45.0
-"""The main camera's field of view, degrees."""
+SUPERSAMPLING = 3
+"""Samples along each side of a pixel, which has their mean."""
+FIELD_OF_VIEW_DEG = 45.0
+"""Vertical field of view of the main camera."""
 LAMP = np.array([0.35, 0.15, 0.92])
-"""Towards the lamp."""
+"""Direction towards the lamp."""
 AMBIENT = 0.4
-"""The light that comes from everywhere, as a share of all."""
+"""Share of ambient light."""
+
+
+COLOUR = 12.0
+"""Least distance between mean colours in CIELAB; adjacent patches are distinguishable from about 2."""
+PATTERN = 12.0
+"""Least mean distance between the colours of corresponding pixels in CIELAB, at the best alignment."""
+OUTLINE = 0.1
+"""Least share of the joint area that only one of them covers, at the best alignment."""
+SIZE = 1.3
+"""Least ratio of the numbers of pixels."""
+_SHIFT = 3
+"""Largest shift of one image against the other in the alignment, pixels."""
+
+_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+_WHITE = _TO_XYZ.sum(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """A crop of a picture around one thing."""
+    """A crop of an image around one entity."""
 
     colour: np.ndarray
-    """Red, green, blue, 0 to 1, (height, width, 3); 0 beside the thing."""
+    """Red, green, blue, 0 to 1, premultiplied by the cover, (height, width, 3)."""
     cover: np.ndarray
-    """How much of each pixel the thing covers, 0 to 1, (height, width)."""
+    """Covered share of each pixel, 0 to 1, (height, width)."""
 
     @property
     def pixels(self) -> float:
-        """How many it covers."""
+        """Number of covered pixels."""
         return float(self.cover.sum())
 
 
 @lru_cache(maxsize=256)
 def portrait(entity: Entity, pack: AssetPack) -> Portrait:
-    """An entity with its finish and size; only its category, finish and size matter."""
+    """The portrait of an entity, which depends on its category, finish and size."""
     model, data = resting_model(pack, entity, fixture=entity.category in pack.fixtures, triangles=True)
     mujoco.mj_kinematics(model, data)
     corners, paints, normals = _triangles(model, data)
@@ -60,10 +76,12 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
     mujoco.mju_quat2Mat(axes, np.array(pose.quaternion))
     foot = np.array(layout.offset) - (0.0, 0.0, corners[..., 2].min())
     seen = (corners + foot - pose.position) @ axes.reshape(3, 3)
-    scale = FINE * PICTURE / 2 / np.tan(np.radians(FIELD / 2))
+    scale = SUPERSAMPLING * IMAGE_PIXELS / 2 / np.tan(np.radians(FIELD_OF_VIEW_DEG / 2))
     flat = np.stack([seen[..., 0], -seen[..., 1]], axis=-1) / -seen[..., 2:] * scale
-    low = np.floor(flat.min(axis=(0, 1)) / FINE) * FINE
-    width, height = (np.ceil((flat.max(axis=(0, 1)) - low) / FINE).astype(int) * FINE).tolist()
+    low = np.floor(flat.min(axis=(0, 1)) / SUPERSAMPLING) * SUPERSAMPLING
+    width, height = (
+        np.ceil((flat.max(axis=(0, 1)) - low) / SUPERSAMPLING).astype(int) * SUPERSAMPLING
+    ).tolist()
     light = AMBIENT + (1 - AMBIENT) * np.abs(normals @ (LAMP / np.linalg.norm(LAMP)))
     drawn = np.zeros((height, width, 4))
     nearest = np.full((height, width), np.inf)
@@ -71,14 +89,16 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
         here = flat[chosen] - low
         seen_texture = _coarse(texture, here, coordinates)
         _draw(drawn, nearest, here, -seen[chosen][..., 2], light[chosen], plain, seen_texture, coordinates)
-    parts = drawn.reshape(height // FINE, FINE, width // FINE, FINE, 4).mean(axis=(1, 3))
+    parts = drawn.reshape(
+        height // SUPERSAMPLING, SUPERSAMPLING, width // SUPERSAMPLING, SUPERSAMPLING, 4
+    ).mean(axis=(1, 3))
     return Portrait(parts[..., :3], parts[..., 3])
 
 
 def _triangles(
     model: mujoco.MjModel, data: mujoco.MjData
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray, np.ndarray, slice]], np.ndarray]:
-    """Corners (n, 3, 3) and normals (n, 3) of all that is drawn, and for each geom its paint.
+    """Corners (n, 3, 3) and normals (n, 3) of all drawn triangles, and the paint of each geom.
 
     A paint is a texture (height, width, 3), a colour (3,) to multiply it by, texture coordinates of the corners
     (m, 3, 2), and which triangles it is on.
@@ -95,9 +115,9 @@ def _triangles(
         image = -1 if material < 0 else int(model.mat_texid[material][mujoco.mjtTextureRole.mjTEXROLE_RGB])
         coordinates, texture = np.zeros((len(faces), 3, 2)), np.ones((1, 1, 3))
         if image >= 0 and model.mesh_texcoordadr[mesh] >= 0:
-            known = _rows(model.mesh_texcoord, model.mesh_texcoordadr[mesh], model.mesh_texcoordnum[mesh])
+            texcoords = _rows(model.mesh_texcoord, model.mesh_texcoordadr[mesh], model.mesh_texcoordnum[mesh])
             picked = _rows(model.mesh_facetexcoord, model.mesh_faceadr[mesh], model.mesh_facenum[mesh])
-            coordinates, texture = known[picked].astype(np.float64), _texture(model, image)
+            coordinates, texture = texcoords[picked].astype(np.float64), _texture(model, image)
         corners.append(placed[faces])
         paints.append((texture, rgba[:3].astype(np.float64), coordinates, slice(count, count + len(faces))))
         count += len(faces)
@@ -119,7 +139,7 @@ def _texture(model: mujoco.MjModel, index: int) -> np.ndarray:
 
 
 def _coarse(texture: np.ndarray, flat: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """A texture with no more detail than points of the picture can show: halved until a point has a texel."""
+    """A texture halved until it has no more than two texels per sample of the image, against aliasing."""
     shown, taken = np.abs(_areas(flat)).sum(), np.abs(_areas(coordinates)).sum()
     while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
         rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
@@ -144,7 +164,7 @@ def _draw(
     texture: np.ndarray,
     coordinates: np.ndarray,
 ) -> None:
-    """Draw triangles into a picture (height, width, 4), where they are nearer than what is there."""
+    """Rasterize triangles into an image (height, width, 4), with a depth test."""
     height, width = nearest.shape
     rows, columns = texture.shape[:2]
     for face in range(len(flat)):
@@ -176,37 +196,22 @@ def _draw(
                 drawn[row, column, 3] = 1.0
 
 
-COLOUR = 12.0
-"""How far apart the mean colours of two things must be, in CIELAB; from about 2 on one sees that two patches differ."""
-PATTERN = 12.0
-"""How far apart the colours of two things must be pixel by pixel, in the mean, however their patterns are shifted."""
-OUTLINE = 0.1
-"""The share of the pixels of both that only one of them must have, however their pictures are shifted."""
-SIZE = 1.3
-"""How many times as many pixels the larger one must have."""
-_SHIFT = 3
-"""By how many pixels one picture is shifted against the other at most, each way."""
-
-_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-_WHITE = _TO_XYZ.sum(axis=1)
-
-
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """How different two things look in the main camera's picture of 256 x 256."""
+class AppearanceDifference:
+    """Difference between two entities in the main camera's image of 256 x 256."""
 
     colour: float
-    """Between their mean colours, CIELAB."""
+    """Distance between the mean colours, CIELAB."""
     pattern: float
-    """Pixel by pixel, in the mean, with the pictures shifted so that they are most alike, CIELAB."""
+    """Mean distance between corresponding pixels at the best alignment, CIELAB."""
     outline: float
-    """The share of the pixels of both that only one has, with the pictures shifted so that it is least, 0 to 1."""
+    """Share of the joint area that only one covers at the best alignment, 0 to 1."""
     size: float
-    """How many times as many pixels the larger one has."""
+    """Ratio of the numbers of pixels, at least 1."""
 
     @property
-    def enough(self) -> bool:
-        """Whether a person tells them apart."""
+    def is_distinguishable(self) -> bool:
+        """Whether a person can distinguish the entities."""
         return (
             self.colour >= COLOUR or self.pattern >= PATTERN or self.outline >= OUTLINE or self.size >= SIZE
         )
@@ -218,42 +223,44 @@ class Difference:
         )
 
 
-def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> Difference:
-    """How different two entities look, standing at the same place; ``pack``: that the scene is planned for, if None."""
+def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
+    """Difference in appearance of two entities at the same place; ``pack`` defaults to the planning pack."""
     pack = pack or planning_pack()
-    first, second = (portrait(_anonymous(each), pack) for each in (one, other))
+    first, second = (portrait(_anonymous(entity), pack) for entity in (one, other))
     pixels = sorted((first.pixels, second.pixels))
-    means = [_lab(each.colour.sum(axis=(0, 1)) / max(each.pixels, 1e-9)) for each in (first, second)]
+    means = [_lab(image.colour.sum(axis=(0, 1)) / max(image.pixels, 1e-9)) for image in (first, second)]
     colour = float(np.linalg.norm(means[0] - means[1]))
-    pattern, outline = _shifted(first, second)
-    outline = 0.0 if one.category == other.category else outline  # then they differ in size alone
-    return Difference(colour, pattern, outline, pixels[1] / max(pixels[0], 1e-9))
+    pattern, outline = _align(first, second)
+    outline = (
+        0.0 if one.category == other.category else outline
+    )  # outlines of one category differ only in size
+    return AppearanceDifference(colour, pattern, outline, pixels[1] / max(pixels[0], 1e-9))
 
 
 def alike(
     entities: Sequence[Entity], pack: AssetPack | None = None
-) -> tuple[Entity, Entity, Difference] | None:
-    """Two of some entities that nobody tells apart by their looks, if there are such."""
+) -> tuple[Entity, Entity, AppearanceDifference] | None:
+    """Two entities that a person cannot distinguish by their appearance; None if all differ."""
     for one, other in combinations(entities, 2):
-        found = difference(one, other, pack)
-        if not found.enough:
-            return one, other, found
+        contrast = difference(one, other, pack)
+        if not contrast.is_distinguishable:
+            return one, other, contrast
     return None
 
 
 def _anonymous(entity: Entity) -> Entity:
-    """One name for all that look the same: portraits are kept."""
+    """The entity under a common name, so that its portrait is cached once."""
     return Entity("thing", entity.category, entity.finish, entity.size)
 
 
-def _shifted(one: Portrait, other: Portrait) -> tuple[float, float]:
-    """The mean distance of colours where both are, and the share where one is alone: each of its best shift."""
-    first, second = _framed(one, other)
+def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
+    """Pattern and outline difference, each at its best shift."""
+    first, second = _center(one, other)
     pattern, outline = np.inf, 1.0
     shifts = range(-_SHIFT, _SHIFT + 1)
     height, width, _ = second.shape
     around = np.pad(second, ((_SHIFT, _SHIFT), (_SHIFT, _SHIFT), (0, 0)))
-    # Turned by half, a thing is about its mirror image: on which side a handle is tells nothing apart.
+    # Turned by 180 degrees an entity looks like its mirror image, so the side of a handle must not count.
     for seen, down, right in product((around, around[:, ::-1]), shifts, shifts):
         moved = seen[_SHIFT - down :, _SHIFT - right :][:height, :width]
         covers = first[..., 3], moved[..., 3]
@@ -266,23 +273,23 @@ def _shifted(one: Portrait, other: Portrait) -> tuple[float, float]:
     return pattern if np.isfinite(pattern) else 0.0, outline
 
 
-def _framed(*portraits: Portrait) -> list[np.ndarray]:
-    """Pictures of one size with their things in the middle: CIELAB and cover, (height, width, 4)."""
-    height, width = (max(each.cover.shape[axis] for each in portraits) + 2 * _SHIFT for axis in (0, 1))
+def _center(*portraits: Portrait) -> list[np.ndarray]:
+    """Images of equal size with centered entities: CIELAB and cover, (height, width, 4)."""
+    height, width = (max(image.cover.shape[axis] for image in portraits) + 2 * _SHIFT for axis in (0, 1))
     frames = []
-    for each in portraits:
-        rows, columns = each.cover.shape
+    for image in portraits:
+        rows, columns = image.cover.shape
         top, left = (height - rows) // 2, (width - columns) // 2
         frame = np.zeros((height, width, 4))
         own = frame[top : top + rows, left : left + columns]
-        own[..., :3] = _lab(each.colour / np.maximum(each.cover, 1e-9)[..., None])
-        own[..., 3] = each.cover
+        own[..., :3] = _lab(image.colour / np.maximum(image.cover, 1e-9)[..., None])
+        own[..., 3] = image.cover
         frames.append(frame)
     return frames
 
 
 def _lab(rgb: np.ndarray) -> np.ndarray:
-    """Colours of a screen (sRGB, 0 to 1, (..., 3)) in CIELAB, where distances are about as large as they look."""
+    """Convert sRGB colours, 0 to 1, (..., 3), to CIELAB, where distances approximate perceived differences."""
     rgb = np.clip(rgb, 0.0, 1.0)
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     share = linear @ _TO_XYZ.T / _WHITE

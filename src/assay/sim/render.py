@@ -1,4 +1,9 @@
-"""Draw moments of a compiled scene: colour, depth and segmentation, when somebody asks for them."""
+"""Render a compiled scene: colour, depth and segmentation.
+
+Software GL spends most of an image's time on the vertices of meshes. Geoms outside the view are therefore left out
+(`assay.sim.culling`), and geoms that have not moved are rendered once and composited under the following images
+(`assay.sim.still`). Neither changes a pixel.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +25,14 @@ from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.culling import Culling
 from assay.sim.still import Still
 
-MOST_GEOMS = 10_000
-UNDRAWN = 0
+MAX_GEOMS = 10_000
+HIDDEN_GROUP = 0
 """The group of colliding geoms, which are not drawn."""
-MOST_PIXELS = 4096
-"""The largest width or height of a picture."""
+MAX_IMAGE_SIDE = 4096
+"""Largest width or height of an image, pixels."""
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-"""The two cameras every policy sees; a scene has more."""
+"""The two cameras that policies receive; a scene has more."""
 
 BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 """Labels in a segmentation: the arena, the robot, and from there on the scene's entities in their order."""
@@ -35,7 +40,7 @@ BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How the scene stands at one control step: everything a picture depends on."""
+    """Poses of a scene at one control step: everything on which an image depends."""
 
     qpos: np.ndarray
     """Joint positions, (nq,)."""
@@ -44,7 +49,7 @@ class Snapshot:
 
 
 class Renderer:
-    """Draws one world's copy of a compiled scene. Holds its textures and meshes in GL from the first picture on."""
+    """Renders one simulation's model. Textures and meshes are uploaded to GL with the first image."""
 
     def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
         self._compiled = compiled
@@ -53,33 +58,29 @@ class Renderer:
         self._labels = _labels(compiled)
         self._glows = _glows(compiled)
         self._culling = Culling(model)
-        model.site_rgba[:, 3] = 0.0  # nobody is shown the sites; those that glow are, when they do
+        model.site_rgba[:, 3] = 0.0  # sites are invisible, except those that glow while a mechanism is on
         self._context: Any = None
         self._shadows = False
-        """Whether the context can draw shadows."""
+        """Whether the context has a shadow map."""
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
         self._size = (0, 0)
-        """Width and height of GL's buffer while edges are smoothed."""
+        """Width and height of GL's buffer with antialiasing."""
         self.count = 0
-        """How many pictures were drawn."""
+        """Images rendered so far."""
 
     def colour(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """uint8, (height, width, 3), the top row first. Data is drawn as it stands, its kinematics as they are."""
+        """A colour image: uint8, (height, width, 3), top row first. MjData is rendered with its present kinematics."""
         self._draw(moment, camera, height, width, segmented=False)
-        picture = np.empty((height, width, 3), dtype=np.uint8)
-        mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
-        return picture[::-1].copy()
+        return self._read_pixels()
 
     def sketch(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """As ``colour`` without smoothed edges, in half the time: for videos, not for policies."""
+        """As ``colour`` without antialiasing, in half the time: for videos, not for policies."""
         self._draw(moment, camera, height, width, segmented=False, smooth=False)
-        picture = np.empty((height, width, 3), dtype=np.uint8)
-        mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
-        return picture[::-1].copy()
+        return self._read_pixels()
 
     def raw_depth(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """GL's depth buffer, 0 at the near plane to 1 at the far one: float32, (height, width), the top row first."""
+        """GL's depth buffer, from 0 at the near plane to 1 at the far one: float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=False)
         raw = np.empty((height, width), dtype=np.float32)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZERONEAR
@@ -88,7 +89,7 @@ class Renderer:
         return raw[::-1].copy()
 
     def depth(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Distance from the camera's plane in metres: float32, (height, width), the top row first."""
+        """Distances from the camera's plane, metres: float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         raw = np.empty((height, width), dtype=np.float32)
         mujoco.mjr_readPixels(None, raw, self._viewport, self._context)
@@ -99,24 +100,28 @@ class Renderer:
         return np.asarray(metres, dtype=np.float32)
 
     def segmentation(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """What each pixel shows, as labels: int32, (height, width), the top row first."""
+        """Labels of the pixels: int32, (height, width), top row first."""
         geoms = self.geoms(moment, camera, height, width)
         return np.where(geoms >= 0, self._labels[geoms], BACKGROUND).astype(np.int32)
 
     def geoms(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """The id of the geom that each pixel shows, or -1: int32, (height, width), the top row first."""
+        """Geom ids of the pixels, -1 for none: int32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
-        picture = np.empty((height, width, 3), dtype=np.uint8)
-        mujoco.mjr_readPixels(picture, None, self._viewport, self._context)
-        index = picture[::-1].astype(np.int64) @ (1, 2**8, 2**16)
-        shown = np.full(self._scene.ngeom + 1, -1, dtype=np.int32)
+        # MuJoCo encodes the segment number as a 24-bit colour.
+        index = self._read_pixels().astype(np.int64) @ (1, 2**8, 2**16)
+        ids = np.full(self._scene.ngeom + 1, -1, dtype=np.int32)
         for geom in self._scene.geoms[: self._scene.ngeom]:
             if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                shown[geom.segid + 1] = geom.objid
-        return np.asarray(shown[np.clip(index, 0, self._scene.ngeom)])
+                ids[geom.segid + 1] = geom.objid
+        return np.asarray(ids[np.clip(index, 0, self._scene.ngeom)])
+
+    def _read_pixels(self) -> np.ndarray:
+        image = np.empty((self._viewport.height, self._viewport.width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(image, None, self._viewport, self._context)
+        return image[::-1].copy()  # GL's first row is the bottom one
 
     def close(self) -> None:
-        """Give back what GL holds of the scene; the next picture hands it over again."""
+        """Release the GL resources; the next image uploads them again."""
         self._release()
         self._context = self._gl = None
 
@@ -131,18 +136,19 @@ class Renderer:
         smooth: bool = True,
     ) -> None:
         if not isinstance(camera, str):
-            raise RenderingError(f"a camera is named by text, not by {camera!r}")
+            raise RenderingError(f"a camera's name must be text, not {camera!r}")
         camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
         if camera_id < 0:
             cameras = [self._model.camera(i).name for i in range(self._model.ncam)]
             raise RenderingError(f"there is no camera '{camera}': {did_you_mean(camera, cameras)}")
-        if not all(isinstance(n, int | np.integer) and 0 < n <= MOST_PIXELS for n in (height, width)):
+        if not all(isinstance(n, int | np.integer) and 0 < n <= MAX_IMAGE_SIDE for n in (height, width)):
             raise RenderingError(
-                f"a picture of {height} x {width} is not possible; valid: 1 to {MOST_PIXELS}"
+                f"an image of {height} x {width} is not possible; valid: 1 to {MAX_IMAGE_SIDE} pixels"
             )
         self._open()
         _make_current(self._gl)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)  # others draw in it too
+        # All renderers of a thread share its GL context, so another one may have selected its buffer.
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._resize(width, height, smooth)
         self._viewport = mujoco.MjrRect(0, 0, width, height)
         if isinstance(moment, Snapshot):
@@ -159,13 +165,11 @@ class Renderer:
         if segmented or not smooth:
             mujoco.mjr_render(self._viewport, self._scene, self._context)
         else:
-            self._render_what_moves(data, unseen, (camera_id, width, height))
+            self._composite(data, unseen, (camera_id, width, height))
         self.count += 1
 
-    def _render_what_moves(
-        self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]
-    ) -> None:
-        """Render the scene, in which everything is; what stands still only if it has not been kept."""
+    def _composite(self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]) -> None:
+        """Render the moving geoms and composite them with the layer of static ones, which is rendered if it is new."""
         plan = self._still.plan(self._scene, data, place)
         if plan.under is None:
             mujoco.mjr_render(self._viewport, self._scene, self._context)
@@ -177,16 +181,16 @@ class Renderer:
         self._update_scene(data, unseen | plan.under)
         sky = mujoco.mjtRndFlag.mjRND_SKYBOX
         usual = self._scene.flags[sky]
-        self._scene.flags[sky] = 0  # it is in the layer
+        self._scene.flags[sky] = 0  # already in the layer
         mujoco.mjr_render(self._viewport, self._scene, self._context)
         self._scene.flags[sky] = usual
-        self._still.lay_under(place)
+        self._still.composite(place)
 
     def _update_scene(self, data: mujoco.MjData, without: np.ndarray) -> None:
-        """Put into MuJoCo's scene what is to be drawn, but for some geoms, (ngeom,)."""
+        """Update MuJoCo's abstract scene, leaving out some geoms, (ngeom,)."""
         groups = self._model.geom_group
         usual = groups[without]
-        groups[without] = UNDRAWN
+        groups[without] = HIDDEN_GROUP
         mujoco.mjv_updateScene(
             self._model,
             data,
@@ -199,16 +203,16 @@ class Renderer:
         groups[without] = usual
 
     def _resize(self, width: int, height: int, smooth: bool) -> None:
-        """Make GL's buffer large enough, with as many samples for each pixel as are wanted."""
+        """Make GL's buffer large enough, with or without multisampling."""
         self._size = (max(width, self._size[0]), max(height, self._size[1]))
-        # MuJoCo takes note of other samples only when the size is another, too.
-        wanted = (self._size[0] + (not smooth), self._size[1])
-        if wanted != (self._context.offWidth, self._context.offHeight):
+        # MuJoCo applies a changed number of samples only if the size changes as well: use an extra column.
+        size = (self._size[0] + (not smooth), self._size[1])
+        if size != (self._context.offWidth, self._context.offHeight):
             self._context.offSamples = self._samples if smooth else 0
-            mujoco.mjr_resizeOffscreen(*wanted, self._context)
+            mujoco.mjr_resizeOffscreen(*size, self._context)
 
     def _pose(self, moment: Snapshot) -> None:
-        """Put the scratch data into the moment's pose, without touching the model's fixtures for good."""
+        """Compute the kinematics of a snapshot; the model's fixtures are restored afterwards."""
         model, data = self._model, self._data
         live = live_fixtures(model, self._compiled)
         put_fixtures(model, self._compiled, moment.fixtures)
@@ -219,7 +223,7 @@ class Renderer:
         put_fixtures(model, self._compiled, live)
 
     def _light_up(self, qpos: np.ndarray) -> None:
-        """Let glow what is on where the joints are at ``qpos`` (nq,)."""
+        """Show the glowing sites of mechanisms that are on at ``qpos`` (nq,)."""
         for site, joints, mechanism in self._glows:
             on = any(mechanism.active.holds(float(qpos[joint])) for joint in joints)
             self._model.site_rgba[site, 3] = 1.0 if on else 0.0
@@ -227,8 +231,8 @@ class Renderer:
     def _open(self) -> None:
         if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():
             raise RenderingError(
-                "this process was forked from one that had drawn pictures, and GL does not survive that: "
-                "start processes with multiprocessing's 'spawn', or draw nothing before forking"
+                "this process was forked from one that had rendered images, and GL does not survive a fork: "
+                "start processes with multiprocessing's 'spawn', or render nothing before forking"
             )
         shadows = bool(self._model.light_castshadow.any())
         if self._context is not None and (self._shadows or not shadows):
@@ -240,16 +244,16 @@ class Renderer:
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._size = (self._context.offWidth, self._context.offHeight)
         self._samples = self._context.offSamples
-        self._scene = mujoco.MjvScene(self._model, maxgeom=MOST_GEOMS)
+        self._scene = mujoco.MjvScene(self._model, maxgeom=MAX_GEOMS)
         self._options = mujoco.MjvOption()
-        self._options.geomgroup[UNDRAWN] = 0
+        self._options.geomgroup[HIDDEN_GROUP] = 0
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._still = Still(self._model, self._culling, self._context, self._gl)
-        self._release = _released_in_time(self, self._context, self._gl, self._still)
+        self._release = _release_before_exit(self, self._context, self._gl, self._still)
 
     def _new_context(self, shadows: bool) -> Any:
-        """What GL holds of the model; without a map for shadows, which takes software GL longer than all the rest."""
+        """Upload the model to GL; without shadows, omit the shadow map, which dominates the cost in software GL."""
         quality = self._model.vis.quality
         usual = quality.shadowsize
         if not shadows:
@@ -266,22 +270,22 @@ _DRAWING_PROCESS: dict[str, int] = {}
 def _make_current(context: Any) -> None:
     try:
         context.make_current()
-    except Exception as error:  # each backend has errors of its own
+    except Exception as error:  # each backend raises its own type
         raise RenderingError(
-            f"the GL context cannot be used here ({type(error).__name__}): a Simulation draws in the one thread "
-            "that drew its first picture"
+            f"the GL context cannot be used here ({type(error).__name__}): a Simulation renders in the thread "
+            "that rendered its first image"
         ) from None
 
 
 _AT_EXIT: set[weakref.finalize[..., Any]] = set()
 _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""GL contexts that were drawn with."""
+"""GL contexts that were used."""
 
 
-def _released_in_time(
+def _release_before_exit(
     owner: Renderer, context: Any, gl_context: Any, still: Still
 ) -> weakref.finalize[..., Any]:
-    """Free GL resources with their owner, at the latest before the GL library itself shuts down."""
+    """Free GL resources with their owner, or at exit before the GL library itself shuts down."""
 
     def release() -> None:
         gl_context.make_current()
@@ -290,7 +294,7 @@ def _released_in_time(
         _AT_EXIT.discard(finalizer)
 
     finalizer = weakref.finalize(owner, release)
-    finalizer.atexit = False  # the library's own exit handler might come first
+    finalizer.atexit = False  # the GL library's exit handler might run first
     if not _AT_EXIT:
         atexit.unregister(_release_all)
         atexit.register(_release_all)
@@ -323,7 +327,7 @@ def _labels(compiled: CompiledScene) -> np.ndarray:
 
 
 def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], Mechanism]]:
-    """Sites that show that something is on: site, qpos addresses of the joints that decide, mechanism."""
+    """Glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
     glows = []
     for entity in compiled.entities.values():
         if entity.category in GLOWING:

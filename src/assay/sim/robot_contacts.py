@@ -65,7 +65,7 @@ class RobotContacts:
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """The robot's contacts, except with itself; None if there are none."""
+        """The robot's contacts, except with itself; None without contacts."""
         contact = data.contact
         which, robot = _of_robot(contact.geom, self._part, self._owner)
         if not len(which):

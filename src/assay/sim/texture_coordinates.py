@@ -1,9 +1,9 @@
-"""Texture coordinates for drawn geoms, so that a pattern lies on them as on paper they were wrapped in.
+"""Texture coordinates for drawn geoms, so that a pattern covers them like wrapping paper.
 
-MuJoCo has texture coordinates for meshes only, and only those that a mesh brings along: on everything else it
-projects a picture along one axis, which smears it over the sides. So every drawn geom, meshes of the document and
-boxes, cylinders, capsules, spheres and ellipsoids, becomes a mesh with coordinates: around its axis where a surface
-is round, else as seen along the nearest axis. Meshes in files keep their own coordinates.
+MuJoCo has texture coordinates only for meshes that define them. On everything else it projects the texture along one
+axis, which smears it over the sides. So every drawn geom (inline meshes, boxes, cylinders, capsules, spheres and
+ellipsoids) becomes a mesh with coordinates: cylindrical where a surface is round, else projected along the nearest
+axis. Meshes in files keep their own coordinates.
 """
 
 from __future__ import annotations
@@ -21,41 +21,39 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TILE = 0.6
-"""The side of a pattern's tile, as a share of the size of what it is on."""
+"""Side of a pattern's tile, as a share of the size of the entity."""
 TILES = (0.05, 0.14)
-"""The least and the greatest side of a tile, metres."""
-ROOM = 4
-"""How many tiles go at most onto what is larger than that, such as a wall."""
+"""Smallest and largest side of a tile, metres."""
+MAX_TILES = 4
+"""Largest number of tiles along large surfaces such as walls, whose tiles may be larger."""
 SIDES = 20
-"""Of a cylinder that is drawn as a mesh."""
+"""Sides of a cylinder that is converted to a mesh."""
 _RADIAL = 0.92
-"""Cosine of the angle to the radius up to which a face counts as one of a round surface."""
+"""Cosine of the angle between normal and radius from which a face belongs to a round surface."""
 _STEEP = 0.5
-"""How much of a face's normal is across the axis, of a round surface's side; else it is one of its ends."""
+"""Share of a face's normal across the axis from which it belongs to the side of a round surface, not to an end."""
 _SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
-_TURNED = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
+_OTHER_ROTATIONS = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
-"""The share of a geom's sides that must look away from its axis, for it to be round."""
-
-
+"""Share of a geom's sides that must face away from its axis for it to be round."""
 _CLEARLY_ROUND = 0.9
-"""The share from which no other axis is looked for."""
+"""Share from which no other axis is tried."""
 
 
 class _Surface(NamedTuple):
     """The triangles of a geom."""
 
     points: Floats
-    """(n, 3), metres, as the mesh has them."""
+    """Vertices in the mesh's frame, (n, 3), metres."""
     faces: NDArray[np.int64]
     """(m, 3)."""
     placed: Floats
-    """The same points in the frame of the geom's body, (n, 3)."""
+    """The vertices in the frame of the geom's body, (n, 3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """What a round surface goes around."""
+    """Axis of a round surface."""
 
     along: int
     """0, 1 or 2: x, y or z."""
@@ -63,42 +61,42 @@ class _Axis:
     centre: Floats
     """(2,), metres."""
     radius: float
-    """The greatest, metres."""
+    """Largest radius, metres."""
 
 
-class _Drawn(NamedTuple):
-    """What a document says of a geom's shape and place, in its words."""
+class _GeomText(NamedTuple):
+    """Attributes of a geom and its mesh that define its shape and pose, as text."""
 
     kind: str
     size: str
     pos: str
     quat: str
     fromto: str
-    """From which point to which, if it says so; else empty."""
+    """Start and end point; empty if not given."""
     vertex: str
-    """Of its mesh."""
+    """Vertices of its mesh."""
     face: str
     scale: str
 
 
 def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> list[Element]:
-    """Give drawn geoms of a document texture coordinates that count tiles; returns those that have them now.
+    """Give drawn geoms of a document texture coordinates in units of tiles; returns the converted geoms.
 
-    ``whole``: half a tile goes over all of it, for a picture that is not to be repeated.
+    ``whole``: stretch half a tile over the entity, for a texture that must not repeat.
     """
     assets = root.find("asset")
     assert assets is not None
     meshes = {str(mesh.get("name")): mesh for mesh in assets.iter("mesh")}
-    drawn = {id(geom): found for geom in geoms if (found := _drawn(geom, meshes)) is not None}
+    texts = {id(geom): text for geom in geoms if (text := _read_geom(geom, meshes)) is not None}
     bodies = [
         own
         for body in (*root.iter("worldbody"), *root.iter("body"))
-        if (own := [geom for geom in body.iterfind("geom") if id(geom) in drawn])
+        if (own := [geom for geom in body.iterfind("geom") if id(geom) in texts])
     ]
-    shapes = tuple(tuple(drawn[id(geom)] for geom in own) for own in bodies)
-    textured = _textured(shapes, whole, TILES, ROOM) if shapes else ()
+    shapes = tuple(tuple(texts[id(geom)] for geom in own) for own in bodies)
+    textured = _texture_meshes(shapes, whole, TILES, MAX_TILES) if shapes else ()
     for geom, attributes in zip(
-        (geom for own in bodies for geom in own), (each for own in textured for each in own), strict=True
+        (geom for own in bodies for geom in own), (mesh for own in textured for mesh in own), strict=True
     ):
         old = geom.get("mesh")
         name = f"{geom.get('name', old or 'geom')}_textured_{len(assets)}"
@@ -106,13 +104,13 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
         if old is None:
             _replace_solid(geom)
         geom.set("mesh", name)
-        if old is not None and not any(each.get("mesh") == old for each in root.iter("geom")):
+        if old is not None and not any(other.get("mesh") == old for other in root.iter("geom")):
             assets.remove(meshes[old])
-    return [geom for geom in geoms if id(geom) in drawn]
+    return [geom for geom in geoms if id(geom) in texts]
 
 
 def _replace_solid(geom: Element) -> None:
-    """Let a solid be drawn as a mesh in its frame."""
+    """Turn a solid geom into a mesh geom with the same frame."""
     position, rotation = _pose(geom.get("pos", ""), geom.get("quat", ""), geom.get("fromto", ""))
     quat = np.empty(4)
     mujoco.mju_mat2Quat(quat, rotation.ravel())
@@ -123,9 +121,13 @@ def _replace_solid(geom: Element) -> None:
         geom.attrib.pop(attribute, None)
 
 
-def _drawn(geom: Element, meshes: dict[str, Element]) -> _Drawn | None:
-    """A geom's shape; None for a mesh in a file, a plane, what collides, and what is turned by no quaternion."""
-    if geom.get("contype") != "0" or geom.get("conaffinity") != "0" or _TURNED.intersection(geom.attrib):
+def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
+    """A geom's shape; None for file meshes, planes, colliding geoms and rotations that are not quaternions."""
+    if (
+        geom.get("contype") != "0"
+        or geom.get("conaffinity") != "0"
+        or _OTHER_ROTATIONS.intersection(geom.attrib)
+    ):
         return None
     kind = geom.get("type", "sphere")
     mesh = meshes[str(geom.get("mesh"))] if kind == "mesh" else None
@@ -133,64 +135,64 @@ def _drawn(geom: Element, meshes: dict[str, Element]) -> _Drawn | None:
         return None
     own = (geom.get(key, "") for key in ("size", "pos", "quat", "fromto"))
     of_mesh = ("" if mesh is None else mesh.get(key, "") for key in ("vertex", "face", "scale"))
-    return _Drawn(kind, *own, *of_mesh)
+    return _GeomText(kind, *own, *of_mesh)
 
 
 @lru_cache(maxsize=64)
-def _textured(
-    bodies: tuple[tuple[_Drawn, ...], ...], whole: bool, tiles: tuple[float, float], room: float
+def _texture_meshes(
+    bodies: tuple[tuple[_GeomText, ...], ...], whole: bool, tiles: tuple[float, float], max_tiles: float
 ) -> tuple[tuple[dict[str, str], ...], ...]:
-    """The meshes with texture coordinates of some bodies' geoms, as attributes; a thing is often drawn again."""
-    surfaces = [[_surface(each) for each in own] for own in bodies]
+    """Attributes of the meshes with texture coordinates for the geoms of each body; cached, as scenes recur."""
+    surfaces = [[_surface(text) for text in own] for own in bodies]
     every = [surface for own in surfaces for surface in own]
-    extent = np.max([np.sort(np.ptp(each.placed, axis=0)) for each in every], axis=0)
+    extent = np.max([np.sort(np.ptp(surface.placed, axis=0)) for surface in every], axis=0)
     size, (least, most) = float(np.sqrt(extent[1] * extent[2])), tiles
-    tile = 2.0 * float(extent[2]) if whole else max(min(max(size * TILE, least), most), size / room)
-    found = []
+    tile = 2.0 * float(extent[2]) if whole else max(min(max(size * TILE, least), most), size / max_tiles)
+    meshes = []
     for own in surfaces:
         axes = [axis for surface in own if (axis := _axis(surface)) is not None]
         axes.sort(key=lambda axis: -axis.radius)
         low = np.min([surface.placed.min(axis=0) for surface in own], axis=0)
-        found.append(tuple(_mesh(surface, _coordinates(surface, axes, low, tile)) for surface in own))
-    return tuple(found)
+        meshes.append(tuple(_mesh(surface, _coordinates(surface, axes, low, tile)) for surface in own))
+    return tuple(meshes)
 
 
 def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
-    """A mesh's attributes; corners of triangles are shared where their coordinates are the same."""
+    """A mesh's attributes; corners of triangles are shared if their coordinates are equal."""
     corners = surface.faces.ravel()
     uses = np.column_stack([corners, np.rint(coordinates.reshape(-1, 2) * 1e4).astype(np.int64)])
-    kept, faces = np.unique(uses, axis=0, return_inverse=True)
-    given = {
-        "vertex": surface.points[kept[:, 0]],
-        "normal": _normals(surface)[kept[:, 0]],
-        "texcoord": kept[:, 1:] / 1e4,
+    corners_used, faces = np.unique(uses, axis=0, return_inverse=True)
+    arrays = {
+        "vertex": surface.points[corners_used[:, 0]],
+        "normal": _normals(surface)[corners_used[:, 0]],
+        "texcoord": corners_used[:, 1:] / 1e4,
     }
     return {"face": " ".join(map(str, faces.ravel().tolist()))} | {
-        key: " ".join([f"{value:.5f}" for value in values.ravel().tolist()]) for key, values in given.items()
+        key: " ".join([f"{value:.5f}" for value in values.ravel().tolist()]) for key, values in arrays.items()
     }
 
 
-def _surface(drawn: _Drawn) -> _Surface:
+def _surface(geom: _GeomText) -> _Surface:
     """The triangles of a geom."""
-    if drawn.kind == "mesh":
-        points = _numbers(drawn.vertex).reshape(-1, 3) * _numbers(drawn.scale or "1 1 1")
-        faces = np.array(drawn.face.split(), dtype=np.int64).reshape(-1, 3) if drawn.face else _hull(points)
+    if geom.kind == "mesh":
+        points = _numbers(geom.vertex).reshape(-1, 3) * _numbers(geom.scale or "1 1 1")
+        faces = np.array(geom.face.split(), dtype=np.int64).reshape(-1, 3) if geom.face else _hull(points)
     else:
-        points, faces = _solid(drawn)
-    position, rotation = _pose(drawn.pos, drawn.quat, drawn.fromto)
+        points, faces = _solid(geom)
+    position, rotation = _pose(geom.pos, geom.quat, geom.fromto)
     return _Surface(points, faces, points @ rotation.T + position)
 
 
 def _hull(points: Floats) -> NDArray[np.int64]:
-    """The faces that MuJoCo gives a mesh of points alone: those of their convex hull, (m, 3)."""
+    """Faces of the convex hull, which MuJoCo gives a mesh without faces, (m, 3)."""
     vertices = " ".join(map(repr, points.ravel().tolist()))
     text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
     return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)
 
 
-def _solid(drawn: _Drawn) -> tuple[Floats, NDArray[np.int64]]:
-    """A box or a round solid as triangles, in its own frame; where it has an edge, points are there twice."""
-    kind, size = drawn.kind, _numbers(drawn.size)
+def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
+    """Triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
+    kind, size = geom.kind, _numbers(geom.size)
     if kind == "box":
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
         corners = [
@@ -203,11 +205,11 @@ def _solid(drawn: _Drawn) -> tuple[Floats, NDArray[np.int64]]:
     if kind in ("sphere", "ellipsoid"):
         radii = size if kind == "ellipsoid" else np.repeat(size[0], 3)
         profile = [(float(np.sin(a)), float(-np.cos(a))) for a in np.linspace(0.0, np.pi, 9)]
-        points, faces = _turned([profile])
+        points, faces = _revolve([profile])
         return points * radii, _outwards(points * radii, faces)
     radius = float(size[0])
-    if drawn.fromto:
-        start, stop = _numbers(drawn.fromto).reshape(2, 3)
+    if geom.fromto:
+        start, stop = _numbers(geom.fromto).reshape(2, 3)
         half = float(np.linalg.norm(stop - start)) / 2
     else:
         half = float(size[1])
@@ -217,12 +219,12 @@ def _solid(drawn: _Drawn) -> tuple[Floats, NDArray[np.int64]]:
     else:
         arc = [(radius * float(np.cos(a)), radius * float(np.sin(a))) for a in np.linspace(0, np.pi / 2, 5)]
         sides = [[*((r, -half - z) for r, z in reversed(arc)), *((r, half + z) for r, z in arc)]]
-    points, faces = _turned(sides)
+    points, faces = _revolve(sides)
     return points, _outwards(points, faces)
 
 
-def _turned(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, NDArray[np.int64]]:
-    """Surfaces around z, each from its profile of (radius, z)."""
+def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, NDArray[np.int64]]:
+    """Surfaces of revolution around z, each from its profile of (radius, z)."""
     angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     points: list[Floats] = []
     faces: list[tuple[int, int, int]] = []
@@ -232,7 +234,7 @@ def _turned(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, 
             ring = (radius * np.cos(angles), radius * np.sin(angles), np.full(SIDES, z))
             points.append(np.stack(ring, axis=1))
             for side in range(SIDES if number else 0):
-                a, b = (start + number * SIDES + each for each in (side, (side + 1) % SIDES))
+                a, b = (start + number * SIDES + corner for corner in (side, (side + 1) % SIDES))
                 faces += [(a - SIDES, b - SIDES, b), (a - SIDES, b, a)]
     stacked = np.concatenate(points)
     corners = stacked[np.array(faces)]
@@ -241,7 +243,7 @@ def _turned(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, 
 
 
 def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Faces of a convex solid about the origin, turned so that they are counter-clockwise from outside."""
+    """Faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
     corners = points[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
@@ -249,7 +251,7 @@ def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _axis(surface: _Surface) -> _Axis | None:
-    """The axis that most of a surface goes around, parallel to one of its body's axes; None if there is none."""
+    """The axis of a mostly round surface, parallel to one of its body's axes; None if it is not round."""
     corners, normals, areas = _faces(surface)
     middles = corners.mean(axis=1)
     best: tuple[float, _Axis | None] = (_ROUND, None)
@@ -261,7 +263,8 @@ def _axis(surface: _Surface) -> _Axis | None:
         if areas[side].sum() < 0.3 * areas.sum():
             continue
         away, points, weights = flat[side] / steep[side, None], middles[side][:, across], areas[side].copy()
-        # The lines through the faces along their normals meet in the axis; a handle's do not, and soon weigh little.
+        # Lines through the faces along their normals meet at the axis: solve for it by reweighted least squares, in
+        # which faces whose normals are not radial, such as those of a handle, lose their weight.
         crossing = np.stack([away[:, 1], -away[:, 0]], axis=1)
         offset = np.einsum("ij,ij->i", crossing, points)
         for _ in range(4):
@@ -275,7 +278,7 @@ def _axis(surface: _Surface) -> _Axis | None:
             weights = areas[side] * np.where(radial, 1.0, 0.05)
         else:
             share = float(areas[side][radial].sum() / areas[side].sum())
-            if share > best[0] and _goes_round(out[radial]):
+            if share > best[0] and _surrounds_origin(out[radial]):
                 radius = float(reach[radial].max())
                 best = share, _Axis(along, (across[0], across[1]), centre, radius)
                 if share > _CLEARLY_ROUND:
@@ -283,20 +286,20 @@ def _axis(surface: _Surface) -> _Axis | None:
     return best[1]
 
 
-def _goes_round(out: Floats) -> bool:
-    """Whether points (n, 2) lie on all sides of the origin: in each of eight sectors."""
+def _surrounds_origin(out: Floats) -> bool:
+    """Whether points (n, 2) lie in each of eight sectors around the origin."""
     sectors = np.floor(np.arctan2(out[:, 1], out[:, 0]) / (np.pi / 4)).astype(int) % 8
     return len(np.unique(sectors)) == 8
 
 
 def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: float) -> Floats:
-    """The texture coordinates of every face's corners, (m, 3, 2), in tiles."""
+    """Texture coordinates of every face's corners, (m, 3, 2), in tiles."""
     corners, normals, _ = _faces(surface)
     nearest = np.abs(normals).argmax(axis=1)
     seen = corners - low
-    # Seen along x, y, z: u and v. Stripes, along v, run over the edge between the top and the front.
+    # Axes of u and v for faces seen along x, y, z: chosen so that stripes, along v, continue from the top to the front.
     pairs = np.array([(1, 2), (0, 2), (1, 0)])[nearest]
-    found = np.take_along_axis(seen, np.repeat(pairs[:, None, :], 3, axis=1), axis=2) / tile
+    coordinates = np.take_along_axis(seen, np.repeat(pairs[:, None, :], 3, axis=1), axis=2) / tile
     free = np.ones(len(corners), dtype=bool)
     for axis in axes:
         out = corners[..., axis.across] - axis.centre
@@ -310,14 +313,14 @@ def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: fl
         first = angle[:, :1]
         angle = first + (angle - first + np.pi) % (2 * np.pi) - np.pi
         tiles = max(1, round(2 * np.pi * axis.radius / tile))
-        found[mine, :, 0] = angle / (2 * np.pi) * tiles
-        found[mine, :, 1] = seen[mine, :, axis.along] / tile
+        coordinates[mine, :, 0] = angle / (2 * np.pi) * tiles
+        coordinates[mine, :, 1] = seen[mine, :, axis.along] / tile
         free &= ~mine
-    return found
+    return coordinates
 
 
 def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
-    """Corners (m, 3, 3), unit normals (m, 3) and areas (m,) of a surface's faces in its body's frame."""
+    """Corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
     corners = surface.placed[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-15)
@@ -325,7 +328,7 @@ def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
 
 
 def _normals(surface: _Surface) -> Floats:
-    """The normals at a mesh's points, (n, 3): faces' normals by their areas, as MuJoCo's own."""
+    """Area-weighted vertex normals, (n, 3), as MuJoCo computes them."""
     corners = surface.points[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     total = np.zeros_like(surface.points)

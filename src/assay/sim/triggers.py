@@ -113,7 +113,7 @@ def _open_atoms(simulation: Simulation, goal: Goal) -> Iterator[Atom]:
 
 
 def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
-    """The objects that a goal wants moved, each with its atom. Raises PerturbationError if there are none."""
+    """The objects that a goal wants moved, each with its atom. Raises PerturbationError without such objects."""
     entities = simulation.compiled.entities
     pairs = [
         (entities[atom.arguments[0]], atom)

@@ -1,7 +1,10 @@
-"""How much of each thing the cameras see, without a picture: as boxes, drawn coarsely, so that planning needs no GL.
+"""Visibility of objects to the cameras, estimated by ray casting on bounding boxes, so that planning needs no GL.
 
-What collides is made of boxes, or is about as large as the boxes around its parts. Rays through every second pixel of
-a picture, and some beyond its edge, are followed to the nearest box.
+Colliding geoms are boxes, or about as large as their bounding boxes. Rays through every second pixel of an image, and
+some beyond its edge, are followed to the nearest box.
+
+`newly_hidden` works on a scene that is not compiled: objects are assumed to stand in the middle of their regions, so a
+planned object must be visible with a margin.
 """
 
 from __future__ import annotations
@@ -27,28 +30,41 @@ from assay.support.jit import compiled
 from assay.tasks.scene import Arena, Atom, CameraChange, Entity, Predicate, RobotStart, Scene, Staging
 
 MAIN = CAMERAS[0]
-"""The camera that looks at the whole workspace."""
-PICTURE = 256
-"""Height and width of the picture whose pixels are counted."""
-SHARE = 0.25
-"""The share of its pixels that a thing must show to one camera to be seen; all, where nothing stands before it."""
+"""The camera that shows the whole workspace."""
+IMAGE_PIXELS = 256
+"""Height and width of the image whose pixels are counted."""
+MIN_SHARE = 0.25
+"""Share of an object's unoccluded pixels that one camera must show for it to be visible."""
 PIXELS = 20
-"""And how many pixels those must be at least."""
-LOW_THING = 0.04
-"""How high over a place is looked at, metres."""
+"""Number of pixels that one camera must show for it to be visible."""
+REGION_OBJECT_HEIGHT = 0.04
+"""Height of the imaginary object on a region whose visibility is measured, metres."""
+
+MARGIN = 2.0
+"""Factor by which a planned object must exceed the limits of visibility: in an episode it stands a little off."""
+_PLACING = (
+    Predicate.ON,
+    Predicate.IN,
+    Predicate.EXACT_IN,
+    Predicate.UPRIGHT_ON,
+    Predicate.SIDE_ON,
+    Predicate.STACK,
+)
+_DROP_HEIGHT = 0.02
+"""Height above a region from which its support is searched, metres."""
 
 _STEP = 2
 """Pixels from ray to ray."""
-_INSIDE = PICTURE // _STEP
-"""Rays across the picture."""
+_INSIDE = IMAGE_PIXELS // _STEP
+"""Rays across the image."""
 _RAYS = 3 * _INSIDE // 2
-"""Rays across the picture and what is beyond its edges."""
+"""Rays across the image and the margins beyond its edges."""
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Boxes in the world, metres."""
+    """Oriented boxes in the world, metres."""
 
     centre: np.ndarray
     """(n, 3)."""
@@ -57,12 +73,12 @@ class Boxes:
     half: np.ndarray
     """Half-lengths along them, (n, 3)."""
 
-    def placed(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
-        """The same boxes where their common frame is at a position (3,) with a rotation (3, 3)."""
+    def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
+        """The boxes with their common frame at a position (3,) with a rotation (3, 3)."""
         return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
 
-    def sized(self, factor: float) -> Boxes:
-        """Larger or smaller ones about the origin of their frame."""
+    def scale(self, factor: float) -> Boxes:
+        """The boxes scaled about the origin of their frame."""
         return Boxes(self.centre * factor, self.axes, self.half * factor)
 
     @property
@@ -73,58 +89,58 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class Eye:
+class Viewpoint:
     """A camera."""
 
     position: np.ndarray
     """(3,), metres."""
     axes: np.ndarray
-    """To the right, up and backwards, as columns, (3, 3)."""
+    """Directions to the right, up and backwards, as columns, (3, 3)."""
     widest: float
     """Tangent of half its field of view."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What a camera sees of a thing."""
+class Visibility:
+    """How well one camera shows an object."""
 
     pixels: float
-    """Of a picture of 256 x 256."""
+    """Visible pixels in an image of 256 x 256."""
     share: float
-    """Of the pixels that it would have if nothing stood before it and the picture had no edge, 0 to 1."""
+    """Visible share of the pixels it would cover without occlusion and image borders, 0 to 1."""
 
-    def enough(self, share: float = SHARE, pixels: float = PIXELS) -> bool:
-        """Whether that counts as seen."""
+    def is_visible(self, share: float = MIN_SHARE, pixels: float = PIXELS) -> bool:
+        """Whether the object counts as visible."""
         return self.share >= share and self.pixels >= pixels
 
 
-def sights(
-    things: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Eye]
-) -> dict[str, list[Sight]]:
-    """What each camera sees of each thing; ``others`` only stand in the way."""
-    every = (*things.values(), *others)
-    if not things:
+def measure_visibility(
+    objects: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Viewpoint]
+) -> dict[str, list[Visibility]]:
+    """Visibility of each object to each camera; ``others`` only occlude."""
+    every = (*objects.values(), *others)
+    if not objects:
         return {}
-    owner = np.repeat(np.arange(len(every)), [len(each.half) for each in every])
+    owner = np.repeat(np.arange(len(every)), [len(boxes.half) for boxes in every])
     centre, axes, half = (
-        np.concatenate([getattr(each, field) for each in every]) for field in ("centre", "axes", "half")
+        np.concatenate([getattr(boxes, field) for boxes in every]) for field in ("centre", "axes", "half")
     )
-    found: dict[str, list[Sight]] = {name: [] for name in things}
+    views: dict[str, list[Visibility]] = {name: [] for name in objects}
     for eye in eyes:
-        # Where the camera is, and where it looks, as each box has it.
+        # Position and axes of the camera in the frame of each box.
         start = np.einsum("nji,nj->ni", axes, eye.position - centre)
         looks = np.einsum("nji,jk->nik", axes, eye.axes)
-        seen, alone = _drawn(
+        seen, alone = _cast_rays(
             start, looks, half, _windows(eye, centre, axes, half), owner, len(every), eye.widest
         )
-        for number, name in enumerate(things):
+        for number, name in enumerate(objects):
             whole = max(int(alone[number]), 1)
-            found[name].append(Sight(float(seen[number]) * _STEP**2, float(seen[number]) / whole))
-    return found
+            views[name].append(Visibility(float(seen[number]) * _STEP**2, float(seen[number]) / whole))
+    return views
 
 
-def _windows(eye: Eye, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """The rays that may meet each box: its first and last column and row, (n, 4); what is behind has none."""
+def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """First and last column and row of the rays that may hit each box, (n, 4); none for boxes behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
     right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
     before = -back > 1e-3
@@ -142,7 +158,7 @@ def _windows(eye: Eye, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -
 
 
 @compiled
-def _drawn(
+def _cast_rays(
     start: np.ndarray,
     looks: np.ndarray,
     half: np.ndarray,
@@ -151,9 +167,9 @@ def _drawn(
     owners: int,
     widest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rays of the picture that meet an owner first, and rays that would if it stood alone; (owners,) each.
+    """Rays of the image that hit an owner first, and rays that would without the others; (owners,) each.
 
-    Boxes of one owner follow each other.
+    Boxes of one owner must be adjacent.
     """
     nearest = np.full((_RAYS, _RAYS), np.inf)
     first = np.full((_RAYS, _RAYS), -1)
@@ -189,7 +205,7 @@ def _drawn(
 
 
 def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
-    """The boxes around some geoms, where they are now."""
+    """The bounding boxes of geoms at present."""
     ids = np.fromiter(geoms, dtype=np.intp)
     axes = data.geom_xmat[ids].reshape(-1, 3, 3)
     centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", axes, model.geom_aabb[ids, :3])
@@ -197,72 +213,60 @@ def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -
 
 
 def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
-    """The robot's colliding parts, where they are now."""
+    """The bounding boxes of the robot's colliding geoms at present."""
     bodies = [model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)) for body in range(model.nbody)]
     return boxes_of(
         model, data, np.flatnonzero(np.array(bodies)[model.geom_bodyid] & (model.geom_group == 0))
     )
 
 
-def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Eye:
-    """A camera of a model, where it is now."""
+def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
+    """A camera of a model at present."""
     index = model.camera(camera).id
     widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
-    return Eye(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
+    return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
 
 
-def seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Sight]]:
-    """What each camera sees of each movable thing in a running simulation."""
-    model, data = world.model, world.data
-    entities = world.compiled.entities
-    things = {name: boxes_of(model, data, each.geoms) for name, each in entities.items() if each.movable}
-    still = [boxes_of(model, data, entity.geoms) for entity in entities.values() if not entity.movable]
+def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:
+    """Visibility of each movable object to each camera in a running simulation."""
+    model, data = simulation.model, simulation.data
+    entities = simulation.compiled.entities
+    objects = {
+        name: boxes_of(model, data, entity.geoms) for name, entity in entities.items() if entity.movable
+    }
+    fixtures = [boxes_of(model, data, entity.geoms) for entity in entities.values() if not entity.movable]
     eyes = [eye_of(model, data, camera) for camera in cameras]
-    return sights(things, [*still, robot_boxes(model, data)], eyes)
+    return measure_visibility(objects, [*fixtures, robot_boxes(model, data)], eyes)
 
 
-def regions_seen_now(world: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Sight]]:
-    """What each camera sees of each region of the workspace, if something low covered it."""
-    model, data = world.model, world.data
-    standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
+def regions_seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:
+    """Visibility of each region of the workspace to each camera, if a low object covered it."""
+    model, data = simulation.model, simulation.data
+    standing = [boxes_of(model, data, entity.geoms) for entity in simulation.compiled.entities.values()]
     eyes = [eye_of(model, data, camera) for camera in cameras]
-    found: dict[str, list[Sight]] = {}
-    for region in world.compiled.regions.values():
+    views: dict[str, list[Visibility]] = {}
+    for region in simulation.compiled.regions.values():
         if region.parent is None:
             half_x, half_y, _ = region.half
-            centre = data.site_xpos[region.site] + (0.0, 0.0, LOW_THING / 2)
-            half = np.array([[half_x, half_y, LOW_THING / 2]])
+            centre = data.site_xpos[region.site] + (0.0, 0.0, REGION_OBJECT_HEIGHT / 2)
+            half = np.array([[half_x, half_y, REGION_OBJECT_HEIGHT / 2]])
             box = Boxes(centre[None], np.eye(3)[None], half)
-            found |= sights({region.name: box}, [*standing, robot_boxes(model, data)], eyes)
-    return found
-
-
-MARGIN = 2.0
-"""How much better than what counts as seen a planned thing is to be seen: it stands a little off in an episode."""
-_PUT = (
-    Predicate.ON,
-    Predicate.IN,
-    Predicate.EXACT_IN,
-    Predicate.UPRIGHT_ON,
-    Predicate.SIDE_ON,
-    Predicate.STACK,
-)
-_ABOVE = 0.02
-"""How far above a region what stands on it is let down from, metres."""
+            views |= measure_visibility({region.name: box}, [*standing, robot_boxes(model, data)], eyes)
+    return views
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A category at rest, about its own origin."""
+    """A category at rest, relative to its origin."""
 
     boxes: Boxes
     sites: dict[str, tuple[np.ndarray, float]]
-    """Where its regions are: the centre of each, (3,), and half its height, metres."""
+    """Centre (3,) and half the height of each of its regions, metres."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Stand:
-    """An entity where it stands."""
+class _PlacedEntity:
+    """An entity at its planned pose."""
 
     boxes: Boxes
     origin: np.ndarray
@@ -272,51 +276,51 @@ class _Stand:
 
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
-    """The movable things that a change of a scene hides: hardly seen after it, and less than before it."""
+    """The movable objects that a change of a scene hides: not visible after it, and less visible than before."""
     old = planned_sights(before)
-    found = []
+    hidden = []
     for name, now in planned_sights(after).items():
         clear = _clearness(now)
         if clear < 1.0 and (name not in old or clear < _clearness(old[name])):
-            found.append(name)
-    return found
+            hidden.append(name)
+    return hidden
 
 
-def _clearness(views: Iterable[Sight]) -> float:
-    """How well a thing is seen by the camera that sees it best: from 1 on as well as is planned for."""
-    return max(min(view.share / SHARE, view.pixels / PIXELS) for view in views) / MARGIN
+def _clearness(views: Iterable[Visibility]) -> float:
+    """Visibility to the best camera; from 1 on, an object is visible with the planned margin."""
+    return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
 
 
-def planned_sights(scene: Scene) -> dict[str, list[Sight]]:
-    """What each camera will see of each movable thing whose place is known."""
+def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
+    """Visibility to each camera of each movable object whose place is known."""
     return _planned_sights(scene, planning_pack())
 
 
 def forget() -> None:
-    """Keep no scene's sights any longer; what is known of categories and rooms stays."""
+    """Clear the cache of scenes; categories and rooms stay cached."""
     _planned_sights.cache_clear()
 
 
 @lru_cache(maxsize=256)
-def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Sight]]:
-    stands = _stands(scene, pack)
+def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]]:
+    placed = _place_entities(scene, pack)
     movable = {obj.name for obj in scene.objects}
     eyes, robot = _room(scene.arena, scene.staging.cameras, scene.staging.robot, pack)
-    things = {name: each.boxes for name, each in stands.items() if name in movable}
-    still = [each.boxes for name, each in stands.items() if name not in movable]
-    return sights(things, [*still, robot], eyes)
+    objects = {name: entity.boxes for name, entity in placed.items() if name in movable}
+    fixtures = [entity.boxes for name, entity in placed.items() if name not in movable]
+    return measure_visibility(objects, [*fixtures, robot], eyes)
 
 
-def _stands(scene: Scene, pack: AssetPack) -> dict[str, _Stand]:
-    """Where entities stand, those on or in others after these."""
-    entities = {each.name: each for each in scene.entities}
+def _place_entities(scene: Scene, pack: AssetPack) -> dict[str, _PlacedEntity]:
+    """Place the entities, those on or in others after their supports."""
+    entities = {entity.name: entity for entity in scene.entities}
     opened = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
-    found: dict[str, _Stand] = {}
-    waiting = [atom for atom in scene.initial if atom.predicate in _PUT and atom.arguments[0] in entities]
+    placed: dict[str, _PlacedEntity] = {}
+    waiting = [atom for atom in scene.initial if atom.predicate in _PLACING and atom.arguments[0] in entities]
     while waiting:
         later = []
         for atom in waiting:
-            place = _place(scene, atom, found, entities, opened, pack)
+            place = _place(scene, atom, placed, entities, opened, pack)
             if place is None:
                 later.append(atom)
                 continue
@@ -326,24 +330,24 @@ def _stands(scene: Scene, pack: AssetPack) -> dict[str, _Stand]:
             turn = np.array(
                 [[np.cos(yaw), -np.sin(yaw), 0.0], [np.sin(yaw), np.cos(yaw), 0.0], [0.0, 0.0, 1.0]]
             )
-            boxes = shape.boxes.sized(entity.size).placed(np.zeros(3), turn)
+            boxes = shape.boxes.scale(entity.size).transform(np.zeros(3), turn)
             origin = origin - (0.0, 0.0, float(boxes.bounds[0][:, 2].min()))
-            found[entity.name] = _Stand(boxes.placed(origin, np.eye(3)), origin, turn)
+            placed[entity.name] = _PlacedEntity(boxes.transform(origin, np.eye(3)), origin, turn)
         if len(later) == len(waiting):
             break
         waiting = later
-    return found
+    return placed
 
 
 def _place(
     scene: Scene,
     atom: Atom,
-    found: dict[str, _Stand],
+    placed: dict[str, _PlacedEntity],
     entities: dict[str, Entity],
     opened: set[str],
     pack: AssetPack,
 ) -> tuple[np.ndarray, float] | None:
-    """Where an atom puts something, (3,), its foot's height for z, and its yaw; None as long as that is not known."""
+    """Foot (3,) and yaw of the object that an atom places; None while its support is not placed."""
     layout = layout_of(scene)
     region = scene.region(atom.arguments[1])
     if region is not None and region.target == scene.arena.workspace:
@@ -354,9 +358,9 @@ def _place(
         still = atom.arguments[0] not in {obj.name for obj in scene.objects}
         return np.array(layout.offset) + middle, sum(region.yaw or (0.0, 0.0)) / 2 if still else 0.0
     carrier = atom.arguments[1] if region is None else region.target
-    if carrier not in found:
+    if carrier not in placed:
         return None
-    under, ceiling = found[carrier], np.inf
+    under, ceiling = placed[carrier], np.inf
     centre = under.origin
     if region is not None:
         entity = entities[carrier]
@@ -365,7 +369,7 @@ def _place(
             return None
         site, half = shape.sites[region.name]
         centre = under.origin + under.turn @ site * entity.size
-        ceiling = float(centre[2]) + half * entity.size + _ABOVE
+        ceiling = float(centre[2]) + half * entity.size + _DROP_HEIGHT
     low, high = under.boxes.bounds
     below = np.all((low[:, :2] <= centre[:2]) & (centre[:2] <= high[:, :2]), axis=1) & (high[:, 2] <= ceiling)
     top = float(high[below, 2].max()) if below.any() else float(centre[2])
@@ -373,7 +377,7 @@ def _place(
 
 
 def _open_here(scene: Scene, entity: Entity, opened: set[str]) -> frozenset[str]:
-    """The regions of an entity that are open at the start; its own name if it opens as a whole."""
+    """The regions of an entity that are initially open; the empty name if it opens as a whole."""
     own = {
         region.name for region in scene.regions if region.target == entity.name and region.full_name in opened
     }
@@ -382,7 +386,7 @@ def _open_here(scene: Scene, entity: Entity, opened: set[str]) -> frozenset[str]
 
 @lru_cache(maxsize=512)
 def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]) -> _Shape:
-    """A category at rest; an object as the sampler turns it, a fixture at yaw zero."""
+    """A category at rest: an object in its resting pose, a fixture at yaw zero."""
     model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
     mechanism = OPENING.get(category)
     for joint in range(model.njnt if mechanism is not None and opened else 0):
@@ -408,8 +412,8 @@ def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 @lru_cache(maxsize=256)
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
-) -> tuple[list[Eye], Boxes]:
-    """The cameras of a room, and the robot as it starts there."""
+) -> tuple[list[Viewpoint], Boxes]:
+    """The cameras of a room, and the robot in its initial pose there."""
     empty = _empty_room(arena, cameras, pack)
     model, data = empty.model, mujoco.MjData(empty.model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)
@@ -421,10 +425,10 @@ def _room(
     eyes = [eye_of(model, data, camera) for camera in CAMERAS]
     carried = {camera for camera in CAMERAS if camera not in LAYOUTS[arena].cameras}
     moved = [
-        Eye(eye.position + shift, eye.axes, eye.widest) if camera in carried else eye
+        Viewpoint(eye.position + shift, eye.axes, eye.widest) if camera in carried else eye
         for camera, eye in zip(CAMERAS, eyes, strict=True)
     ]
-    return moved, robot_boxes(model, data).placed(shift, np.eye(3))
+    return moved, robot_boxes(model, data).transform(shift, np.eye(3))
 
 
 @lru_cache(maxsize=64)

@@ -284,7 +284,7 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
 
 
 def _states_file(layout: str, states: Path | None) -> Path:
-    """The file of a task's stored initial states. Raises TaskError if there is none."""
+    """The file of a task's stored initial states. Raises TaskError if it has no stored states."""
     if tasks.names_file(layout):
         file = tasks.states_file(layout)
     elif (name := tasks.entry(layout).file) is not None:

@@ -1,8 +1,13 @@
-"""Orientation and size of camera images, as data sets and policy servers expect them."""
+"""Orientation and size of camera images, as data sets and policy servers expect them.
+
+Pictures one below the other, as a sheet to look at.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -67,3 +72,17 @@ def letterbox(image: np.ndarray, height: int, width: int) -> np.ndarray:
     framed = np.zeros((height, width, 3), dtype=np.uint8)
     framed[top : top + inner_h, left : left + inner_w] = np.asarray(scaled)
     return framed
+
+
+def save_stacked(path: Path, rows: Iterable[Image.Image], paper: tuple[int, int, int]) -> Path:
+    """Write rows of any width as one PNG; what they leave free is paper. Returns its path."""
+    found = list(rows)
+    size = (max(row.width for row in found), sum(row.height for row in found))
+    sheet = Image.new("RGB", size, paper)
+    top = 0
+    for row in found:
+        sheet.paste(row, (0, top))
+        top += row.height
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(path)
+    return path

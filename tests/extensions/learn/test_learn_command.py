@@ -36,4 +36,4 @@ def test_without_torch_it_says_what_to_install(assay: Run, monkeypatch: pytest.M
 def test_a_folder_that_is_no_data_set_is_one_line(assay: Run, tmp_path: Path):
     pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
     said = assay("learn", tmp_path, "--out", tmp_path / "x.safetensors")
-    assert said.status == 2 and said.err.count("\n") == 1 and "cannot be learnt from" in said.err
+    assert said.status == 2 and said.err.count("\n") == 1 and "not a LeRobotDataset" in said.err

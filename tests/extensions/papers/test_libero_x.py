@@ -223,7 +223,7 @@ def test_runs_with_one_label_a_family_and_without_contacts_still_report(made: Ma
     path = made("old", declining, labels=old)
     table, _ = part(path, tables.labels_table, 1)
     assert [column.name for column in table.columns][2:] == ["3+ subtasks", "left-right"]
-    with pytest.raises(MeasureError, match="does not record what was touched when"):
+    with pytest.raises(MeasureError, match="does not record contacts over time"):
         part(path, figures.contact_exhibits)
 
 

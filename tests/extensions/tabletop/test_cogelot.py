@@ -108,5 +108,5 @@ def test_a_run_of_another_world_is_refused_in_one_line(write, made, tmp_path: Pa
     path = write(
         tmp_path / "x.assay", [made(True, "control", {}, "libero_goal/7", seed) for seed in range(3)]
     )
-    with pytest.raises(PaperError, match=r"x\.assay was played in the world libero; valid: runs of tabletop"):
+    with pytest.raises(PaperError, match=r"x\.assay is a run of the world libero; valid: runs of tabletop"):
         build_paper("cogelot", {"x": path})

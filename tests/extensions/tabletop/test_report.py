@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
-from assay.measures.flaws import CLAIMS
+from assay.measures.measure import describe_flaw
 from assay.measures.result import Missing
 from assay.report.comparison import compare_suites
 from assay.report.page import Report, build
@@ -101,10 +101,10 @@ def test_a_run_on_tables_has_its_own_tables_and_figures(folder: Path, report: Re
 
 def test_the_page_begins_with_what_it_goes_by(folder: Path):
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
-    assert CLAIMS[PromptFlaw.UNTOLD] in page and CLAIMS[PromptFlaw.ORDER] in page
-    assert "Does it go by the order of objects?" in page and "PRIDE" not in page
+    assert describe_flaw(PromptFlaw.UNTOLD).claim in page and describe_flaw(PromptFlaw.ORDER).claim in page
+    assert "Does it depend on the order of objects?" in page and "PRIDE" not in page
     reading = {row["question"]: row["what the run says"] for row in rows(folder, "table-reading")}
-    assert reading["Does it need to be told?"].startswith(CLAIMS[PromptFlaw.UNTOLD])
+    assert reading["Does it need the prompt?"].startswith(describe_flaw(PromptFlaw.UNTOLD).claim)
     assert "no run has paraphrased prompts" in reading["Is it robust to paraphrases?"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.table import GridRow
 from assay.perturb.words.human_check import Marks, agreement, read_sheets, sample, write_annotation_sheet
-from assay.support.stats.agreement import gwet_ac1
+from assay.support.stats.significance import gwet_ac1
 
 
 def rows(count: int) -> list[GridRow]:

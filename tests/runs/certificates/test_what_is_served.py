@@ -9,7 +9,7 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import PerturbationError
-from assay.experiments.changes import CHANGES, contradiction
+from assay.experiments.factors import CHANGES, contradiction
 from assay.perturb import Perturbation, Say
 from assay.perturb.senses import Sense
 from assay.perturb.words.rewordings import OtherTask, Synonyms

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from assay.support.stats.conditional import conditional_log_odds
+from assay.support.stats.regression import conditional_log_odds
 
 
 def test_pairs_have_a_closed_form():

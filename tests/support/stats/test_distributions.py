@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.support.stats import distributions as ours
+from assay.support.stats import significance as ours
 from assay.support.stats.intervals import LEVEL, Z
 
 PROBABILITIES = (0.001, 0.025, 0.3, 0.5, 0.9, 0.975)

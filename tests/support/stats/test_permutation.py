@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.support.stats.permutation import labels_behind, table_correlation
+from assay.support.stats.resampling import labels_behind, table_correlation
 
 
 def test_labels_dealt_by_chance_are_seldom_behind():

@@ -1,15 +1,161 @@
-"""Official releases of other benchmarks, from a folder a user has downloaded, as suites.
+"""Official releases of other benchmarks, read from a downloaded folder, as experiments.
 
     libero-pro?folder=DIR      LIBERO-PRO: every entry of its five tables
     libero-x?folder=DIR        LIBERO-X: its task files of levels 1 to 4, its rewordings of level 5
     libero-plus?folder=DIR     LIBERO-plus: every name of its classification, decoded
 
-What a release changes becomes typed perturbations. What it needs and is not there, such as a texture, leaves
-an episode that says so and cannot begin: nothing is run unperturbed in its place.
+Changes of a release become typed perturbations. If a file it needs is missing, such as a texture, the episode is
+recorded as an error: it is never run unperturbed instead. Scenes from files are compared with the original task to
+label what they change.
 """
 
-from assay.experiments.releases.plus import libero_plus
-from assay.experiments.releases.pro import libero_pro
-from assay.experiments.releases.x import libero_x
+from __future__ import annotations
 
-__all__ = ["libero_plus", "libero_pro", "libero_x"]
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from assay import tasks as catalogue
+from assay.episodes import Change, EpisodeSpec, Label
+from assay.episodes.perturbation import changed_by
+from assay.errors import ExperimentError
+from assay.experiments.base import Experiment, Variant
+from assay.tasks import Atom, Entity, Predicate, Scene, Task
+from assay.tasks.files import resolve_id
+from assay.tasks.formats import ReleaseError
+from assay.tasks.language.lexicon import words
+
+DIGITS = 6
+"""Places of regions that differ by less than a micrometre are the same."""
+_PLACING = (Predicate.ON, Predicate.IN)
+_WORKSPACE = "workspace"
+
+Same = Mapping[str, str]
+"""Name of an entity in a scene -> its name in the original."""
+
+
+def differences(before: Task, after: Task) -> frozenset[Change]:
+    """The changes between two tasks; another goal with its instruction is a change of the task, not of the wording."""
+    old, new = before.scene, after.scene
+    pairs = (*_pairs(old.objects, new.objects), *_pairs(old.fixtures, new.fixtures))
+    ours = _reader(old, {})
+    theirs = _reader(new, {after.name: before.name for before, after in pairs})
+    placed, moved = _starts(old, ours), _starts(new, theirs)
+    worded = words(before.instruction.text) != words(after.instruction.text)
+    other_goal = _read(before.goal.atoms, ours) != _read(after.goal.atoms, theirs)
+    changes = {
+        Change.OBJECT: any(
+            (left.category, left.size) != (right.category, right.size) for left, right in pairs
+        ),
+        Change.APPEARANCE: any(left.finish != right.finish for left, right in pairs),
+        Change.CLUTTER: len(pairs) < max(len(old.entities), len(new.entities)),
+        Change.POSITION: any(placed.get(left.name) != moved.get(left.name) for left, _ in pairs),
+        Change.ROOM: (old.arena, old.style, old.staging) != (new.arena, new.style, new.staging),
+        Change.WORLD: _states(old, ours) != _states(new, theirs),
+        Change.TASK: other_goal,
+        Change.WORDING: worded and not other_goal,
+    }
+    return frozenset(change for change, holds in changes.items() if holds)
+
+
+def shared_names(before: Task, after: Task) -> int:
+    """Number of entities that two scenes have under the same name."""
+    return len(
+        {entity.name for entity in before.scene.entities} & {entity.name for entity in after.scene.entities}
+    )
+
+
+def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[Entity, Entity]]:
+    """Corresponding entities of two scenes: by name, and the others, which LIBERO-PRO renames, in their order."""
+    old, new = {entity.name: entity for entity in before}, {entity.name: entity for entity in after}
+    same = [(entity, new[name]) for name, entity in old.items() if name in new]
+    removed = (entity for name, entity in old.items() if name not in new)
+    added = (entity for name, entity in new.items() if name not in old)
+    return same + list(zip(removed, added, strict=False))
+
+
+def _reader(scene: Scene, same: Same) -> Callable[[str], Hashable]:
+    """A function from names to values that are equal in both scenes: regions become their coordinates."""
+
+    def read(name: str) -> Hashable:
+        region = scene.region(name)
+        if region is None:
+            return _WORKSPACE if name == scene.arena.workspace else same.get(name, name)
+        if region.target != scene.arena.workspace:
+            return same.get(region.target, region.target), region.name
+        corners = tuple(round(number, DIGITS) for rectangle in region.rectangles for number in rectangle)
+        return _WORKSPACE, corners, region.yaw
+
+    return read
+
+
+def _read(atoms: Iterable[Atom], read: Callable[[str], Hashable]) -> frozenset[Hashable]:
+    return frozenset((atom.predicate, *map(read, atom.arguments)) for atom in atoms)
+
+
+def _starts(scene: Scene, read: Callable[[str], Hashable]) -> dict[Hashable, Hashable]:
+    """The initial place of each entity."""
+    placing = (atom for atom in scene.initial if atom.predicate in _PLACING)
+    return {read(atom.arguments[0]): (atom.predicate, read(atom.arguments[1])) for atom in placing}
+
+
+def _states(scene: Scene, read: Callable[[str], Hashable]) -> frozenset[Hashable]:
+    """Other initial atoms: open drawers, burning stoves."""
+    return _read((atom for atom in scene.initial if atom.predicate not in _PLACING), read)
+
+
+Variants = Mapping[str, Iterable[Variant]]
+"""Task id -> its variants in the release."""
+
+
+def release(
+    name: str,
+    about: str,
+    folder: str,
+    read: Callable[[Path], Variants],
+    *,
+    seeds: tuple[int, ...],
+    tasks: str = "all",
+    own: str = "",
+    control_labels: Callable[[Task], dict[str, Label]] = lambda task: {},
+    keep: Callable[[EpisodeSpec], bool] = lambda spec: True,
+) -> Experiment:
+    """An experiment whose variants are read from a folder on first use.
+
+    ``own`` describes its tasks where they are not the built-in ones. ``control_labels`` and ``keep`` are those of
+    `Experiment`.
+    """
+
+    @cache
+    def load() -> Variants:
+        place = release_folder(name, folder)
+        by_task = {resolve_id(task): variants for task, variants in read(place).items()}
+        if not any(by_task.values()):
+            raise ReleaseError(f"{place}: the release of {name} in it holds no names")
+        return by_task
+
+    def variants(task: Task) -> Iterable[Variant]:
+        by_task, id = load(), resolve_id(task.id)
+        if id not in by_task and (own or catalogue.names_file(id)):
+            valid = own or "built-in tasks such as libero_goal/3"
+            raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")
+        return by_task.get(id, ())
+
+    return Experiment(
+        name, about, variants, control_labels=control_labels, tasks=tasks, seeds=seeds, keep=keep
+    )
+
+
+def release_folder(name: str, folder: str) -> Path:
+    """The folder of a release. Raises ExperimentError where none is given."""
+    if not folder:
+        raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
+    return Path(folder)
+
+
+def change_labels(before: Task, after: Task) -> dict[str, Label]:
+    """The labels ``axis`` and ``change`` of a task whose scene comes from a file: ``position+object``."""
+    changes = differences(before, after)
+    words, rest = changes & {Change.WORDING, Change.TASK}, changes - {Change.WORDING, Change.TASK}
+    axes = [name for name, holds in (("words", words), ("world", rest)) if holds]
+    return {"axis": "+".join(axes) or "world", "change": changed_by(changes)}

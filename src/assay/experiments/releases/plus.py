@@ -15,7 +15,7 @@ from assay import tasks
 from assay.episodes.spec import Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases.base import Variants, compared, release
+from assay.experiments.releases import Variants, change_labels, release
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
@@ -93,7 +93,7 @@ class _Reader:
             case [FromFile(file)]:
                 original = tasks.load(entry.task)
                 found = replace(tasks.load(file), instruction=original.instruction)
-                return {"change": compared(original, found)["change"]}
+                return {"change": change_labels(original, found)["change"]}
         return {}
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:

@@ -18,8 +18,7 @@ from assay import tasks
 from assay.episodes import Change, Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.differences import differences, shared_names
-from assay.experiments.releases.base import Variants, compared, release
+from assay.experiments.releases import Variants, change_labels, differences, release, shared_names
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import (
     AnyGoal,
@@ -185,7 +184,7 @@ def _frozen(file: FrozenFile) -> Variant:
     if problem:
         return Variant(condition, (Unavailable(problem, file.path.name),), labels)
     changes = (FromFile(found.id), *((Say(found.instruction.text),) if reworded else ()))
-    return Variant(condition, changes, labels | compared(original.task, result))
+    return Variant(condition, changes, labels | change_labels(original.task, result))
 
 
 def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:

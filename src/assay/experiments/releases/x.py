@@ -19,7 +19,7 @@ from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import timed
-from assay.experiments.releases.base import Variants, compared, release
+from assay.experiments.releases import Variants, change_labels, release
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import FromFile, Unavailable
 from assay.tasks import Task
@@ -85,7 +85,7 @@ def _variants(checkout: x.Checkout) -> Variants:
         if half is not None:
             labels["objects"] = half
         if base is not None:
-            labels |= compared(base.task, file.task)
+            labels |= change_labels(base.task, file.task)
         name = f"libero-x/level{file.level}" + ("" if half is None else f"/{half}")
         here.append(Variant(name, (scene, Say(file.task.instruction.text)), labels))
         if half is not None:

@@ -20,9 +20,9 @@ from assay.errors import did_you_mean
 from assay.extensions.eqa.question import LETTERS, QuestionError
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.table import Column
-from assay.support.stats.agreement import gwet_ac1, kappa
-from assay.support.stats.bootstrap import bootstrap
 from assay.support.stats.intervals import Interval
+from assay.support.stats.resampling import bootstrap
+from assay.support.stats.significance import gwet_ac1, kappa
 
 FILE = "annotations.sqlite"
 """Name of the file beside the questions."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from assay.extensions.eqa.question import LETTERS, Question
-from assay.support.sheets import save_stacked
+from assay.support.images import save_stacked
 
 MARGIN, LINE, TITLE = 14, 19, 26
 IMAGE_HEIGHT = 256

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from assay.perturb.world.staging import LIFTS
 from assay.sim.footprints import footprint
 from assay.tasks import Arena, Atom, Entity, Predicate, Rectangle, Region, Scene
 from assay.tasks.scene import Finish, Staging
+
+T = TypeVar("T")
 
 JITTER_M = 0.01
 """Of positions between episodes."""
@@ -82,10 +85,10 @@ def draw_room(
     rng: np.random.Generator, categories: frozenset[str], composition: Composition
 ) -> tuple[Arena, tuple[Furniture, ...]]:
     """Draw a room and up to two pieces of furniture for it that an asset pack has."""
-    arena = composition.rooms[int(rng.integers(len(composition.rooms)))]
-    offer_size = [each for each in composition.furniture.get(arena, ()) if each.category in categories]
+    arena = _choice(rng, composition.rooms)
+    pieces = [piece for piece in composition.furniture.get(arena, ()) if piece.category in categories]
     most = 1 if arena is Arena.STUDY else 2  # a caddy takes half of its desk
-    return arena, tuple(dict.fromkeys(_some(rng, offer_size, 1 + int(rng.integers(most)))))
+    return arena, tuple(dict.fromkeys(_some(rng, pieces, 1 + int(rng.integers(most)))))
 
 
 def draw(
@@ -105,24 +108,22 @@ def draw(
     chosen = dict.fromkeys(
         _some(rng, [*receptacles, RECEPTACLES["plate"]], int(rng.integers(2)) + (not study))
     )
-    for number, each in enumerate(chosen):  # the plate is the smallest: twice as often
-        obj = SceneObject(builder.entity(each.category), each.noun, receptacle=each)
+    for number, receptacle in enumerate(chosen):  # the plate is the smallest: twice as often
+        obj = SceneObject(builder.entity(receptacle.category), receptacle.noun, receptacle=receptacle)
         builder.place(obj, needed=number == 0 and not study)
     nouns, needed = _suitable_nouns(arena, builder.objects)
     kinds = [kind for kind in composition.kinds if kind.noun in nouns and kind.category in categories]
     drawn = dict.fromkeys(_some(rng, kinds, len(kinds)))
     first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
     for number, obj in enumerate(_distinguishable(builder, first, rng, composition)):
-        alike = [each for each in builder.objects if each.description == obj.description]
         ranked = not SUPERLATIVES.keys().isdisjoint(obj.adjectives)  # no middle without all three
-        builder.place(obj, needed=number < 2 or ranked, apart=alike)
+        builder.place(obj, needed=number < 2 or ranked)
     count = _choice(rng, composition.alike)
-    name = list(COLOURS)[int(rng.integers(len(COLOURS)))] if rng.random() < composition.coloured else ""
+    name = _choice(rng, list(COLOURS)) if rng.random() < composition.coloured else ""
     for _ in range(count):
         finish = Finish(COLOURS[name]) if name else None
         obj = SceneObject(builder.entity(second.category, finish), second.noun, (name,) if name else ())
-        alike = [each for each in builder.objects if each.description == obj.description]
-        builder.place(obj, beside=rng.random() < 0.5, needed=False, apart=alike)
+        builder.place(obj, beside=rng.random() < 0.5, needed=False)
     if any(obj.noun == "stove" for obj in builder.objects) and "moka_pot" in categories:
         builder.place(SceneObject(builder.entity("moka_pot"), "moka pot"), needed=False)
     others = [
@@ -158,12 +159,9 @@ def _distinguishable(
 ) -> list[SceneObject]:
     """Two or three objects of one kind that differ in one attribute; one of them may have a double."""
     names = [str(name) for name in rng.permutation(list(COLOURS))]
-    ways = [
-        way
-        for way in composition.ways
-        if kind.resized or way not in (Variation.SIZE, Variation.COLOUR_AND_SIZE)
-    ]
-    way = ways[int(rng.integers(len(ways)))]
+    by_size = (Variation.SIZE, Variation.COLOUR_AND_SIZE)
+    ways = [way for way in composition.ways if kind.resized or way not in by_size]
+    way = _choice(rng, ways)
     looks: list[tuple[tuple[str, ...], Finish, float]]
     plain = Finish(COLOURS[names[0]])
     if way is Variation.COLOUR:
@@ -217,46 +215,40 @@ class _Builder:
             spot = ground.spots[entity.name]
             others = [other for name, other in ground.spots.items() if name != entity.name]
             front = _front_of(spot, y, piece.front)
-            if not any(each.overlaps(other, 0.02) for each in (spot, front) for other in others):
+            if not any(area.overlaps(other, 0.02) for area in (spot, front) for other in others):
                 self.scene = self._with_random_state(scene, entity, piece)
                 self.objects.append(SceneObject(entity, piece.noun, furniture=piece))
-                self._reserved += (
-                    [front, _behind(spot)] if footprint(piece.category).height > LOW_FURNITURE_M else [front]
-                )
+                self._reserved.append(front)
+                if footprint(piece.category).height > LOW_FURNITURE_M:
+                    depth = max(spot.x - X_RANGE_M[0], 0.01)  # hidden from the camera, towards the robot
+                    self._reserved.append(replace(spot, x=spot.x - depth / 2, half_x=depth / 2))
                 return
 
-    def place(
-        self,
-        obj: SceneObject,
-        *,
-        beside: bool = False,
-        needed: bool = True,
-        apart: Sequence[SceneObject] = (),
-    ) -> None:
+    def place(self, obj: SceneObject, *, beside: bool = False, needed: bool = True) -> None:
         """Put an object where it and the gripper have free space.
 
-        Preferably ``beside`` another object, and further left or right than each of ``apart``. Without free space, an
-        object that is not ``needed`` is left out; otherwise raises PlacementError.
+        Preferably ``beside`` another object, and further left or right than objects with the same description. Without
+        free space, an object that is not ``needed`` is left out; otherwise raises PlacementError.
         """
         ground = Ground(self.scene)
         half_x, half_y = (half * obj.entity.size for half in footprint(obj.entity.category).half)
         landmarks = list(ground.spots.values()) if beside else []
-        doubles = [ground.spots[each.name].y for each in apart]
+        doubles = [
+            ground.spots[other.name].y for other in self.objects if other.description == obj.description
+        ]
         for attempt in range(PLACEMENT_TRIES):
             x, y = float(self._rng.uniform(*X_RANGE_M)), float(self._rng.uniform(*Y_RANGE_M))
             if landmarks and attempt < PLACEMENT_TRIES // 3:
-                mark = landmarks[int(self._rng.integers(len(landmarks)))]
-                dx, dy = ((1, 0), (-1, 0), (0, 1), (0, -1))[int(self._rng.integers(4))]
+                mark = _choice(self._rng, landmarks)
+                dx, dy = _choice(self._rng, ((1, 0), (-1, 0), (0, 1), (0, -1)))
                 gap = GRIPPER_GAP_M + JITTER_M * 2 + float(self._rng.uniform(0.0, 0.03))
-                x, y = (
-                    mark.x + dx * (mark.half_x + half_x + gap),
-                    mark.y + dy * (mark.half_y + half_y + gap),
-                )
+                x = mark.x + dx * (mark.half_x + half_x + gap)
+                y = mark.y + dy * (mark.half_y + half_y + gap)
             room = Spot(x, y, half_x + GRIPPER_GAP_M, half_y + GRIPPER_GAP_M)
             inside = X_RANGE_M[0] <= x <= X_RANGE_M[1] and Y_RANGE_M[0] <= y <= Y_RANGE_M[1]
             if attempt < PLACEMENT_TRIES // 2 and any(abs(y - double) < ROW_SPACING_M for double in doubles):
                 continue
-            if inside and ground.free(room) and not any(room.overlaps(each) for each in self._reserved):
+            if inside and ground.free(room) and not any(room.overlaps(spot) for spot in self._reserved):
                 spot = Spot(round(x, 3), round(y, 3), half_x, half_y)
                 self.scene = add_entity(self.scene, obj.entity, spot, JITTER_M)
                 if obj.receptacle is not None:
@@ -285,7 +277,7 @@ class _Builder:
         """Open one part of half of the furniture that opens, and turn on half of what switches."""
         atoms: tuple[Atom, ...] = ()
         if piece.openings and self._rng.random() < 0.5:
-            part = piece.openings[int(self._rng.integers(len(piece.openings)))]
+            part = _choice(self._rng, piece.openings)
             atoms = (Atom(Predicate.OPEN, (opening_name(entity, part),)),)
         if piece.switches and self._rng.random() < 0.5:
             atoms = (Atom(Predicate.TURN_ON, (entity.name,)),)
@@ -303,19 +295,13 @@ def _front_of(spot: Spot, y: float, depth: float) -> Spot:
     return replace(spot, y=spot.y + float(towards), half_y=depth / 2) if depth else spot
 
 
-def _behind(spot: Spot) -> Spot:
-    """The space that high furniture hides from the camera, towards the robot."""
-    depth = max(spot.x - X_RANGE_M[0], 0.01)
-    return replace(spot, x=spot.x - depth / 2, half_x=depth / 2)
-
-
 def _with_regions(scene: Scene, owner: str, names: tuple[str, ...]) -> Scene:
     return replace(scene, regions=(*scene.regions, *(Region(name, owner) for name in names)))
 
 
-def _choice(rng: np.random.Generator, options: Sequence[int]) -> int:
+def _choice(rng: np.random.Generator, options: Sequence[T]) -> T:
     return options[int(rng.integers(len(options)))]
 
 
-def _some(rng: np.random.Generator, options: list, count: int) -> list:  # type: ignore[type-arg]
+def _some(rng: np.random.Generator, options: Sequence[T], count: int) -> list[T]:
     return [options[int(i)] for i in rng.permutation(len(options))[:count]]

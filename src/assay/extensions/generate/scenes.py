@@ -141,7 +141,9 @@ MIN_VISIBLE_SHARE = 0.7
 
 def hidden_objects(world: Simulation) -> list[str]:
     """The movable objects of which the main camera sees too little: outside the image, or hidden."""
-    return [name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.enough(MIN_VISIBLE_SHARE)]
+    return [
+        name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.is_visible(MIN_VISIBLE_SHARE)
+    ]
 
 
 def hidden_regions(world: Simulation) -> set[str]:
@@ -149,7 +151,7 @@ def hidden_regions(world: Simulation) -> set[str]:
     return {
         name
         for name, (view,) in regions_seen_now(world, (MAIN,)).items()
-        if not view.enough(MIN_VISIBLE_SHARE)
+        if not view.is_visible(MIN_VISIBLE_SHARE)
     }
 
 

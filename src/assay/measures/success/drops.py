@@ -34,19 +34,18 @@ from assay.measures.views.wording import (
     points,
 )
 from assay.runs.schedulers.until import anytime_p, start_order
-from assay.support.stats.bootstrap import bootstrap
-from assay.support.stats.conditional import LogOdds, conditional_log_odds
-from assay.support.stats.distributions import normal_below
 from assay.support.stats.intervals import (
     Interval,
     difference_of,
     effective_count,
     kish,
+    mean_over_tasks,
     share_interval,
     tested,
 )
-from assay.support.stats.sampled_tasks import mean_over_tasks
-from assay.support.stats.significance import SURE, holm, least_p, paired
+from assay.support.stats.regression import LogOdds, conditional_log_odds
+from assay.support.stats.resampling import bootstrap
+from assay.support.stats.significance import SURE, holm, least_p, normal_below, paired
 from assay.support.stats.significance import telling as count_telling
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
-from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, tested
-from assay.support.stats.significance import sign_flip
+from assay.support.stats.significance import sign_flip, t_quantile
 
 FAIR = 0.5
 """Share of the usual success below which a policy fails at new goals, which may be harder."""

@@ -28,8 +28,7 @@ from assay.measures.views.wording import (
     plural,
     task_instruction,
 )
-from assay.support.stats.intervals import Interval
-from assay.support.stats.sampled_tasks import share_over_tasks
+from assay.support.stats.intervals import Interval, share_over_tasks
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile

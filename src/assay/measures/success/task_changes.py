@@ -36,9 +36,8 @@ from assay.measures.views.wording import (
     plural,
     points,
 )
-from assay.support.stats.distributions import hypergeometric, t_quantile
 from assay.support.stats.intervals import Interval, share_interval, stratified, tested
-from assay.support.stats.significance import SURE, holm, paired
+from assay.support.stats.significance import SURE, holm, hypergeometric, paired, t_quantile
 from assay.support.streams import stream
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from assay.measures.success.rates import RATE, Rate, interval_note, rates
 from assay.measures.views.style import FAINT, HALF, RULE, Drawing, percent_axis, series
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import group_name, plural
-from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval
-from assay.support.stats.permutation import labels_behind
+from assay.support.stats.resampling import labels_behind
+from assay.support.stats.significance import t_quantile
 from assay.tasks.labels import COLUMN, family_order, label_order, read
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, paired_difference
-from assay.support.stats.permutation import table_correlation
+from assay.support.stats.resampling import table_correlation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

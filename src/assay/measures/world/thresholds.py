@@ -12,7 +12,7 @@ import polars as pl
 
 from assay.episodes import Outcome
 from assay.episodes.spec import CONTROL
-from assay.experiments.search import AXIS, MAGNITUDE
+from assay.experiments.axes import AXIS, MAGNITUDE
 from assay.measures.measure import Measure, Panel
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData

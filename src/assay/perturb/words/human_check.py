@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.words.grid.table import COLUMNS as GRID_COLUMNS
 from assay.perturb.words.grid.table import GridRow, open_table, rows
-from assay.support.stats.agreement import gwet_ac1
+from assay.support.stats.significance import gwet_ac1
 from assay.support.streams import stream
 
 YES = frozenset({"yes", "y", "true", "same", "o"})

@@ -277,7 +277,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
         before, beside = difference(new, thing), difference(new, replace(thing, finish=look.other))
         told = {
             Attribute.COLOUR: min(before.colour, beside.colour) >= OTHER_COLOUR,
-            Attribute.PATTERN: before.enough and beside.pattern >= PATTERN,
+            Attribute.PATTERN: before.is_distinguishable and beside.pattern >= PATTERN,
             Attribute.SIZE: before.colour >= OTHER_COLOUR and beside.size >= SIZE,
         }
         if told[attribute]:

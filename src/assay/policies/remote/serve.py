@@ -48,6 +48,13 @@ HEALTH_PATHS = ("/healthz", "/health")
 """Where openpi's and vla-eval's tools check whether a server is ready."""
 CONFIG_PATH = "/config"
 """Where vla-eval's tools read and change the settings of a server; ours has none."""
+NOT_SENT = {
+    "joints": "the arm's joint angles",
+    "moment": "the simulator's state",
+    "depth": "depth",
+    "segmentation": "segmentation",
+}
+"""Members of an Observation that no protocol sends."""
 SERVER_FAILED = 1011
 """The websocket close code of a server that failed."""
 
@@ -92,16 +99,6 @@ class ReceivedObservation:
         """The two finger joints, metres, (2,)."""
         return self._state_vector()[6:]
 
-    @property
-    def joints(self) -> NoReturn:
-        """Not sent."""
-        raise _not_sent("the arm's joint angles")
-
-    @property
-    def moment(self) -> NoReturn:
-        """Not sent."""
-        raise _not_sent("the simulator's state")
-
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """The image, upright: uint8, (height, width, 3); scaled if it was sent in another size."""
         names = dict(self._convention.cameras)
@@ -117,15 +114,11 @@ class ReceivedObservation:
         upright = orient(image, self._convention.orientation)
         return letterbox(upright, height, height if width is None else width)
 
-    def depth(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> NoReturn:
-        """Not sent."""
-        raise _not_sent("depth")
-
-    def segmentation(
-        self, camera: str = "agentview", height: int = 256, width: int | None = None
-    ) -> NoReturn:
-        """Not sent."""
-        raise _not_sent("segmentation")
+    def __getattr__(self, name: str) -> NoReturn:
+        """Report what an Observation has and a message has not."""
+        if name not in NOT_SENT:
+            raise AttributeError(name)
+        raise _not_sent(NOT_SENT[name])
 
     def _state_vector(self) -> np.ndarray:
         if self._state is None:

@@ -16,10 +16,9 @@ from typing import Any
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import ExperimentError, RunError
-from assay.experiments.axes import AXES, Axis, AxisError, Rung
+from assay.experiments.axes import AXES, Axis, AxisError, Rung, drawn_way, variant
+from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
-from assay.experiments.search import drawn_way, variant
-from assay.experiments.search import search as whole_grid
 from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
 from assay.runs.driver import Ending, driving, finish
 from assay.runs.execute import Observer, default_path, make_certificates, make_executor, open_run

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from assay.errors import AssetError
-from assay.support.files import config_folder, data_folder, locked, scratch_folder
-from assay.support.files.wheels import download
+from assay.support.files import config_folder, data_folder, download, locked, scratch_folder
 
 LIBERO_VARIABLE = "ASSAY_LIBERO_ASSETS"
 ROBOSUITE_VARIABLE = "ASSAY_ROBOSUITE_ASSETS"

@@ -5,12 +5,16 @@ client     asks, and repeats where that helps             prompt     words and p
 cache      what was answered, on disk                     ledger     requests, tokens, what was dropped
 """
 
-from assay.support.llm.cache import Cache, Reply
-from assay.support.llm.client import Client
+from assay.support.llm.client import Cache, Client, Ledger, Price, Reply
 from assay.support.llm.endpoint import KEY_VARIABLE, Endpoint, key_from_environment
-from assay.support.llm.errors import LLMError, NonsenseError, RefusedError, UnansweredError
-from assay.support.llm.ledger import Ledger, Price
-from assay.support.llm.prompt import Picture, Prompt
+from assay.support.llm.protocols import (
+    LLMError,
+    NonsenseError,
+    Picture,
+    Prompt,
+    RefusedError,
+    UnansweredError,
+)
 
 __all__ = [
     "KEY_VARIABLE",

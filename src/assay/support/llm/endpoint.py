@@ -10,8 +10,7 @@ from typing import Any
 
 import httpx2
 
-from assay.support.llm.errors import LLMError
-from assay.support.llm.protocols import OPENAI, Manner, Speech
+from assay.support.llm.protocols import OPENAI, LLMError, Manner, Speech
 
 KEY_VARIABLE = "ASSAY_LLM_KEY"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -1,14 +1,82 @@
-"""How endpoints are spoken to: OpenAI's chat completions, Anthropic's messages, Gemini's generateContent."""
+"""How endpoints are spoken to: OpenAI's chat completions, Anthropic's messages, Gemini's generateContent.
+
+What can go wrong with a language model that somebody else runs.
+
+LLMError                  an endpoint that cannot be used, or a setting that makes no sense
+├── RefusedError          it will not answer this, however often it is asked
+├── UnansweredError       it did not answer after all attempts; it may later
+└── NonsenseError         what it answers is not in its protocol
+
+What a model is told: words and pictures.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
-from assay.support.llm.prompt import Picture, Prompt
+from assay.errors import AssayError
+
+
+class LLMError(AssayError):
+    """An endpoint that cannot be used, or a setting that makes no sense."""
+
+
+class RefusedError(LLMError):
+    """A request that an endpoint will not answer, however often it is asked."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def of_all(self) -> bool:
+        """Whether it would refuse any other request too: no such key, model or address."""
+        return self.status in (301, 302, 307, 308, 401, 402, 403, 404, 405)
+
+
+class UnansweredError(LLMError):
+    """A request that was not answered after all attempts; it may be later."""
+
+
+class NonsenseError(LLMError):
+    """Answers that are not in the endpoint's protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A PNG file."""
+
+    path: Path
+    name: str
+    """Stands for its content in the cache: a hash of it, or a name that no other content has."""
+
+    def encoded(self) -> str:
+        """The file's bytes in base64."""
+        return base64.b64encode(self.path.read_bytes()).decode()
+
+
+Part = str | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is told."""
+
+    system: str
+    user: str | tuple[Part, ...]
+    """A text; or texts and pictures in turn."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Texts and pictures in turn."""
+        return (self.user,) if isinstance(self.user, str) else self.user
+
 
 Shown = Callable[[Picture], str]
 """What stands for a picture: its bytes in base64, or only its name."""

@@ -9,18 +9,57 @@ never falls below 95 % but averages 98 % at ten episodes, Jeffreys' dips to 87 %
 Episodes that share something (a start, a wording) are not independent: their number n is replaced by the
 effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-cluster correlation r (``icc``).
 That is one rule for all rates, so that nobody is less sure because more succeed.
+
+A number, or several, as a frozen value that becomes JSON.
+
+Tasks as a sample of tasks in general: intervals that are about tasks that nobody has tried.
+
+Elsewhere the tasks are given, and what is drawn are starts: "these tasks, new starts". Here each task is one witness,
+however many episodes it has: Student's distribution with one degree of freedom less than there are tasks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.support.stats.distributions import binomial_at_most, t_quantile
-from assay.support.stats.result import FOR_DRAWING, Result
+from assay.support.stats.significance import binomial_at_most, sign_flip, t_quantile
+
+FOR_DRAWING = MappingProxyType({"for": "drawing"})
+"""Metadata of a field that figures need and JSON does not tell."""
+
+
+class Result:
+    """Base of every measured value; its subclasses are frozen dataclasses."""
+
+    __slots__ = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The value as plain JSON types: numbers are finite, what could not be measured is null."""
+        told = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in told}
+
+
+def plain(value: Any) -> Any:
+    """A value of results, mappings, sequences, arrays and numbers as plain JSON types."""
+    if isinstance(value, Result):
+        return value.as_json()
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, tuple | list | np.ndarray):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a measure must be a finite number or None")
+    return value
+
 
 LEVEL = 0.95
 Z = 1.959963984540054
@@ -216,3 +255,35 @@ def median_interval(values: np.ndarray, effective: float | None = None) -> Inter
 
 def _joined(one: float, other: float, together: float) -> float:
     return float(np.sqrt(max(one**2 + other**2 - 2 * together * one * other, 0.0)))
+
+
+FEWEST = 3
+"""Tasks below which nothing is said about others."""
+
+
+def share_over_tasks(hits: np.ndarray, counts: np.ndarray, effective: float) -> Interval | None:
+    """The interval of a share, from successes and episodes of each task (tasks,); None for fewer than three.
+
+    ``effective``: as many independent episodes as know as much about these tasks. Wilson's, so that it stays within
+    0 and 1, with the effective sample size that the variance between tasks leaves.
+    """
+    if len(hits) < FEWEST:
+        return None
+    return replace(share_interval(hits, counts, effective), method="wilson, over tasks")
+
+
+def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tuple[Interval, float] | None:
+    """The interval of a mean difference, and its p, from sums and counts of each task (tasks,).
+
+    Student's; p is exact, if either sign were as likely for each task. Never narrower than the interval for
+    the tasks as ``given``. None for fewer than three tasks.
+    """
+    tasks = len(sums)
+    if tasks < FEWEST:
+        return None
+    middle = float(sums.sum() / counts.sum())
+    off = sums - middle * counts
+    error = float(np.sqrt(np.square(off).sum() * tasks / (tasks - 1)) / counts.sum())
+    half = t_quantile((1 + LEVEL) / 2, tasks - 1) * error
+    low, high = max(-1.0, middle - half), min(1.0, middle + half)
+    return Interval(min(low, given.low), max(high, given.high), "student, over tasks"), sign_flip(sums)

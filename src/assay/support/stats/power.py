@@ -12,8 +12,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from assay.support.stats.distributions import binomial_at_least
-from assay.support.stats.significance import SURE
+from assay.support.stats.significance import SURE, binomial_at_least
 
 POWER = 0.8
 """How often something that is there should be found: wherever it is said what can be, or how many starts it takes."""

@@ -8,8 +8,7 @@ from assay import tasks
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.rules import Rules
 from assay.perturb.words.llm.pipeline import accepted_candidates, scene_names, usable_rewordings
-from assay.support.llm.cache import Reply
-from assay.support.llm.ledger import Ledger
+from assay.support.llm.client import Ledger, Reply
 
 RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
 ACTION = Cell(ObjectType.NONE, ActionType.HABITUAL)

@@ -30,7 +30,7 @@ from assay.extensions.eqa.question import (
 )
 from assay.extensions.eqa.wording import action_of
 from assay.support.llm import Ledger, Picture, Price, Prompt
-from assay.support.llm.prompt import Part
+from assay.support.llm.protocols import Part
 
 Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]
 """Questions shown with their answers before questions of the same kind and view."""

@@ -18,9 +18,9 @@ from assay.extensions.eqa.question import LETTERS, QuestionKind
 from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet, Cell
 from assay.measures.result import Result
 from assay.measures.views.table import Column
-from assay.support.stats.bootstrap import FEWEST
-from assay.support.stats.distributions import t_quantile
 from assay.support.stats.intervals import LEVEL, Interval, Z, newcombe, share_interval, wilson_interval
+from assay.support.stats.resampling import FEWEST
+from assay.support.stats.significance import t_quantile
 
 CHANCE = 1 / len(LETTERS)
 PARTS: Mapping[str, tuple[QuestionKind, ...]] = {

@@ -21,9 +21,8 @@ from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Hierarchy, Mean
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet
 from assay.measures.result import Result
 from assay.measures.views.table import Column
-from assay.support.stats.distributions import chi_square_above
 from assay.support.stats.intervals import Interval, paired_difference, share_interval, tested
-from assay.support.stats.significance import holm, sign_flip
+from assay.support.stats.significance import chi_square_above, holm, sign_flip
 
 
 @dataclass(frozen=True, slots=True)

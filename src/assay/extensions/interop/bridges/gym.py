@@ -28,7 +28,7 @@ from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.runs.options import RunOptions
 from assay.runs.recording import begin
 from assay.sim import Observation
-from assay.sim.render import MOST_PIXELS
+from assay.sim.render import MAX_IMAGE_SIDE
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.support.images import Orientation, orient, parse_orientation
 from assay.tasks.formats.lerobot_features import robot_state
@@ -142,8 +142,8 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         initial: Initial = "sampled" if folder is None else "stored"
         self._task = ConditionedTask(task, condition, experiment, assets, initial, steps)
         self._orientation = parse_orientation(orientation)
-        if not 1 <= size <= MOST_PIXELS:
-            raise TaskError(f"size={size}: valid: 1 to {MOST_PIXELS}")
+        if not 1 <= size <= MAX_IMAGE_SIDE:
+            raise TaskError(f"size={size}: valid: 1 to {MAX_IMAGE_SIDE}")
         self._size, self._cameras = size, CAMERAS if images else {}
         path = None if out is None else Path(out)
         if path is not None:

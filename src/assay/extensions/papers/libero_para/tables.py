@@ -24,7 +24,7 @@ from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.perturb.words.grid.table import GridStats, GridWording, grid_stats
 from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
-from assay.support.stats.distributions import pearson
+from assay.support.stats.significance import pearson
 
 CellKey = tuple[str, str]
 """An object type and an action type."""

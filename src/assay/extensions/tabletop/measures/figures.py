@@ -37,9 +37,9 @@ LEVELS = ("L1", "L2", "L3", "L4")
 
 def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """Success of each task at each level with nothing changed: with mistakes allowed, and without."""
-    shown = {(task.kind, task.level): task for task in measured.tasks if task.condition == CONTROL}
-    kinds = sorted({kind for kind, _ in shown}, key=lambda kind: int(kind[1:]))
-    levels = [level for level in LEVELS if any(level == each for _, each in shown)]
+    control_scores = {(task.kind, task.level): task for task in measured.tasks if task.condition == CONTROL}
+    kinds = sorted({kind for kind, _ in control_scores}, key=lambda kind: int(kind[1:]))
+    levels = [level for level in LEVELS if any(level == scored_level for _, scored_level in control_scores)]
     if not kinds:
         raise MeasureError("there is no control")
 
@@ -48,9 +48,9 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
         for axes, title, strict in zip(both, ("mistakes allowed", "no mistakes"), (False, True), strict=True):
             for row, kind in enumerate(kinds):
                 for column, level in enumerate(levels):
-                    each = shown.get((kind, level))
-                    rate = each and (each.flawless if strict else each.allowed)
-                    _cell(axes, row, column, rate.rate if rate else None, there=each is not None)
+                    score = control_scores.get((kind, level))
+                    rate = score and (score.flawless if strict else score.allowed)
+                    _cell(axes, row, column, rate.rate if rate else None, there=score is not None)
             axes.set_xlim(0, len(levels))
             axes.set_ylim(len(kinds), 0)
             axes.set_xticks([place + 0.5 for place in range(len(levels))], levels)
@@ -64,7 +64,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
             for side in axes.spines.values():
                 side.set_visible(False)
 
-    count = sum(each.allowed.count for each in shown.values())
+    count = sum(score.allowed.count for score in control_scores.values())
     caption = (
         f"Success in percent, {plural(count, 'control')}; blank: there is no such task at that level. "
         "Counts and Wilson intervals are in the table."
@@ -75,15 +75,15 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """The score of each condition at each level, and the measured score of acting at random."""
-    found, random = measured.levels, report.random(NAME)
+    scores, random = measured.levels, report.random(NAME)
     chance = {
-        each.level: each.allowed.score
-        for each in (random.levels if random else ())
-        if each.condition == CONTROL
+        score.level: score.allowed.score
+        for score in (random.levels if random else ())
+        if score.condition == CONTROL
     }
-    conditions = list(dict.fromkeys(each.condition for each in found))
-    levels = [level for level in LEVELS if any(level == each.level for each in found)]
-    known = {(each.condition, each.level): each for each in found}
+    conditions = list(dict.fromkeys(score.condition for score in scores))
+    levels = [level for level in LEVELS if any(level == score.level for score in scores)]
+    by_condition = {(score.condition, score.level): score for score in scores}
 
     def paint(figure: Figure) -> None:
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
@@ -91,8 +91,8 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
             if level in chance:
                 axes.axvline(chance[level], color=FAINT, linewidth=0.9, linestyle=":", zorder=1)
             for row, condition in enumerate(conditions):
-                if (each := known.get((condition, level))) is not None:
-                    _score(axes, each, row)
+                if (score := by_condition.get((condition, level))) is not None:
+                    _score(axes, score, row)
             axes.set_title(level)
             axes.set_xlim(-0.04, 1.04)
             axes.set_xticks([0, 0.5, 1])
@@ -104,7 +104,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
     dotted = " Dotted: measured when acting at random." if chance else ""
     caption = (
-        f"Unweighted means of the tasks' success, {plural(sum(each.count for each in found), 'episode')}; "
+        f"Unweighted means of the tasks' success, {plural(sum(score.count for score in scores), 'episode')}; "
         "filled circles: mistakes allowed, hollow squares: none. Lines: 95 % Wilson intervals, stratified by "
         f"task. Grey ticks: the same tasks with nothing changed, mistakes allowed.{dotted}"
     )
@@ -120,16 +120,20 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """What is kept under each condition of the successes that a policy has when nothing is changed."""
     groups: dict[str, list[Mark]] = {}
-    for each in measured.kept:
-        name = "told what to do" if each.plausible else "not told what to do"
+    for retained in measured.kept:
+        name = "told what to do" if retained.plausible else "not told what to do"
         groups.setdefault(name, []).append(
             Mark(
-                each.condition,
-                each.share,
-                each.interval,
-                (percent(each.share), between(each.interval, 100), f"{each.kept:,}/{each.count:,}"),
-                colour=BLUE if each.plausible else ORANGE,
-                shape="o" if each.plausible else "D",
+                retained.condition,
+                retained.share,
+                retained.interval,
+                (
+                    percent(retained.share),
+                    between(retained.interval, 100),
+                    f"{retained.kept:,}/{retained.count:,}",
+                ),
+                colour=BLUE if retained.plausible else ORANGE,
+                shape="o" if retained.plausible else "D",
             )
         )
     if not groups:
@@ -142,9 +146,9 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         percent_axis(axes.xaxis)
 
     caption = (
-        f"Of the starts that succeed when nothing is changed, those that succeed under each condition; "
-        f"{plural(sum(each.count for each in measured.kept), 'pair')}. Diamonds: the prompt does not ask for the "
-        "task, so that a policy that goes by it succeeds by chance only. Lines: 95 % Wilson intervals."
+        f"Of the starts that succeed when nothing is changed, those that still succeed; "
+        f"{plural(sum(retained.count for retained in measured.kept), 'pair')}. Diamonds: the prompt does not ask for "
+        "the task, so that a policy that follows it succeeds by chance only. Lines: 95 % Wilson intervals."
     )
     return Drawing("table-kept", "Successes kept", caption, (WIDTH, height(groups)), paint)
 
@@ -152,30 +156,30 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
     """The levels of several runs with nothing changed; one line for each."""
     controls = {
-        run: {each.level: each.allowed for each in found.levels if each.condition == CONTROL}
-        for run, found in runs.items()
+        run: {score.level: score.allowed for score in result.levels if score.condition == CONTROL}
+        for run, result in runs.items()
     }
     levels = [level for level in LEVELS if any(level in control for control in controls.values())]
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for place, (run, known) in enumerate(controls.items()):
+        for place, (run, means) in enumerate(controls.items()):
             look = series(place)
-            x = [levels.index(level) + 0.06 * (place - (len(runs) - 1) / 2) for level in known]
-            axes.plot(x, [each.score for each in known.values()], label=run, **look)
-            low, high = ([getattr(each.interval, end) for each in known.values()] for end in ("low", "high"))
+            x = [levels.index(level) + 0.06 * (place - (len(runs) - 1) / 2) for level in means]
+            axes.plot(x, [mean.score for mean in means.values()], label=run, **look)
+            low, high = ([getattr(mean.interval, end) for mean in means.values()] for end in ("low", "high"))
             axes.vlines(x, low, high, color=look["color"], linewidth=1.1)
         axes.set_xticks(range(len(levels)), levels)
         share_limits(axes)
         axes.set_ylabel("success")
         figure.legend(loc="outside lower center", ncols=2)
 
-    said = "; ".join(
-        f"{run}: {plural(sum(each.count for each in found.levels if each.condition == CONTROL), 'control')}"
-        for run, found in runs.items()
+    control_counts = "; ".join(
+        f"{run}: {plural(sum(score.count for score in result.levels if score.condition == CONTROL), 'control')}"
+        for run, result in runs.items()
     )
     caption = (
-        f"Unweighted means of the tasks' success with mistakes allowed and nothing changed, {said}. Lines: "
+        f"Unweighted means of the tasks' success with mistakes allowed and nothing changed, {control_counts}. Lines: "
         "95 % Wilson intervals, stratified by task."
     )
     return Drawing("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)

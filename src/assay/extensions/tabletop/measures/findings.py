@@ -1,6 +1,6 @@
-"""What a diagnosis tests in runs on tables: does it go by the prompt, by the order of objects, at once, ...?
+"""Hypotheses that the diagnosis tests in tabletop runs: reliance on the prompt, the order of objects, retries, ...
 
-Where words are nonsense, or masked, nothing doable may be asked for any more. A policy that needs to be told then
+Nonsense or masked prompts no longer ask for the task. A policy that needs its prompt then
 succeeds by luck alone; how many of its successes it keeps tells how many it owes to something else. What a run
 cannot tell for want of successes it does not tell.
 """
@@ -126,19 +126,19 @@ def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
     """Everything that runs on tables can test, and what they cannot."""
     able = []
     for run, profile in among:
-        found, control = profile.get(NAME), profile.get(CONTROLS)
-        if found is not None and control is not None and control.interval is not None:
+        result, control = profile.get(NAME), profile.get(CONTROLS)
+        if result is not None and control is not None and control.interval is not None:
             unable = _unable(control)
             yield _failing(run, control, unable)
             if not unable:
-                able.append(found)
-                yield from _of_run(run, found)
+                able.append(result)
+                yield from _of_run(run, result)
     for flaw in _TESTED if able else ():  # of a policy that does not do the tasks nothing else is asked
-        notes = tuple(each.again.missing for each in able if isinstance(each.again, Missing))
+        notes = tuple(result.again.missing for result in able if isinstance(result.again, Missing))
         if flaw == PromptFlaw.RETRIES and notes:
             yield Untested(flaw, NAME, notes=notes[:1])
         else:
-            too_few = any(_has_data(flaw, each) for each in able)
+            too_few = any(_has_data(flaw, result) for result in able)
             notes = ()
             if too_few:
                 notes = (f"fewer than {MIN_SUCCESSES} of the informative controls succeed",)
@@ -154,7 +154,8 @@ def _has_data(flaw: str, found: Tabletop) -> bool:
     if flaw == PromptFlaw.NOVELTY:
         return bool(found.novelty)
     return bool(
-        {_bare(each.condition) for each in found.against} & {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
+        {_bare(contrast.condition) for contrast in found.against}
+        & {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
     )
 
 
@@ -177,37 +178,50 @@ def _failing(run: int, control: Rate, unable: bool) -> FlawTest:
 
 
 def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:
-    kept = {_bare(each.condition): each for each in found.kept if each.count >= MIN_SUCCESSES}
+    kept_by_name = {
+        _bare(retained.condition): retained for retained in found.kept if retained.count >= MIN_SUCCESSES
+    }
     for flaw, conditions in UNTOLD.items():
-        yield from _untold(run, flaw, {name: kept[name] for name in conditions if name in kept})
-    drops = {_bare(each.condition): each.allowed for each in found.against if each.level is None}
-    enough = {name: each for name, each in drops.items() if each.both + each.only_control >= MIN_SUCCESSES}
+        yield from _untold(
+            run, flaw, {name: kept_by_name[name] for name in conditions if name in kept_by_name}
+        )
+    drops = {
+        _bare(contrast.condition): contrast.allowed for contrast in found.against if contrast.level is None
+    }
+    enough = {name: drop for name, drop in drops.items() if drop.both + drop.only_control >= MIN_SUCCESSES}
     for flaw, conditions in LOST.items():
         evidence = [drop_evidence((run,), NAME, name, enough[name]) for name in conditions if name in enough]
         yield from _cost_tests(flaw, evidence)
     if isinstance(found.again, Retried) and found.again.successes >= MIN_SUCCESSES:
         yield _retries_test(run, found.again)
-    novel = [_novelty_evidence(run, each) for each in found.novelty if each.hits >= MIN_SUCCESSES]
+    novel = [_novelty_evidence(run, novelty) for novelty in found.novelty if novelty.hits >= MIN_SUCCESSES]
     yield from _cost_tests(PromptFlaw.NOVELTY, novel)
 
 
 def _untold(run: int, flaw: str, known: Mapping[str, KeptSuccess]) -> Iterator[FlawTest]:
     """Success where nothing doable is asked for, condition by condition."""
-    refuted = all(each.interval.high < RARE for each in known.values())
-    for name, each in known.items():
+    refuted = all(retained.interval.high < RARE for retained in known.values())
+    for name, retained in known.items():
         evidence = Evidence(
-            run, NAME, name, each.share, each.interval, each.p, hits=each.kept, count=each.count
+            run,
+            NAME,
+            name,
+            retained.share,
+            retained.interval,
+            retained.p,
+            hits=retained.kept,
+            count=retained.count,
         )
-        yield FlawTest(flaw, (evidence,), each.p, each.interval, TOLERATED, refuted=refuted)
+        yield FlawTest(flaw, (evidence,), retained.p, retained.interval, TOLERATED, refuted=refuted)
 
 
 def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
     """Losses where success is expected, one test for each."""
-    sizes = [loss(each.interval) for each in evidence if each.interval is not None]
+    sizes = [loss(item.interval) for item in evidence if item.interval is not None]
     refuted = all(size.high < UNHARMED for size in sizes)
-    for each, size in zip(evidence, sizes, strict=True):
-        assert each.p is not None
-        yield FlawTest(flaw, (each,), each.p, size, HARMLESS, refuted=refuted)
+    for item, size in zip(evidence, sizes, strict=True):
+        assert item.p is not None
+        yield FlawTest(flaw, (item,), item.p, size, HARMLESS, refuted=refuted)
 
 
 def _retries_test(run: int, found: Retried) -> FlawTest:
@@ -254,16 +268,16 @@ NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "ne
 
 def _others(rest: Iterable[Evidence]) -> str:
     """Other conditions of the same flaw, in brief."""
-    return "".join(f"; {format_counts(each.hits, each.count)} {describe_change(each.part)}" for each in rest)
+    return "".join(f"; {format_counts(item.hits, item.count)} {describe_change(item.part)}" for item in rest)
 
 
 def _kept_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
-    said = (
+    sentence = (
         f"{describe_change(first.part)} it keeps {format_counts(first.hits, first.count)} successes "
         f"({format_share(first.value, first.interval)}){_others(rest)}"
     )
-    return said, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
+    return sentence, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
 
 
 def _paired_words(finding: Finding) -> tuple[str, str]:
@@ -293,7 +307,7 @@ def _novelty_words(finding: Finding) -> tuple[str, str]:
     others = "" if first.same_tasks else ", with other tasks, which may be easier"
     return (
         f"{_level_words(first)}, {percent(first.reference)} at {FIRST}{others} ({format_difference(first)})"
-        + "".join(f"; {_level_words(each)}" for each in rest),
+        + "".join(f"; {_level_words(item)}" for item in rest),
         "",
     )
 

@@ -14,7 +14,6 @@ from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.scores import MeanScore, TaskScore, mean_of
 from assay.measures.frames import START, controls, pairs, sums, valid_rows
 from assay.measures.result import MeasureError, Result
-from assay.support.stats.distributions import binomial_at_least
 from assay.support.stats.intervals import (
     Interval,
     newcombe,
@@ -22,7 +21,7 @@ from assay.support.stats.intervals import (
     share_interval,
     wilson_interval,
 )
-from assay.support.stats.significance import paired, within
+from assay.support.stats.significance import binomial_at_least, paired, within
 
 
 class PromptFlaw(StrEnum):
@@ -63,9 +62,9 @@ Pictures show the table as it is to be; words name textures, or the only contain
 
 @dataclass(frozen=True, slots=True)
 class KeptSuccess(Result):
-    """Of the starts that succeed when nothing is changed, how many succeed under a condition.
+    """Share of the starts that succeed unperturbed that still succeed under a condition.
 
-    Tasks that can still be known to be asked for under it, `TOLD`, are left out.
+    Tasks that the rest of the prompt still specifies are left out.
     """
 
     condition: str
@@ -137,21 +136,21 @@ class Novelty(Result):
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
     """How much of its success is kept under each condition; those without a successful control left out."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
-    found = []
+    results = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
-        told = [
+        informative = [
             kind
             for part in str(condition).rpartition("/")[2].split(",")
             for kind in STILL_INFORMED_TASKS.get(part, ())
         ]
-        group = every.filter(~pl.col("kind").is_in(told))
+        group = every.filter(~pl.col("kind").is_in(informative))
         if not len(group):
             continue
         hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T
         sensible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
         sure = int((hits == counts).sum())  # of a start's variants all are kept
         p = _more(sure, len(hits))
-        found.append(
+        results.append(
             KeptSuccess(
                 condition=str(condition),
                 plausible=sensible,
@@ -163,7 +162,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
                 p=p,
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
@@ -193,9 +192,11 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
         raise MeasureError("no start succeeds as told and has both masked")
     first, second = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
     ones = np.ones(len(shared))
-    found = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))
+    difference = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))
     p = paired(first, ones, second, ones)
-    return Modalities(len(shared), int(first.sum()), int(second.sum()), found.difference, found.interval, p)
+    return Modalities(
+        len(shared), int(first.sum()), int(second.sum()), difference.difference, difference.interval, p
+    )
 
 
 def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
@@ -205,21 +206,21 @@ def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
         if task.condition == CONTROL and task.allowed.count:
             levels.setdefault(task.level, {})[task.kind] = task
     first = levels.pop(FIRST, {})
-    return tuple(_novelty(level, first, found) for level, found in sorted(levels.items()) if first)
+    return tuple(_novelty(level, first, scores) for level, scores in sorted(levels.items()) if first)
 
 
 def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore]) -> Novelty:
     shared = [kind for kind in now if kind in first]
     usual = [first[kind].allowed for kind in shared or first]
-    found = [now[kind].allowed for kind in shared or now]
-    sides = [np.array([(each.successes, each.count) for each in side], float) for side in (usual, found)]
+    rates = [now[kind].allowed for kind in shared or now]
+    sides = [np.array([(rate.successes, rate.count) for rate in side], float) for side in (usual, rates)]
     table = np.hstack(sides if shared else [side.sum(axis=0, keepdims=True) for side in sides])  # (strata, 4)
-    one, other = mean_of(usual), mean_of(found)
+    one, other = mean_of(usual), mean_of(rates)
     apart = newcombe((one.score, other.score), (one.effective, other.effective), 0.0)
     return Novelty(
         level=level,
         same_tasks=bool(shared),
-        tasks=len(found),
+        tasks=len(rates),
         hits=int(table[:, 0].sum()),
         usual=one,
         score=other,

@@ -85,9 +85,9 @@ class LevelScore(Result):
 
 @dataclass(frozen=True, slots=True)
 class Against(Result):
-    """What a condition costs at a level, pair by pair of the same task and seed.
+    """Paired difference to the control at a level, over pairs with the same task and seed.
 
-    A difficulty draws a scene of its own; every other condition has that of its control.
+    A difficulty draws another scene; every other condition shares the scene of its control.
     """
 
     condition: str
@@ -104,15 +104,15 @@ def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore,
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
     )
     chances = counted.group_by(by, maintain_order=True).agg(pl.col("_chance").mean())["_chance"]
-    found = []
+    scores = []
     measured = (
         rates(rows.drop(*ignoring, strict=False), by),
         rates(flawless(rows).drop(*ignoring, strict=False), by),
     )
     for allowed, strict, chance in zip(*measured, chances, strict=True):
         condition, level, kind = (str(allowed.group[name]) for name in by)
-        found.append(TaskScore(condition, kind, level, allowed, strict, chance))
-    return tuple(found)
+        scores.append(TaskScore(condition, kind, level, allowed, strict, chance))
+    return tuple(scores)
 
 
 def mean_of(found: Sequence[Rate]) -> MeanScore:
@@ -122,7 +122,7 @@ def mean_of(found: Sequence[Rate]) -> MeanScore:
     from rates with half a success and half a failure added to each: a task that always succeeds, or never, is
     not known for certain.
     """
-    hits, counts = np.array([(each.successes, each.count) for each in found], float).T
+    hits, counts = np.array([(rate.successes, rate.count) for rate in found], float).T
     near = (hits + 0.5) / (counts + 1)
     variance = float((near * (1 - near) / counts).sum()) / len(found) ** 2
     score, usual = float((hits / counts).mean()), float(near.mean())
@@ -139,22 +139,24 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
         LevelScore(
             condition=condition,
             level=level,
-            tasks=len(known),
-            control=_usual(groups.get((CONTROL, level), ()), {each.kind for each in known}),
-            count=sum(each.allowed.count for each in known),
-            errors=sum(each.allowed.errors for each in group),
-            allowed=mean_of([each.allowed for each in known]),
-            flawless=mean_of([each.flawless for each in known]),
-            chance=sum(each.chance or 0.0 for each in known) / len(known),
+            tasks=len(counted),
+            control=_usual(groups.get((CONTROL, level), ()), {score.kind for score in counted}),
+            count=sum(score.allowed.count for score in counted),
+            errors=sum(score.allowed.errors for score in group),
+            allowed=mean_of([score.allowed for score in counted]),
+            flawless=mean_of([score.flawless for score in counted]),
+            chance=sum(score.chance or 0.0 for score in counted) / len(counted),
         )
         for (condition, level), group in groups.items()
-        if (known := [each for each in group if each.allowed.count])
+        if (counted := [score for score in group if score.allowed.count])
     )
 
 
 def _usual(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
     """The score of some tasks with nothing changed; None where one of them is missing."""
-    rates = [each.allowed.rate for each in unchanged if each.kind in kinds and each.allowed.rate is not None]
+    rates = [
+        score.allowed.rate for score in unchanged if score.kind in kinds and score.allowed.rate is not None
+    ]
     return sum(rates) / len(rates) if len(rates) == len(kinds) else None
 
 
@@ -163,15 +165,15 @@ def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[
 
     ``ignoring`` columns that go with a start.
     """
-    found: list[Against] = []
+    contrasts: list[Against] = []
     for by in (("condition", "level"), ("condition",)):
         allowed, strict = (
-            attempt(drops, each.drop(*ignoring, strict=False), by, resampling=False)
-            for each in (rows, flawless(rows))
+            attempt(drops, scored_rows.drop(*ignoring, strict=False), by, resampling=False)
+            for scored_rows in (rows, flawless(rows))
         )
         if isinstance(allowed, Missing) or isinstance(strict, Missing):
             return ()
         for one, other in zip(allowed, strict, strict=True):
             level = str(one.group["level"]) if "level" in by else None
-            found.append(Against(str(one.group["condition"]), level, one, other))
-    return tuple(found)
+            contrasts.append(Against(str(one.group["condition"]), level, one, other))
+    return tuple(contrasts)

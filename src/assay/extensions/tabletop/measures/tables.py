@@ -32,7 +32,7 @@ QUESTIONS = MappingProxyType(
         PromptFlaw.NOVELTY: "Does it generalise?",
     }
 )
-"""What is asked about a policy, in the order in which it is told."""
+"""Questions about a policy, in the order of the report."""
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance: the paper's convention, 1/800 for each action that is needed."
 _ORDER, _DIFFICULTY = "order=", "difficulty="
@@ -56,34 +56,38 @@ S = TypeVar("S", LevelScore, TaskScore)
 
 def prompts_table(found: Tabletop, report: RunReport) -> Table | None:
     """What other prompts cost."""
-    prompts = [each for each in found.against if not each.condition.startswith((_ORDER, _DIFFICULTY))]
+    prompts = [
+        contrast for contrast in found.against if not contrast.condition.startswith((_ORDER, _DIFFICULTY))
+    ]
     return _against("table-prompts", "What other prompts cost, level by level", prompts)
 
 
 def order_table(found: Tabletop, report: RunReport) -> Table | None:
     """What permuted objects cost."""
-    order = [each for each in found.against if each.condition.startswith(_ORDER)]
+    order = [contrast for contrast in found.against if contrast.condition.startswith(_ORDER)]
     return _against("table-order", "What permuted objects cost, level by level", order)
 
 
 def difficulty_table(found: Tabletop, report: RunReport) -> Table | None:
     """What difficulty costs."""
-    harder = [each for each in found.against if each.condition.startswith(_DIFFICULTY)]
+    harder = [contrast for contrast in found.against if contrast.condition.startswith(_DIFFICULTY)]
     return _against("table-difficulty", "What difficulty costs, level by level", harder)
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
     """Scores of several runs by condition and level, as the paper has them."""
-    levels = sorted({each.level for found in runs.values() for each in found.levels})
-    known = {(run, each.condition, each.level): each for run, found in runs.items() for each in found.levels}
+    levels = sorted({score.level for result in runs.values() for score in result.levels})
+    by_run = {
+        (run, score.condition, score.level): score for run, result in runs.items() for score in result.levels
+    }
     rows: list[tuple[Value, ...]] = []
-    for run, condition in dict.fromkeys((run, condition) for run, condition, _ in known):
+    for run, condition in dict.fromkeys((run, condition) for run, condition, _ in by_run):
         cells: list[Value] = [condition, run]
         for level in levels:
-            each = known.get((run, condition, level))
+            score = by_run.get((run, condition, level))
             cells += (
-                [each.allowed.score, each.allowed.interval, each.flawless.score, each.flawless.interval]
-                if each
+                [score.allowed.score, score.allowed.interval, score.flawless.score, score.flawless.interval]
+                if score
                 else [None] * 4
             )
         rows.append(tuple(cells))
@@ -121,12 +125,12 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
     """Scores of the levels, and which of words and images it needs more."""
     usual = list(_controls(found.levels))
     if usual:
-        said = ", ".join(
-            f"{each.level} {100 * each.allowed.score:.1f} % ({between(each.allowed.interval, 100)}; "
-            f"without mistakes {100 * each.flawless.score:.1f} %)"
-            for each in usual
+        names = ", ".join(
+            f"{score.level} {100 * score.allowed.score:.1f} % ({between(score.allowed.interval, 100)}; "
+            f"without mistakes {100 * score.flawless.score:.1f} %)"
+            for score in usual
         )
-        yield f"Unperturbed it scores {said}: unweighted means of the tasks, 95 % intervals."
+        yield f"Unperturbed it scores {names}: unweighted means of the tasks, 95 % intervals."
     both = found.modalities
     if not isinstance(both, Missing):
         needs = "which of them it needs more cannot be told"
@@ -141,12 +145,12 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
 
 def reading_table(found: Tabletop, report: RunReport) -> Table:
     """What the run says, question by question."""
-    said = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
+    sentences = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
     return Table(
         "table-reading",
         "How to read it",
         (Column("question"), Column("what the run says")),
-        tuple((question, said[flaw]) for flaw, question in QUESTIONS.items() if flaw in said),
+        tuple((question, sentences[flaw]) for flaw, question in QUESTIONS.items() if flaw in sentences),
         "The numbers are those of the tables below; p values adjusted for all that was asked (Holm).",
         shown_at_once=True,
     )
@@ -249,17 +253,17 @@ def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
         ),
         tuple(
             (
-                each.condition,
-                each.level or "all",
-                each.allowed.plausible,
-                each.allowed.pairs,
+                score.condition,
+                score.level or "all",
+                score.allowed.plausible,
+                score.allowed.pairs,
                 *(
                     value
-                    for drop in (each.allowed, each.flawless)
+                    for drop in (score.allowed, score.flawless)
                     for value in (drop.control, drop.perturbed, drop.change, drop.interval, drop.p_holm)
                 ),
             )
-            for each in found
+            for score in found
         ),
         "Paired with the control of the same task and seed: only tasks that have the condition count. "
         "95 % Newcombe intervals over starts; exact p, adjusted after Holm.",
@@ -267,7 +271,7 @@ def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
 
 
 def _controls(found: Sequence[S]) -> Iterator[S]:
-    return (each for each in found if each.condition == CONTROL)
+    return (score for score in found if score.condition == CONTROL)
 
 
 def _columns(chance: Tabletop | None) -> tuple[Column, ...]:

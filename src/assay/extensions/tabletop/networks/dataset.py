@@ -223,9 +223,9 @@ def read_dataset(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> D
     for file in files:
         try:
             with np.load(file) as arrays:
-                said = list(map(str, arrays["reworded" if paraphrase else "texts"]))
-                examples.extend(_read(file.stem.split("_")[0], arrays, form, said))
-                texts.update(said)
+                prompts = list(map(str, arrays["reworded" if paraphrase else "texts"]))
+                examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
+                texts.update(prompts)
         except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
             raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
@@ -242,7 +242,7 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
     if not len(seeds):
         return []
     sights, objects = _sights(arrays, form), _sights(arrays, TokenForm.OBJECTS)
-    pictures_shown = [json.loads(str(each)) for each in arrays["shown"]]
+    pictures_shown = [json.loads(str(text)) for text in arrays["shown"]]
     actions, episodes = arrays["actions"], arrays["episodes"]
     bins = to_bins(actions)
     rooms = np.array([room(objects[seen], episode_actions[[[0, 1], [6, 7]]])

@@ -1,7 +1,7 @@
 """The networks: {cross-attention, concatenation} over {objects, patches}. Needs torch.
 
 A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
-and place in the order. A prompt is a sequence of words and such tokens, read by an encoder of its own.
+and place in the order. A prompt is a sequence of words and such tokens, read by a separate encoder.
 The table is the tokens of the present and of some earlier observations, and one token for each action so far, each
 with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
 The action is read from one further token, coordinate by coordinate, each knowing those before it.
@@ -196,7 +196,7 @@ class PromptNetwork(nn.Module):
     def _decide(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
         """Return the output of the layers at the last token, (examples, WIDTH).
 
-        The last layer works out this one only, which nobody but the heads reads.
+        The last layer computes only this token, because the heads read no other.
         """
         mask = {"tgt_key_padding_mask" if prompt else "src_key_padding_mask": empty}
         *earlier, final = self.decider.layers

@@ -87,10 +87,10 @@ _ATTEMPTS = 4
 
 
 class PromptReader:
-    """Does what prompts ask for, as far as it understands the words and recognises the pictures; otherwise nothing.
+    """Follows prompts as far as it parses their words and recognises their images; otherwise does nothing.
 
-    It is told what any policy is told. That it succeeds shows that prompts and pictures say enough; that it fails
-    without them, that they are needed.
+    It receives what any policy receives. Its success shows that prompts and images suffice; its failure without them,
+    that they are needed.
     """
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:

@@ -229,10 +229,10 @@ class VimaTable:
         self.seed(seed)
 
     def reset(self) -> dict[str, Any]:
-        """Set the table anew; an observation.
+        """Draw a new scene and return its first observation.
 
-        The first scene is the given seed's own; each later one is drawn from it, as VIMA-Bench goes on with its
-        generator. ``meta_info["seed"]`` is the scene's own seed.
+        The first scene is that of the seed; later ones are drawn from it, as in VIMA-Bench.
+        ``meta_info["seed"]`` is the seed of the scene.
         """
         drawn = int(stream(self._given.seed, "reset", self._resets).integers(2**31))
         setting = replace(self._given, seed=drawn) if self._resets else self._given

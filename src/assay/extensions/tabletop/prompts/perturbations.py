@@ -229,8 +229,8 @@ class TextReferents(TablePerturbation):
                 f"{self.kind}: {task.id}: its pictures say more than names can; valid: {', '.join(self.only)}"
             )
         pictures = dict(task.prompt.pictures)
-        said = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
-        text = _REFERENT.sub(lambda found: _name_object(found[1], pictures[found[2]]), said)
+        definition = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
+        text = _REFERENT.sub(lambda found: _name_object(found[1], pictures[found[2]]), definition)
         return replace(task, prompt=task.prompt.saying(capitalise(text)))
 
 

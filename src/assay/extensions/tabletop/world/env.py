@@ -32,7 +32,7 @@ from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.render import INK, LINE, PAPER, WIDTH, TableRenderer, draw_prompt
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect, TableSimulation
-from assay.support.sheets import save_stacked
+from assay.support.images import save_stacked
 
 PACK = "tabletop"
 """What stands in place of an asset pack: shapes and textures are made by arithmetic."""

@@ -14,8 +14,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, 
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.support.files import data_folder, locked, scratch_folder
-from assay.support.files.wheels import download, pip
+from assay.support.files import data_folder, download, locked, pip, scratch_folder
 
 
 class ModelError(AssayError):

@@ -13,11 +13,9 @@ from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import MAX_CHARACTERS, Flaw, Rules, plain_flaws
 from assay.perturb.words.llm.prompts import Prompts, read_prompts
-from assay.support.llm.cache import Cache, Reply
-from assay.support.llm.client import Client
+from assay.support.llm.client import Cache, Client, Ledger, Reply
 from assay.support.llm.endpoint import Endpoint
-from assay.support.llm.ledger import Ledger
-from assay.support.llm.prompt import Prompt
+from assay.support.llm.protocols import Prompt
 from assay.tasks import Task
 from assay.tasks.language.lexicon import names_of, words
 from assay.tasks.language.lexicon import words as words_of

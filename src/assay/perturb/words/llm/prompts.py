@@ -12,7 +12,7 @@ from typing import Literal
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
-from assay.support.llm.prompt import Prompt
+from assay.support.llm.protocols import Prompt
 from assay.tasks.language.lexicon import YamlRecord, load_yaml, validate
 
 ObjectRule = Literal["addition", "contextual", "habitual"]

@@ -1,4 +1,6 @@
-"""Conditional logistic regression with one change: what it does to the odds of success within matched strata.
+"""Logistic regression on counts that stays finite where a cell never fails (Firth's penalty).
+
+Conditional logistic regression with one change: what it does to the odds of success within matched strata.
 
 Given how often a stratum (a start) succeeds altogether, how many of these successes are on the changed side has
 Fisher's noncentral hypergeometric distribution, whatever the stratum's own odds: strata may differ as much as they
@@ -14,12 +16,63 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from assay.support.stats.distributions import normal_below
-from assay.support.stats.intervals import Interval, Z
-from assay.support.stats.result import Result
+from assay.support.stats.intervals import Interval, Result, Z
+from assay.support.stats.significance import normal_below
 
 _ROUNDS = 100
 _STRIDE = 2.0
+"""The longest step of a coefficient."""
+SPARSE = 5
+"""Fewer successes or failures in a cell make the variance between clusters unreliable."""
+
+
+def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Coefficients (draws, terms) of ``hits`` among ``counts`` (draws, cells), ``design`` (cells, terms).
+
+    Newton's method on the likelihood times the root of the information's determinant.
+    """
+    terms = np.zeros((len(hits), design.shape[1]))
+    for _ in range(_ROUNDS):
+        chance = scipy.special.expit(terms @ design.T)
+        weight = counts * chance * (1 - chance)
+        inverse = _inverse(design, weight)
+        leverage = weight * np.einsum("ct,dtu,cu->dc", design, inverse, design, optimize=True)
+        score = (hits - counts * chance + leverage * (0.5 - chance)) @ design
+        step = np.einsum("dtu,du->dt", inverse, score)
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        step *= np.minimum(1.0, _STRIDE / np.maximum(longest, 1e-12))
+        terms = terms + step
+        if longest.max() < 1e-8:
+            break
+    return terms
+
+
+def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Standard errors of coefficients ``terms`` (terms,) from counts of clusters (clusters, cells): (terms,).
+
+    From the variance between clusters, two at least, which share a start. Where a cell has fewer than five
+    successes or failures that variance is underestimated, and the model's own is taken where it is larger.
+    """
+    chance = scipy.special.expit(design @ terms)
+    total = counts.sum(axis=0)
+    inverse = _inverse(design, (total * chance * (1 - chance))[None])[0]
+    score = (hits - counts * chance) @ design  # (clusters, terms)
+    few = len(hits) / (len(hits) - 1)
+    squares = np.diag(inverse @ (score.T @ score * few) @ inverse)
+    between = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave less than nothing
+    seen = total > 0
+    least = np.minimum(hits.sum(axis=0), (counts - hits).sum(axis=0))[seen].min()
+    return np.asarray(between if least >= SPARSE else np.maximum(between, np.sqrt(np.diag(inverse))))
+
+
+def _inverse(design: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The inverse of the information (draws, terms, terms) for weights (draws, cells)."""
+    information = np.einsum("dc,ct,cu->dtu", weight, design, design, optimize=True)
+    return np.linalg.inv(information + 1e-9 * np.eye(design.shape[1]))
+
+
+_CONDITIONAL_ROUNDS = 100
+_CONDITIONAL_STRIDE = 2.0
 """The longest step of the estimate."""
 
 
@@ -52,11 +105,11 @@ def conditional_log_odds(
     times = np.bincount(which)
     ways, outcomes = _ways(*kinds)  # (kinds, outcomes) and (outcomes,)
     term = 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(_CONDITIONAL_ROUNDS):
         mean, variance, skew = _cumulants(ways, outcomes, term)
         information = float(times @ variance)
         score = float(now.sum() - times @ mean) + float(times @ skew) / (2 * information)
-        step = float(np.clip(score / information, -_STRIDE, _STRIDE))
+        step = float(np.clip(score / information, -_CONDITIONAL_STRIDE, _CONDITIONAL_STRIDE))
         term += step
         if abs(step) < 1e-9:
             break

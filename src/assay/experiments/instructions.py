@@ -1,0 +1,51 @@
+"""Experiments on the instruction alone: less and less of it, another task's, or the same words written differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.episodes import Label
+from assay.experiments.base import Experiment, Variant
+from assay.perturb.words.rewordings import LADDER, STYLES, counterfactuals
+from assay.perturb.words.rewordings.corrupted import Form, Surface
+from assay.support.streams import stream
+from assay.tasks import Task
+
+
+def corruption(counterfactual: int = 1) -> Experiment:
+    """The ladder, hurried writing, and ``counterfactual`` instructions of other tasks for each task."""
+
+    def variants(task: Task) -> Iterator[Variant]:
+        axis: dict[str, Label] = {"axis": "words"}
+        others = counterfactuals(task)
+        # Tasks of one scene have nearly the same list of other requests. Each starts at another place of it, goals
+        # of known tasks first, so that they are not all asked for the same one.
+        order = stream("corruption", "counterfactual", task.id).permutation(len(others))
+        ranked = sorted(
+            (others[place] for place in order), key=lambda other: other.labels["asked_from"] is None
+        )
+        for rewording in (*LADDER, *STYLES):
+            yield Variant(
+                f"corruption/{rewording.name}", (rewording.perturbation,), {**axis, **rewording.labels}
+            )
+        for rewording in ranked[:counterfactual]:
+            yield Variant(
+                "corruption/counterfactual", (rewording.perturbation,), {**axis, **rewording.labels}
+            )
+
+    return Experiment(
+        name="corruption",
+        about="Instructions from a paraphrase to no words at all, and those of other tasks: does the policy need them?",
+        variants=variants,
+    )
+
+
+def surface() -> Experiment:
+    """The same words with another punctuation, capitalisation, spacing or courtesy, one change at a time."""
+    return Experiment(
+        name="surface",
+        about="Punctuation, capitals, blanks, courtesy: does the policy mind how its instruction is written?",
+        variants=lambda task: (
+            Variant(f"surface/{form}", (Surface(form),), {"surface": form.value}) for form in Form
+        ),
+    )

@@ -1,0 +1,369 @@
+"""Files as everything else here needs them: where they go, whole or not at all, one writer at a time.
+
+cache_folder(), config_folder(), data_folder()     the user's folders
+replacing(path), making(folder, ours=...)          a file, a folder, that is there when it is whole
+check_writable(path)                               before work whose result goes there
+scratch_folder()                                   a folder that is gone when nobody needs it any more
+digest_of(files, root), digest_of_file(file)       whether they are the same again
+locked(file), is_locked(file)                      a lock that ends with the process that holds it
+KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
+
+The user's folders, where the system has them: on Linux ``~/.cache/assay`` and its like. None need exist.
+
+Files and folders that are written whole or not at all.
+
+What is not whole yet has the machine and the process in its name: whoever comes next takes away what a process left
+that was killed.
+
+Whether files are the same again.
+
+Locks for one process at a time. The system lets go of one when its process ends, however that happens.
+
+A file stands for each lock. It may be left over by a process that was killed: what counts is whether somebody
+holds it, not whether it is there.
+
+Rows by key in one SQLite file; several processes may read and write it at once.
+
+Wheels from the package registry that the user's pip knows, as data: none of their code is run.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import platform
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from filelock import FileLock, Timeout, lock_descriptor
+
+from assay.errors import AssayError, FileError
+
+CACHE_VARIABLE = "ASSAY_CACHE"
+_NAME = "assay"
+
+
+def cache_folder() -> Path:
+    """For what can be made again: the folder that ``ASSAY_CACHE`` names, or one in the user's cache."""
+    return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path(_NAME, appauthor=False))
+
+
+def config_folder() -> Path:
+    """For what a user has set."""
+    return platformdirs.user_config_path(_NAME, appauthor=False)
+
+
+def data_folder() -> Path:
+    """For what was downloaded."""
+    return platformdirs.user_data_path(_NAME, appauthor=False)
+
+
+DATABASE = b"SQLite format 3\0"
+"""How runs and caches begin."""
+
+
+@contextmanager
+def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> Iterator[Path]:
+    """A place to write to, beside a path; what is there in the end takes the path's place.
+
+    ``suffix`` ends its name, which is this process's own and hidden. What a link points to is replaced, not the link;
+    a device or a pipe is written to. Raises FileError at once where nothing can be written, before any work is done
+    for it; and where a run would be lost, unless what is written is a ``database`` itself.
+    """
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    ours = f".{path.name}."
+    unfinished = path.with_name(f"{ours}{_whose()}{suffix}")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(None, "is a folder")
+        if path.exists() and not path.is_file():
+            with scratch_folder() as folder:
+                yield Path(folder, unfinished.name)
+                path.write_bytes(Path(folder, unfinished.name).read_bytes())
+            return
+        if not database and _begins(path, DATABASE):
+            raise FileError(f"{path} cannot be written: it is a run, or another database; name another file")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent, ours)
+        unfinished.write_bytes(b"")
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {_reason(error)}") from None
+    try:
+        yield unfinished
+        with suppress(FileNotFoundError):
+            shutil.copymode(path, unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _begins(path: Path, content: bytes) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(content)) == content
+
+
+def check_writable(path: Path, *, folder: bool = False) -> None:
+    """Raise FileError now where a file, or a folder, cannot be written later; makes nothing."""
+    whole = path.absolute()
+    try:
+        exists = whole.exists()
+        if exists and whole.is_dir() != folder:
+            raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
+        needed = [whole] if exists else []
+        if whole.is_file() or not exists:  # what replaces a file is first written beside it
+            needed.append(next(parent for parent in whole.parents if parent.exists()))
+        for each in needed:
+            if not os.access(each, os.W_OK) or not (each.is_dir() or each == whole):
+                raise FileError(f"{path} cannot be written: {each} is nothing that one may write to")
+            if each.is_dir():
+                tempfile.TemporaryFile(
+                    dir=each
+                ).close()  # rights are not all: there are folders without files
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {_reason(error)}") from None
+
+
+@contextmanager
+def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
+    """A new folder, ``FOLDER.part`` until it is whole. Raises FileError where there is something already.
+
+    What a process that was killed has left is taken away, if all of it is called as one of ``ours``.
+    """
+    unfinished = folder.with_name(f"{folder.name}.part")
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FileError(f"{folder} is not empty; name another folder")
+        if unfinished.exists():
+            if {each.name for each in unfinished.iterdir()} - set(ours):
+                raise FileError(f"{unfinished} is in the way, and not of an earlier build")
+            shutil.rmtree(unfinished)
+        unfinished.mkdir(parents=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be written: {_reason(error)}") from None
+    try:
+        yield unfinished
+        if folder.is_dir():
+            folder.rmdir()
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfile.TemporaryDirectory[str]:
+    """A folder for as long as it is needed, in the system's place for such, or in ``folder``."""
+    place = Path(tempfile.gettempdir()) if folder is None else folder
+    _sweep(place, prefix)
+    return tempfile.TemporaryDirectory(prefix=f"{prefix}{_whose()}-", dir=place, ignore_cleanup_errors=True)
+
+
+def _whose() -> str:
+    """This machine and this process, as part of a file's name."""
+    return f"{_machine()}-{os.getpid()}"
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Take away what processes of this machine left in a folder under names that begin so, and are no more."""
+    named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
+    with suppress(OSError):
+        for each in folder.iterdir():
+            if (found := named.match(each.name)) and not _lives(int(found[1])):
+                if each.is_dir() and not each.is_symlink():
+                    shutil.rmtree(each, ignore_errors=True)
+                else:
+                    each.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+LARGE = 64 * 2**20
+"""Bytes from which on the digest of a file is remembered, by its size and the time of its last change."""
+
+
+def digest_of(files: Iterable[Path], root: Path) -> str:
+    """The SHA-256, in hexadecimal, of files: their paths below ``root`` and what is in them, in this order."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(root).as_posix()} ".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def digest_of_file(file: Path) -> str:
+    """The SHA-256, in hexadecimal, of what is in a file; that of a large one is remembered until it changes."""
+    about = file.stat()
+    if about.st_size < LARGE:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    key = (str(file.resolve()), str(about.st_size), str(about.st_mtime_ns))
+    try:
+        known = KeyValues(
+            cache_folder() / "digests.sqlite", "digests", ("file", "size", "changed"), ("digest",)
+        )
+    except (OSError, sqlite3.Error):  # what cannot be remembered is read again
+        return _read(file)
+    try:
+        if (row := known.get(*key)) is not None:
+            return str(row[0])
+        found = _read(file)
+        known.put(*key, found)
+        return found
+    finally:
+        known.close()
+
+
+def _read(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+PATIENCE = 0.3
+"""Seconds after which a lock counts as held: longer than ``is_locked`` takes, which holds it for a moment."""
+
+
+@contextmanager
+def locked(file: Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does so for long.
+
+    Raises another OSError where there can be no such file.
+
+    ``patience``: for how many seconds.
+    """
+    lock = FileLock(
+        file, patience, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False
+    )  # not a soft lock: that outlives a process that is killed
+    try:
+        lock.acquire()
+    except Timeout:
+        if not file.exists():  # it was tried again and again
+            raise PermissionError(errno.EACCES, "no file can be made there", str(file)) from None
+        raise BlockingIOError(f"{file} is held by another process") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # while it is held: who opened it meanwhile sees that it is gone
+            file.unlink()
+        lock.release()
+
+
+def is_locked(file: Path) -> bool:
+    """Whether somebody holds a lock. Nothing is written; a file that cannot be opened counts as held."""
+    try:
+        with file.open("rb") as opened:
+            return not lock_descriptor(opened.fileno(), blocking=False)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+class KeyValues:
+    """A table of some columns that are the key and others that are the value; made if it is not there.
+
+    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a file that nobody here may
+    write can still be read. Raises OSError or sqlite3.Error, here and later, where the file cannot be used or
+    is something else.
+    """
+
+    def __init__(
+        self, file: Path, table: str, key: Sequence[str], values: Sequence[str], *, wal: bool = True
+    ) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(file, timeout=30.0, isolation_level=None)
+        columns, found = ", ".join((*key, *values)), " AND ".join(f"{name} = ?" for name in key)
+        marks = ", ".join("?" * (len(key) + len(values)))
+        self._select = f"SELECT {', '.join(values)} FROM {table} WHERE {found}"
+        self._insert = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})"
+        try:
+            if wal:
+                self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute(
+                f"CREATE TABLE IF NOT EXISTS {table} ({columns}, PRIMARY KEY ({', '.join(key)}))"
+            )
+        except sqlite3.Error:
+            self.close()
+            raise
+
+    def get(self, *key: str) -> tuple[Any, ...] | None:
+        """The values of a key, if it is there."""
+        row: tuple[Any, ...] | None = self._database.execute(self._select, key).fetchone()
+        return row
+
+    def put(self, *row: object) -> None:
+        """Keep a row: a key and its values."""
+        self._database.execute(self._insert, row)
+
+    def put_all(self, rows: Iterable[Sequence[object]]) -> None:
+        """Keep several rows, all or none."""
+        with self._database:
+            self._database.execute("BEGIN")
+            self._database.executemany(self._insert, rows)
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._database.close()
+
+
+def download(package: str, sha256: str, folder: Path, *, error: type[AssayError], retry: str) -> Path:
+    """The wheel of a package, ``name==version``, in a folder, without what it depends on.
+
+    Raises ``error`` in one line where it cannot be had, with the command ``retry`` to run then, or is another than
+    it should be.
+    """
+    before = set(folder.glob("*.whl"))
+    pip("download", package, "--dest", str(folder), error=error, retry=retry)
+    wheel = next(iter(set(folder.glob("*.whl")) - before))
+    with wheel.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != sha256:
+        wheel.unlink()
+        raise error(
+            f"{wheel.name} from the package registry is refused: its SHA-256 is {found}, and must be {sha256}"
+        )
+    return wheel
+
+
+def pip(command: str, package: str, *options: str, error: type[AssayError], retry: str) -> None:
+    """Run pip for one package, without its dependencies and without running code of it."""
+    harmless = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20")
+    result = subprocess.run(
+        [sys.executable, "-m", "pip", command, package, *harmless, *options, "--disable-pip-version-check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        said = (line.strip() for line in reversed(result.stderr.splitlines()))
+        reason = next(
+            (line for line in said if line.startswith("ERROR:") or "No module named pip" in line), ""
+        )
+        raise error(
+            f"{package} cannot be fetched from the package registry: when it can be reached, run '{retry}' "
+            f"(pip: {reason.removeprefix('ERROR: ') or f'exit status {result.returncode}'})"
+        )
