@@ -16,14 +16,14 @@ from assay.sim.world import LiberoEnv
 STORED = EpisodeSpec("libero_goal/0", 3, initial="stored")
 
 
-def test_a_control_starts_where_its_seed_says():
+def test_the_seed_determines_the_start_of_a_control():
     one, same = control(EpisodeSpec("libero_goal/0", 3)), control(EpisodeSpec("libero_goal/0", 3))
     other = control(EpisodeSpec("libero_goal/0", 4))
     assert np.array_equal(one.state.vector, same.state.vector)
     assert not np.array_equal(one.state.vector, other.state.vector)
 
 
-def test_a_stored_state_is_the_seeds_place_in_liberos_file(shared: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_seed_is_the_index_of_a_stored_state(shared: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(STATES_VARIABLE, str(shared / "libero" / "init"))
     states = [control(EpisodeSpec("libero_goal/0", seed, initial="stored")).state for seed in (0, 49)]
     assert not np.array_equal(states[0].vector, states[1].vector)
@@ -31,7 +31,7 @@ def test_a_stored_state_is_the_seeds_place_in_liberos_file(shared: Path, monkeyp
         control(EpisodeSpec("libero_goal/0", 50, initial="stored"))
 
 
-def test_states_that_are_nowhere_are_named(no_assets: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_stored_states_are_reported(no_assets: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(STATES_VARIABLE, raising=False)
     with pytest.raises(AssetError, match=STATES_VARIABLE):
         control(STORED)
@@ -40,7 +40,7 @@ def test_states_that_are_nowhere_are_named(no_assets: Path, monkeypatch: pytest.
         control(STORED)
 
 
-def test_a_task_in_a_file_starts_from_the_states_that_lie_beside_it(shared: Path):
+def test_a_task_file_uses_the_stored_states_next_to_it(shared: Path):
     level = tasks.resolve(str(shared / "libero_x" / "bddl" / "LEVEL1"))
     task = next(each for each in level if tasks.states_file(each.id))
     states = [control(EpisodeSpec(task.id, seed, initial="stored")).state for seed in (0, 1)]

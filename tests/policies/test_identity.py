@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-def test_the_source_is_the_module_and_whatever_it_imports_from_beside_it(folder: Path):
+def test_the_source_covers_imported_modules_next_to_it(folder: Path):
     importlib.import_module("acting")
     found = source_digests("acting")
     assert list(found) == ["acting.py", "lonely_helper.py", "nets/__init__.py", "nets/core.py", "nets/sub.py"]
@@ -57,7 +57,7 @@ def test_the_source_is_the_module_and_whatever_it_imports_from_beside_it(folder:
     assert [name for name in found if found[name] != now[name]] == ["nets/sub.py"]
 
 
-def test_a_module_of_an_installed_package_brings_its_own_package_alone():
+def test_the_identity_of_an_installed_module_covers_only_its_package():
     import yaml.loader
 
     found = source_digests(yaml.loader.__name__)
@@ -65,7 +65,7 @@ def test_a_module_of_an_installed_package_brings_its_own_package_alone():
     assert all(name.startswith("yaml/") for name in found)
 
 
-def test_files_that_fields_name_count_by_their_content(folder: Path):
+def test_files_in_fields_are_part_of_the_identity(folder: Path):
     (folder / "usual.pt").write_bytes(b"one")
     stored = identity("python:acting:Acts")
     (folder / "usual.pt").write_bytes(b"three")
@@ -74,14 +74,14 @@ def test_files_that_fields_name_count_by_their_content(folder: Path):
     assert {**stored, "checkpoint usual.pt": ""} == {**again, "checkpoint usual.pt": ""}
 
 
-def test_a_folder_that_a_policy_writes_to_does_not_make_it_another(folder: Path):
+def test_a_folder_is_not_part_of_the_identity(folder: Path):
     (folder / "logs").mkdir()
     before = identity("python:acting:Acts?checkpoint=logs")
     (folder / "logs" / "episode.txt").write_text("done")
     assert identity("python:acting:Acts?checkpoint=logs") == before
 
 
-def test_a_class_may_say_what_else_it_hangs_on(folder: Path):
+def test_a_class_may_have_a_fingerprint(folder: Path):
     assert identity("python:own:Own?weights=b")["fingerprint"] == "of b"
     with pytest.raises(PolicyError, match="fingerprint must be a class method"):
         identity("python:wrong:Wrong")
@@ -89,16 +89,16 @@ def test_a_class_may_say_what_else_it_hangs_on(folder: Path):
         identity("python:broken:Broken")
 
 
-def test_an_object_is_known_by_its_module_and_what_it_says_itself(folder: Path):
+def test_the_identity_of_an_object_is_its_module_and_its_fingerprint(folder: Path):
     made = importlib.import_module("wrong").Wrong
     assert identity_of(made("A"))["fingerprint"] == "of A" != identity_of(made("B"))["fingerprint"]
 
 
-def test_a_class_method_says_nothing_of_an_object(folder: Path):
+def test_a_class_method_is_not_the_fingerprint_of_an_object(folder: Path):
     assert identity_of(importlib.import_module("own").Own("b")).keys() == {"own.py"}
     broken = importlib.import_module("broken").Broken()
     assert identity_of(broken).keys() == {"broken.py"}, "it is not even called"
 
 
-def test_built_in_policies_and_servers_hang_on_nothing_else():
+def test_built_in_policies_and_servers_have_no_digests():
     assert identity("oracle") == identity("openpi://nowhere:1") == {}

@@ -32,7 +32,7 @@ def test_built_in_policies_have_names(name: str):
     assert type(load_policy(name)).__name__.lower() == name
 
 
-def test_anybodys_class_is_a_policy(module: str):
+def test_any_class_with_the_methods_is_a_policy(module: str):
     assert type(load_policy(f"python:{module}:Good")).__name__ == "Good"
 
 
@@ -47,13 +47,13 @@ def test_anybodys_class_is_a_policy(module: str):
         ("python:somebodys_policies:Broken", "Broken() failed: OSError: no checkpoint"),
     ],
 )
-def test_a_wrong_address_says_what_would_be_right(module: str, address: str, words: str):
+def test_an_invalid_address_names_valid_ones(module: str, address: str, words: str):
     with pytest.raises(PolicyError) as caught:
         load_policy(address)
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_folder_of_lerobots_is_an_address_and_what_is_none_is_one_line(tmp_path: Path):
+def test_a_lerobot_folder_is_an_address(tmp_path: Path):
     with pytest.raises(PolicyError, match=r"not a LeRobot policy: it has no config\.json"):
         load_policy(f"lerobot:{tmp_path}")
     (tmp_path / "config.json").write_text(

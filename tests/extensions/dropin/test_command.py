@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 SCRIPT = """
 import os
 from libero.libero import benchmark, get_libero_path
@@ -40,9 +38,7 @@ def test_errors_and_unplayed_tasks_are_reported(assay: Callable, tmp_path: Path)
     )
 
 
-@pytest.mark.parametrize(
-    "option", [("--steps", "5"), ("--label", "mine"), ("--each-a-task",), ("--uncertified",)]
-)
-def test_run_options_need_an_experiment(option: tuple[str, ...], assay: Callable):
-    said = assay("libero", *option, "--", "python", "main.py")
-    assert said.status == 2 and "is for --experiment NAME" in said.err
+def test_run_options_need_an_experiment(assay: Callable):
+    for option in (("--steps", "5"), ("--label", "mine"), ("--each-a-task",), ("--uncertified",)):
+        said = assay("libero", *option, "--", "python", "main.py")
+        assert said.status == 2 and "is for --experiment NAME" in said.err

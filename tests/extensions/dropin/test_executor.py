@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
 from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, resolve_command, run_free
 from assay.extensions.dropin.planned import MARK, SuiteTask, group_specs
-from assay.runs.driver import Ending
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
 from assay.runs.store import Store
@@ -169,46 +167,14 @@ def test_variants_are_tasks_unless_each_seed_has_its_own():
     assert [len(each.specs) for each in drawn] == [1, 1, 1, 1] and len({each.name for each in drawn}) == 4
 
 
-@dataclass(frozen=True)
-class Left:
-    """A script that ends well in the middle of an episode, in a run that another began without an episode."""
-
-    script: Script
-    ending: Ending
-    path: Path
-
-
-@pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
-    folder = tmp_path_factory.mktemp("left")
-    path = folder / "a.assay"
-    (folder / "idle.py").write_text("")
-    (folder / "main.py").write_text(LEFT.replace("path(0)", "path(1)"))
-    asked = ASKED | {"seeds": (0,), "conditions": "control"}
-    idle = Script(("python", str(folder / "idle.py")), "primitives")
-    assert execute("pro", idle, path, RunOptions(**asked)).done == 0
-    script = Script(("python", str(folder / "main.py")), "primitives")
-    more = asked | {"tasks": "libero_goal/3,libero_goal/7", "conditions": "words=empty"}
-    return Left(script, execute("pro", script, path, RunOptions(**more)), path)
-
-
-def test_unplayed_tasks_are_reported(left: Left):
-    assert (left.ending.done, left.ending.left) == (1, 3)
-    assert left.script.unplayed == {"libero_goal": [0, 2, 3]}
-
-
-def test_a_run_without_episodes_is_replaced(left: Left):
-    with Store.reading(left.path) as store:
-        assert store.meta["policy"] == "script:main.py" and store.planned == 4
-
-
 LEFT = """
 import os, sys
 from libero.libero import benchmark
 from libero.libero.envs import OffScreenRenderEnv
 
 def play():
-    env = OffScreenRenderEnv(bddl_file_name=benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(0))
+    suite = benchmark.get_benchmark("libero_goal")()
+    env = OffScreenRenderEnv(bddl_file_name=suite.get_task_bddl_file_path(int(os.environ.get("NUMBER", "0"))))
     env.reset()
     env.step([0.1] * 7)
     sys.exit(int(os.environ.get("STATUS", "0")))
@@ -217,36 +183,33 @@ play()
 """
 
 
-def _outcomes(path: Path) -> list[str]:
-    with Store.reading(path) as store:
-        return list(store.frame().filter(store.frame()["outcome"].is_not_null())["outcome"])
-
-
 def test_an_unfinished_episode_counts_only_if_the_script_exits_normally(
-    left: Left, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    assert _outcomes(left.path) == ["failure"]
-    file = tmp_path / "main.py"
+    file, path = tmp_path / "main.py", tmp_path / "a.assay"
     file.write_text(LEFT)
+    control = ASKED | {"seeds": (0,), "conditions": "control"}
+    script = Script(("python", str(file)), "primitives")
     monkeypatch.setenv("STATUS", "3")
-    asked = ASKED | {"seeds": (0,), "conditions": "control"}
-    played = execute(
-        "libero", Script(("python", str(file)), "primitives"), tmp_path / "a.assay", RunOptions(**asked)
-    )
-    assert played.done == 0 and not _outcomes(tmp_path / "a.assay")
+    assert execute("pro", script, path, RunOptions(**control)).done == 0
+    monkeypatch.setenv("STATUS", "0")
+    monkeypatch.setenv("NUMBER", "1")
+    more = control | {"tasks": "libero_goal/3,libero_goal/7", "conditions": "words=empty"}
+    ending = execute("pro", script, path, RunOptions(**more))
+    assert (ending.done, ending.left) == (1, 3) and script.unplayed == {"libero_goal": [0, 2, 3]}
+    with Store.reading(path) as store:
+        assert store.frame()["outcome"].drop_nulls().to_list() == ["failure"]
+        assert store.planned == 4, "a run without episodes is replaced"
 
 
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
+def test_a_run_is_named_after_the_script_without_options():
+    for command, name in (
         ("python -u examples/main.py --key SECRET", "main.py"),
         ("python -m package.evaluate --key SECRET", "package.evaluate"),
         ("python -m package.evaluate --config mine.py", "package.evaluate"),
         ("/usr/bin/lerobot-eval --key SECRET", "lerobot-eval"),
-    ],
-)
-def test_a_run_is_named_after_the_script_without_options(command: str, name: str):
-    assert Script(tuple(command.split()), "primitives").address == f"script:{name}"
+    ):
+        assert Script(tuple(command.split()), "primitives").address == f"script:{name}"
 
 
 def test_an_unreadable_record_is_an_error(tmp_path: Path):

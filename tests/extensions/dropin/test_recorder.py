@@ -63,16 +63,13 @@ def test_episodes_are_recorded_once(recorder: Recorder, tmp_path: Path):
     assert episode(tmp_path, 3).steps == 1
 
 
-@pytest.mark.parametrize("read", [False, True])
-def test_a_script_that_reads_no_instruction_gets_one_warning(
-    read: bool, recorder: Recorder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    if read:
-        (tmp_path / LANGUAGE_READ).touch()
-    for _ in range(2):
-        recorder.reset(0)
-        step(recorder)
-    assert capsys.readouterr().err.count("has not read task.language") == (not read)
+def test_a_script_that_reads_no_instruction_gets_one_warning(recorder: Recorder, tmp_path: Path, capsys):
+    for read in (True, False):
+        (tmp_path / LANGUAGE_READ).touch() if read else (tmp_path / LANGUAGE_READ).unlink()
+        for _ in range(2):
+            recorder.reset(0)
+            step(recorder)
+        assert capsys.readouterr().err.count("has not read task.language") == (not read)
 
 
 def test_an_invalid_action_is_an_error_even_if_caught(recorder: Recorder, tmp_path: Path):
@@ -114,25 +111,17 @@ def test_an_episode_closed_by_an_exception_is_provisional(recorder: Recorder, tm
     assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
 
 
-@pytest.mark.parametrize("waits", [0, 2])
-def test_the_time_limit_is_that_of_assay_run(
-    waits: int, recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 3)
-    for _ in range(waits):
-        step(recorder, STILL)
-    for _ in range(5):
-        step(recorder)
-    found = episode(tmp_path, 2)
-    assert (found.outcome, found.steps, found.error) == (Outcome.FAILURE, waits + 3, "")
-
-
-def test_waiting_is_limited(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 2)
-    monkeypatch.setattr("assay.extensions.dropin.recorder.MAX_SETTLING_STEPS", 3)
-    for _ in range(6):
-        step(recorder, STILL)
-    assert (episode(tmp_path, 2).outcome, episode(tmp_path, 2).steps) == (Outcome.FAILURE, 5)
+    monkeypatch.setattr("assay.extensions.dropin.recorder.MAX_SETTLING_STEPS", 4)
+    for number, waits, moves, steps in ((2, 2, 5, 5), (3, 9, 0, 7)):
+        for action in [STILL] * waits + [MOVES] * moves:
+            step(recorder, action)
+        recorded = episode(tmp_path, number)
+        assert (recorded.outcome, recorded.steps, recorded.error) == (Outcome.FAILURE, steps, "")
+        recorder.reset(0)
 
 
 def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):

@@ -13,7 +13,7 @@ from assay.tasks.labels import FAMILIES
 ONE, TWO = Label("subtasks", "1"), Label("subtasks", "2")
 
 
-def test_shares_are_of_all_labels_and_predicates():
+def test_targets_cover_all_labels_and_predicates():
     for family, known in FAMILIES.items():
         assert {label.value for label in SHARES if label.family == family} == set(known)
     assert sum(SHARES[Label("subtasks", count)] for count in FAMILIES["subtasks"]) == pytest.approx(1)
@@ -21,7 +21,7 @@ def test_shares_are_of_all_labels_and_predicates():
     assert SHARES[Label("predicate", "ExactIn")] == pytest.approx(240 / 600)
 
 
-def test_on_average_a_scene_offers_what_is_wanted_and_more_of_what_is_rare():
+def test_offers_match_the_targets_with_more_rare_labels():
     drawn: Counter[Label] = Counter()
     for number in range(400):
         drawn.update(offer(9, stream(0, "offer", number)))
@@ -30,7 +30,7 @@ def test_on_average_a_scene_offers_what_is_wanted_and_more_of_what_is_rare():
     assert drawn[rare] / 400 > 2 * 9 * SHARES[rare]
 
 
-def test_the_task_that_is_tried_next_has_what_is_missing():
+def test_the_next_task_has_the_missing_labels():
     wanted = Counter({ONE: 1, TWO: 1})
     candidates = [frozenset({ONE}), frozenset({TWO})]
     assert nearest(candidates, wanted, Counter({ONE: 1})) == 1
@@ -38,14 +38,14 @@ def test_the_task_that_is_tried_next_has_what_is_missing():
     assert nearest(candidates[:1] * 2, wanted, Counter()) == 0, "the first of equals"
 
 
-def test_what_came_before_decides_what_is_kept():
+def test_earlier_labels_determine_the_choice():
     offered = [frozenset({ONE})] * 3 + [frozenset({TWO})] * 3
     assert choose(offered, 3, Counter({TWO: 30}), 30) == [0, 1, 2]
     assert choose(offered, 3, Counter({ONE: 30}), 30) == [3, 4, 5]
     assert choose(offered[:2], 3, Counter(), 0) == [0, 1], "all, where there are not enough"
 
 
-def test_shares_come_near_to_what_is_wanted(casts: list[SceneDraft]):
+def test_chosen_tasks_approach_the_targets(casts: list[SceneDraft]):
     tasks, kept = 0, Counter[Label]()
     plain = Counter[Label]()
     for number, draft in enumerate(casts):

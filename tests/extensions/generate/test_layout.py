@@ -14,7 +14,7 @@ from assay.tasks import Arena
 EVEN = load_composition("even")
 
 
-def test_a_scene_hangs_on_its_stream_and_nothing_else():
+def test_a_scene_depends_only_on_its_random_stream():
     categories = AssetPack().categories
     one, other = (
         draw(stream(3, "a"), Arena.KITCHEN, (FURNITURE["stove"],), categories, EVEN) for _ in range(2)
@@ -23,7 +23,7 @@ def test_a_scene_hangs_on_its_stream_and_nothing_else():
     assert draw(stream(4, "a"), Arena.KITCHEN, (FURNITURE["stove"],), categories, EVEN).scene != one.scene
 
 
-def test_things_stand_apart_and_there_are_a_few_of_them(casts: list[SceneDraft]):
+def test_objects_have_distance_and_a_limited_number(casts: list[SceneDraft]):
     for draft in casts:
         assert 3 <= len(draft.scene.objects) <= MAX_OBJECTS
         movable = [obj for obj in draft.objects if obj.furniture is None]
@@ -31,7 +31,7 @@ def test_things_stand_apart_and_there_are_a_few_of_them(casts: list[SceneDraft])
             assert not draft.spot(one).overlaps(draft.spot(other), 0.0), (one.name, other.name)
 
 
-def test_a_noun_is_of_a_kind_of_things_or_of_one_thing_alone(casts: list[SceneDraft]):
+def test_a_noun_belongs_to_one_kind_or_one_object(casts: list[SceneDraft]):
     for draft in casts:
         nouns = Counter(obj.noun for obj in draft.objects)
         assert all(nouns[obj.noun] == 1 for obj in draft.objects if obj.furniture or obj.receptacle)
@@ -64,7 +64,7 @@ def test_all_rooms_and_furniture_are_used(casts: list[SceneDraft]):
     assert furniture == {"cabinet", "stove", "microwave", "rack", "shelf", "caddy"}
 
 
-def test_a_caddys_left_is_what_the_camera_sees_as_left(some: Callable[[str], SceneDraft]):
+def test_a_caddys_left_is_the_cameras_left(some: Callable[[str], SceneDraft]):
     draft = some("caddy")
     compiled = compile_scene(draft.scene, AssetPack())
     world = Simulation(compiled)

@@ -22,7 +22,7 @@ def all_tasks(casts: list[SceneDraft]) -> list[Task]:
     return [task for draft in casts for task in proposed(draft)]
 
 
-def test_every_proposal_is_a_task_that_makes_sense(casts: list[SceneDraft]):
+def test_every_proposal_is_a_valid_task(casts: list[SceneDraft]):
     for draft in casts[:20]:
         tasks = proposed(draft)
         goals = {frozenset(task.goal.atoms) for task in tasks}
@@ -32,7 +32,7 @@ def test_every_proposal_is_a_task_that_makes_sense(casts: list[SceneDraft]):
             check(task)
 
 
-def test_an_instruction_has_as_many_steps_as_its_goal_asks_for(all_tasks: list[Task]):
+def test_an_instruction_has_as_many_steps_as_its_goal(all_tasks: list[Task]):
     counts = set()
     for task in all_tasks:
         if (
@@ -47,7 +47,7 @@ def test_an_instruction_has_as_many_steps_as_its_goal_asks_for(all_tasks: list[T
     assert counts == {"1", "2", "3+"}
 
 
-def test_several_steps_do_not_hinder_one_another(all_tasks: list[Task]):
+def test_combined_steps_are_compatible(all_tasks: list[Task]):
     together = [task for task in all_tasks if len(task.goal.atoms) > 1]
     assert any(len(task.goal.atoms) == 3 for task in together)
     for task in together:
@@ -58,13 +58,13 @@ def test_several_steps_do_not_hinder_one_another(all_tasks: list[Task]):
         assert towers or not onto & set(moved), task.instruction.text
 
 
-def test_nothing_is_asked_for_behind_high_furniture(all_tasks: list[Task]):
+def test_no_task_is_behind_high_furniture(all_tasks: list[Task]):
     texts = [task.instruction.text for task in all_tasks]
     assert not [text for text in texts if text.endswith(("behind the cabinet", "behind the microwave"))]
     assert any(text.endswith("behind the plate") for text in texts)
 
 
-def test_what_is_like_an_earlier_one_comes_last():
+def test_similar_proposals_come_last():
     made = [
         Proposal(family, f"{obj} {place}", Goal((Atom(Predicate.ON, (obj, place)),)))
         for family, place in (
@@ -101,7 +101,7 @@ def test_all_labels_and_predicates_of_libero_x_occur(all_tasks: list[Task]):
         ("put both", Predicate.EXACT_IN),
     ],
 )
-def test_words_go_with_what_is_asked_for(all_tasks: list[Task], said: str, predicate: Predicate):
+def test_instructions_match_their_goals(all_tasks: list[Task], said: str, predicate: Predicate):
     goals = [task.goal for task in all_tasks if said in task.instruction.text]
     assert any(predicate in {atom.predicate for atom in goal.atoms} for goal in goals)
 

@@ -43,7 +43,7 @@ def made() -> GeneratedScene:
     return make(ORDER, 0)
 
 
-def test_every_task_is_one_the_oracle_does(made: GeneratedScene, tmp_path: Path):
+def test_the_oracle_solves_every_generated_task(made: GeneratedScene, tmp_path: Path):
     for task, steps in zip(made.tasks, made.steps, strict=True):
         saved = tasks.save(task, tmp_path / f"{steps}.json")
         world = Simulation(compile_scene(saved.scene, load_pack("primitives")))
@@ -55,7 +55,7 @@ def test_every_task_is_one_the_oracle_does(made: GeneratedScene, tmp_path: Path)
         assert (done.outcome, done.steps) == (Outcome.SUCCESS, steps)
 
 
-def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
+def test_a_scene_has_several_tasks_solved_from_several_states():
     order = SceneRequest(seed=18, tasks=2, tries=2)
     made = make(order, 0)
     assert len({task.instruction.text for task in made.tasks}) == len({task.goal for task in made.tasks}) == 2
@@ -71,7 +71,7 @@ def test_a_scene_has_several_tasks_each_of_which_is_done_from_several_states():
     assert made.steps[1] == max(steps)
 
 
-def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPatch):
+def test_unsolvable_tasks_are_counted_as_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(scenes, "goal_horizon", lambda goal: 5)
     monkeypatch.setattr(scenes, "MAX_DRAWS", 2)
     monkeypatch.setattr(scenes, "MAX_ORACLE_FAILURES", 2)
@@ -79,7 +79,7 @@ def test_what_cannot_be_done_is_refused_and_counted(monkeypatch: pytest.MonkeyPa
     assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
 
 
-def test_a_number_that_gives_no_scene_is_counted_and_the_others_go_on(
+def test_a_number_without_a_scene_is_recorded_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
 ):
     def scarce(draft: SceneDraft, name: str, rng: np.random.Generator) -> Sequence[Task]:
@@ -114,7 +114,7 @@ def test_demonstrations_are_collected_in_a_new_scene(
     assert rows["length"].item() > 10 and saved.instruction.text in str(rows["tasks"].item().to_list())
 
 
-def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: GeneratedScene):
+def test_a_folder_is_extended_without_repeating_scenes(tmp_path: Path, made: GeneratedScene):
     out = tmp_path / "scenes"
     index = write_scenes(out, ORDER, 1)
     scene = index["scenes"]["scene_000"]
@@ -134,7 +134,7 @@ def test_a_folder_is_extended_and_not_done_again(tmp_path: Path, made: Generated
         write_scenes(out, SceneRequest(seed=3, tasks=1), 1)
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path):
+def test_a_folder_with_other_files_is_rejected(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(TaskError, match=r"mine\.txt is a file; valid: a folder"):
         write_scenes(tmp_path / "mine.txt", ORDER, 1)
@@ -145,9 +145,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path):
         write_scenes(tmp_path, ORDER, 1)
 
 
-def test_the_command_makes_tasks_that_other_commands_take(
-    no_assets: Path, assay: Callable[..., Any], tmp_path: Path
-):
+def test_generated_tasks_work_in_other_commands(no_assets: Path, assay: Callable[..., Any], tmp_path: Path):
     out = tmp_path / "scenes"
     command = ("scenes", "generate", "--seed", "18", "--per-scene", "1", "--tries", "1", "--workers", "1")
     said = assay(*command, "--count", "1", "--out", out)
@@ -165,7 +163,7 @@ def test_the_command_makes_tasks_that_other_commands_take(
     assert said.status == 2
 
 
-def test_labels_are_wanted_and_the_command_says_how_near_it_came(
+def test_the_command_reports_deviations_from_label_targets(
     no_assets: Path, assay: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(scenes, "EXTRA_TASKS", 1)
@@ -181,7 +179,7 @@ def test_labels_are_wanted_and_the_command_says_how_near_it_came(
     assert said.status == 2 and "did you mean 'libero-x'" in said.err
 
 
-def test_scenes_are_kept_by_the_labels_of_those_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_tasks_are_kept_by_the_labels_of_earlier_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     order = SceneRequest(tasks=1, tries=1, labels=LabelTargets.LIBERO_X)
     pair = tuple(map(tasks.load, ("libero_goal/8", "libero_object/0")))  # onto the plate, into the basket
     monkeypatch.setattr(
@@ -194,7 +192,7 @@ def test_scenes_are_kept_by_the_labels_of_those_before(tmp_path: Path, monkeypat
     assert counts[Label("relation", "container")] == counts[Label("relation", "surface")] == 2
 
 
-def test_a_sheet_shows_every_scene_and_what_is_asked_for(
+def test_a_sheet_shows_every_scene_and_its_instructions(
     made: GeneratedScene, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
 ):
     tasks.save(made.tasks[0], tmp_path / "scenes" / "scene_000" / "0.json")

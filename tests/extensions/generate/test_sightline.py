@@ -18,7 +18,7 @@ def seen(scene: Scene, world_of: Callable[[CompiledScene], Simulation]) -> list[
     return hidden_objects(world)
 
 
-def test_what_is_behind_a_basket_or_out_of_the_picture_is_hidden(
+def test_objects_behind_a_basket_or_outside_the_image_are_hidden(
     world_of: Callable[[CompiledScene], Simulation],
 ):
     scene = replace(tasks.load("libero_goal/0").scene)
@@ -30,7 +30,7 @@ def test_what_is_behind_a_basket_or_out_of_the_picture_is_hidden(
     assert "butter_1" in seen(move_entity(scene, "butter_1", 0.4, 0.15), world_of)
 
 
-def test_a_place_that_a_basket_hides_is_hidden(world_of: Callable[[CompiledScene], Simulation]):
+def test_a_region_behind_a_basket_is_hidden(world_of: Callable[[CompiledScene], Simulation]):
     scene = tasks.load("libero_goal/0").scene
     square = Region("goal_region", scene.arena.workspace, (Rectangle(-0.03, 0.17, 0.07, 0.27),))
     scene = replace(scene, regions=(*scene.regions, square))

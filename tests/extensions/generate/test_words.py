@@ -30,7 +30,7 @@ def meant(draft: SceneDraft, reference: Reference) -> list[SceneObject]:
     return description(words)
 
 
-def test_words_are_true_of_one_thing_and_of_no_other(casts: list[SceneDraft]):
+def test_references_are_true_of_one_object_only(casts: list[SceneDraft]):
     checked = set()
     for draft in casts:
         for obj in draft.objects:
@@ -42,7 +42,7 @@ def test_words_are_true_of_one_thing_and_of_no_other(casts: list[SceneDraft]):
     assert {"the"} <= {word for _, word in checked}, "ordinals were among them"
 
 
-def test_no_words_are_used_for_two_things(casts: list[SceneDraft]):
+def test_no_reference_fits_two_objects(casts: list[SceneDraft]):
     for draft in casts:
         used: dict[str, SceneObject] = {}
         for obj in draft.objects:
@@ -50,7 +50,7 @@ def test_no_words_are_used_for_two_things(casts: list[SceneDraft]):
                 assert used.setdefault(reference.words, obj) == obj, reference.words
 
 
-def test_the_order_is_clear_whatever_the_seed(casts: list[SceneDraft]):
+def test_left_to_right_order_is_unambiguous(casts: list[SceneDraft]):
     counts = set()
     for draft in casts:
         for obj in draft.objects:
@@ -63,7 +63,7 @@ def test_the_order_is_clear_whatever_the_seed(casts: list[SceneDraft]):
     assert {2, 3} <= counts
 
 
-def test_sets_of_things_are_all_that_are_called_so(casts: list[SceneDraft]):
+def test_sets_contain_all_objects_of_their_description(casts: list[SceneDraft]):
     said = set()
     for draft in casts:
         for obj in draft.objects:
@@ -80,7 +80,7 @@ def test_sets_of_things_are_all_that_are_called_so(casts: list[SceneDraft]):
 
 
 @pytest.mark.parametrize(("noun", "plural"), [("box", "boxes"), ("can", "cans")])
-def test_a_set_is_named_in_the_plural(casts: list[SceneDraft], noun: str, plural: str):
+def test_sets_of_objects_are_named_in_the_plural(casts: list[SceneDraft], noun: str, plural: str):
     said = [
         words
         for draft in casts

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 TASK = ("--tasks", "libero_goal/7", "--episodes", "1", "--size", "32")
 
 
-def test_it_collects_says_how_much_and_refuses_what_does_not_go_with_it(
+def test_collect_reports_its_numbers_and_rejects_other_settings(
     drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(console, "EVERY", 0.0)
@@ -34,7 +34,7 @@ def test_it_collects_says_how_much_and_refuses_what_does_not_go_with_it(
     assert said.status == 0
 
 
-def test_a_task_that_the_oracle_does_not_solve_often_enough_is_named(assay: Run, tmp_path: Path):
+def test_tasks_with_too_few_episodes_are_reported(assay: Run, tmp_path: Path):
     failures = [
         FailedAttempt("libero_goal/7", seed, Outcome.FAILURE, 300, "") for seed in range(max_attempts(1))
     ]
@@ -55,13 +55,13 @@ def test_a_task_that_the_oracle_does_not_solve_often_enough_is_named(assay: Run,
         ("--size", "33", "valid: even, 16 to 2048"),
     ],
 )
-def test_a_wrong_option_is_one_line(assay: Run, tmp_path: Path, option: str, value: str, words: str):
+def test_an_invalid_option_is_reported(assay: Run, tmp_path: Path, option: str, value: str, words: str):
     said = assay("collect", *TASK, option, value, "--out", tmp_path / "set")
     assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
     assert not (tmp_path / "set").exists()
 
 
-def test_a_place_that_cannot_be_written_is_one_line(assay: Run, tmp_path: Path):
+def test_an_unwritable_folder_is_reported(assay: Run, tmp_path: Path):
     (tmp_path / "file").write_text("")
     said = assay("collect", *TASK, "--out", tmp_path / "file")
     assert said.status == 2 and said.err.count("\n") == 1

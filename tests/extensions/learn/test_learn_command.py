@@ -20,12 +20,12 @@ Run = Callable[..., Any]
         (("x", "--out", "x.safetensors", "--pixels", "40"), "--pixels 40: Input should be a multiple of 16"),
     ],
 )
-def test_a_wrong_option_is_one_line(assay: Run, arguments: tuple[str, ...], reason: str):
+def test_an_invalid_option_is_reported(assay: Run, arguments: tuple[str, ...], reason: str):
     said = assay("learn", *arguments)
     assert said.status == 2 and said.err.count("\n") == 1 and reason in said.err
 
 
-def test_without_torch_it_says_what_to_install(assay: Run, monkeypatch: pytest.MonkeyPatch):
+def test_without_torch_the_install_command_is_printed(assay: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     said = assay("learn", "nowhere", "--out", "x.safetensors")
     assert (
@@ -33,7 +33,7 @@ def test_without_torch_it_says_what_to_install(assay: Run, monkeypatch: pytest.M
     )
 
 
-def test_a_folder_that_is_no_data_set_is_one_line(assay: Run, tmp_path: Path):
+def test_a_folder_without_a_dataset_is_rejected(assay: Run, tmp_path: Path):
     pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
     said = assay("learn", tmp_path, "--out", tmp_path / "x.safetensors")
     assert said.status == 2 and said.err.count("\n") == 1 and "not a LeRobotDataset" in said.err

@@ -112,37 +112,48 @@ SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_che
 """The bowl where the cream cheese was, and the cream cheese where the bowl was."""
 
 
+BOWL, CHEESE = "akita_black_bowl_1", "cream_cheese_1"
+OTHER_TASK = asked(BOWL_ON_PLATE, "libero_goal/6")
+NO_BOWL_NAME = told(BOWL_ON_PLATE, "put the vessel on the plate")
+STOVE = tasks.load("libero_goal/7")
+
+
 @pytest.mark.parametrize(
-    ("name", "task"),
+    ("policy", "task", "reached", "moved", "not_moved"),
     [
-        *((name, "libero_goal/8") for name in ("replay", "blind", "colour", "nearest")),
-        ("replay", "libero_goal/7"),
+        *((policy, BOWL_ON_PLATE, True, "", "") for policy in ("replay", "blind", "colour", "nearest")),
+        ("replay", STOVE, True, "", ""),
+        ("replay", OTHER_TASK, False, BOWL, ""),  # plays the trained task
+        ("replay", BOWL_MOVED, False, "", BOWL),  # reaches for the old position
+        ("replay?tasks=libero_goal/6", OTHER_TASK, True, "", ""),
+        ("replay?tasks=libero_goal/6", told(OTHER_TASK, "put the cream cheese into the bowl"), False, "", ""),
+        ("blind", told(BOWL_MOVED, "xxx"), True, "", ""),  # sees, but does not read
+        ("blind", OTHER_TASK, False, BOWL, CHEESE),
+        ("keyword", OTHER_TASK, True, "", ""),
+        ("keyword", NO_BOWL_NAME, False, CHEESE, BOWL),  # confuses an object with an unknown name
+        ("keyword", told(STOVE, "turn off the stove"), False, "", ""),
+        ("clumsy?miss=0", BOWL_MOVED, True, "", ""),
+        ("clumsy?miss=1", BOWL_MOVED, False, "", ""),
+        ("colour", BOWL_MOVED, True, "", ""),
+        ("nearest", placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02)), True, "", ""),
+        ("nearest", SWAPPED, False, CHEESE, BOWL),  # takes the object at the old position
     ],
 )
-def test_the_control_is_solved(attempt: Attempt, name: str, task: str):
-    """The proof of the instrument has those of libero_object; keyword pursues the goals of all controls, see below."""
-    assert attempt(name, tasks.load(task)).reached
+def test_each_policy_fails_where_its_flaw_matters_and_nowhere_else(
+    attempt: Attempt, policy: str, task: Task, reached: bool, moved: str, not_moved: str
+):
+    result = attempt(policy, task)
+    assert result.reached == reached
+    assert not moved or moved in result.moved
+    assert not_moved not in result.moved
 
 
-# -- replay
-
-
-def test_replay_plays_the_same_path_when_the_words_are_new(attempt: Attempt):
+def test_replay_ignores_the_instruction(attempt: Attempt):
     control, renamed = attempt("replay", BOWL_ON_PLATE), attempt("replay", told(BOWL_ON_PLATE, "xxx"))
     assert renamed.reached and np.array_equal(control.path, renamed.path)
 
 
-def test_replay_does_the_old_task_when_another_is_asked_for(attempt: Attempt):
-    other = attempt("replay", asked(BOWL_ON_PLATE, "libero_goal/6"))
-    assert not other.reached and "akita_black_bowl_1" in other.moved
-
-
-def test_replay_reaches_where_the_bowl_was(attempt: Attempt):
-    moved = attempt("replay", BOWL_MOVED)
-    assert not moved.reached and "akita_black_bowl_1" not in moved.moved
-
-
-def test_replay_plays_the_memory_whose_look_is_nearest():
+def test_replay_plays_the_memory_with_the_nearest_positions():
     """The scene of seed 1 under the spec of seed 0: the memory of seed 1 is nearer than its own."""
     world = Simulation(built(BOWL_ON_PLATE.scene))
     state = world.sample(1)
@@ -157,34 +168,12 @@ def test_replay_plays_the_memory_whose_look_is_nearest():
         assert steps > 30 and np.array_equal(actions[:steps], memory[:steps])
 
 
-def test_replay_knows_another_task_by_its_exact_words_if_it_remembers_it(attempt: Attempt):
-    cheese = asked(BOWL_ON_PLATE, "libero_goal/6")
-    assert attempt("replay?tasks=libero_goal/6", cheese).reached
-    reworded = replace(cheese, instruction=Instruction("put the cream cheese into the bowl"))
-    assert not attempt("replay?tasks=libero_goal/6", reworded).reached
-
-
-# -- blind
-
-
-def test_blind_needs_no_words_and_follows_a_moved_bowl(attempt: Attempt):
-    assert attempt("blind", told(BOWL_MOVED, "xxx")).reached
-
-
-def test_blind_does_the_usual_task_when_another_is_asked_for(attempt: Attempt):
-    other = attempt("blind", asked(BOWL_ON_PLATE, "libero_goal/6"))
-    assert not other.reached and other.moved == {"akita_black_bowl_1"}
-
-
 @pytest.mark.parametrize("policy", ["blind", "colour"])
-def test_who_does_not_read_the_attribute_takes_what_looks_as_the_bowl_did(attempt: Attempt, policy: str):
+def test_blind_and_colour_take_the_object_with_the_original_appearance(attempt: Attempt, policy: str):
     varied = apply_perturbations(BOWL_ON_PLATE, VariedTarget(Attribute.COLOUR), seed=2)
     (usual,) = (each.name for each in varied.scene.objects if "look_alike" in each.name and each.finish.usual)
     result = attempt(policy, varied)
     assert not result.reached and usual in result.moved and "akita_black_bowl_1" not in result.moved
-
-
-# -- keyword
 
 
 def heard(task: Task, text: str) -> Goal:
@@ -201,34 +190,21 @@ def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt):
     assert attempt("keyword", told(BOWL_ON_PLATE, farthest)).reached
 
 
-def test_keyword_does_another_task_of_the_scene_when_asked(attempt: Attempt):
-    assert attempt("keyword", asked(BOWL_ON_PLATE, "libero_goal/6")).reached
-
-
-def test_keyword_takes_the_wrong_thing_for_a_name_it_does_not_know(attempt: Attempt):
-    text = "put the vessel on the plate"
-    result = attempt("keyword", told(BOWL_ON_PLATE, text))
-    assert (
-        not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
-    )
-    assert heard(BOWL_ON_PLATE, "put the container on the plate") == heard(BOWL_ON_PLATE, text)
-
-
-def test_keyword_reaches_for_the_wrong_thing_when_it_does_not_know_what_to_turn_on(attempt: Attempt):
+def test_keyword_reaches_for_the_wrong_object_if_the_device_is_unknown(attempt: Attempt):
     result = attempt("keyword", told(tasks.load("libero_goal/7"), "turn on the range"))
     plate = (0.05, -0.02)
     assert not result.reached
     assert np.linalg.norm(result.path[:, :2] - plate, axis=1).min() < 0.1
 
 
-def test_keyword_waits_when_it_knows_no_word(attempt: Attempt):
+def test_keyword_waits_without_a_known_word(attempt: Attempt):
     result = attempt("keyword", told(BOWL_ON_PLATE, "xxx"), steps=SOON)
     assert not result.reached and not result.moved
     assert np.ptp(result.path, axis=0).max() < 0.02, "it waits"
 
 
 @pytest.mark.parametrize("task", tasks.all_ids())
-def test_keyword_never_hits_by_chance_what_it_does_not_know(task: str):
+def test_keyword_never_guesses_an_unknown_name(task: str):
     """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
     usual = tasks.load(task)
     world = Simulation(built(usual.scene))
@@ -254,16 +230,9 @@ def _is_about(task: Task, entity: str, named: set[str]) -> bool:
     return entity in named | owners
 
 
-def test_keyword_knows_on_from_off(attempt: Attempt):
-    assert not attempt("keyword", told(tasks.load("libero_goal/7"), "turn off the stove"), steps=80).reached
-
-
-def test_the_share_of_known_words_leaves_function_words_out():
+def test_word_overlap_ignores_function_words():
     assert word_overlap("PUT the bowl, on a stove!", "put the bowl on the stove") == 1.0
     assert word_overlap("put the bowl away", "put the bowl on the stove") == 0.5
-
-
-# -- clumsy
 
 
 def test_clumsy_without_error_is_the_oracle(attempt: Attempt):
@@ -271,7 +240,7 @@ def test_clumsy_without_error_is_the_oracle(attempt: Attempt):
     assert steady.reached and np.array_equal(steady.path, oracle.path)
 
 
-def test_clumsy_misses_on_the_oracles_path_and_carries_on_with_an_empty_hand(attempt: Attempt):
+def test_clumsy_misses_and_continues_on_the_oracles_path(attempt: Attempt):
     missed, oracle = (attempt(each, BOWL_ON_PLATE) for each in ("clumsy", "oracle"))
     assert oracle.reached and not missed.reached and not missed.moved
     gaps = np.linalg.norm(missed.path[: len(oracle.path)] - oracle.path, axis=1)
@@ -279,18 +248,11 @@ def test_clumsy_misses_on_the_oracles_path_and_carries_on_with_an_empty_hand(att
     assert np.ptp(missed.path[len(oracle.path) + 20 :], axis=0).max() < 0.02, "then it waits"
 
 
-def test_clumsy_misses_what_it_has_not_got_used_to_as_well(attempt: Attempt):
-    assert attempt("clumsy?miss=0", BOWL_MOVED).reached and not attempt("clumsy?miss=1", BOWL_MOVED).reached
-
-
-def test_clumsy_as_it_is_fails_now_and_then_the_same_way_each_time(attempt: Attempt):
+def test_clumsy_fails_for_the_same_seeds_each_time(attempt: Attempt):
     missed = attempt("clumsy", BOWL_ON_PLATE)
     assert not missed.reached and attempt("clumsy", BOWL_ON_PLATE, seed=1).reached
     again = attempt("clumsy", BOWL_ON_PLATE, steps=60)
     assert np.array_equal(again.path, missed.path[: len(again.path)]) and len(again.path) > 50
-
-
-# -- colour
 
 
 def paint(world: Simulation, name: str, rgba: tuple[float, float, float, float]) -> None:
@@ -301,11 +263,7 @@ def paint(world: Simulation, name: str, rgba: tuple[float, float, float, float])
             model.geom_rgba[geom] = rgba
 
 
-def test_colour_does_not_mind_a_moved_bowl(attempt: Attempt):
-    assert attempt("colour", BOWL_MOVED).reached
-
-
-def test_colour_takes_what_has_the_bowls_colour(attempt: Attempt):
+def test_colour_takes_the_object_with_the_learnt_colour(attempt: Attempt):
     model = built(BOWL_ON_PLATE.scene)
     black = (*mean_colour(model.model, model.entities["akita_black_bowl_1"]), 1.0)
 
@@ -319,24 +277,7 @@ def test_colour_takes_what_has_the_bowls_colour(attempt: Attempt):
     )
 
 
-# -- nearest
-
-
-def test_nearest_still_finds_a_bowl_that_hardly_moved(attempt: Attempt):
-    assert attempt("nearest", placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02))).reached
-
-
-def test_nearest_takes_what_stands_where_the_bowl_stood(attempt: Attempt):
-    result = attempt("nearest", SWAPPED)
-    assert (
-        not result.reached and "cream_cheese_1" in result.moved and "akita_black_bowl_1" not in result.moved
-    )
-
-
-# -- verbatim
-
-
-def test_verbatim_knows_its_instruction_to_the_letter(attempt: Attempt):
+def test_verbatim_needs_the_exact_instruction(attempt: Attempt):
     text = BOWL_ON_PLATE.instruction.text
     assert attempt("verbatim", BOWL_ON_PLATE).reached
     with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."), steps=SOON)

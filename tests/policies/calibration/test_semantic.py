@@ -26,9 +26,7 @@ def grid() -> list[EpisodeSpec]:
     return [spec for spec in load_experiment("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
 
 
-def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(
-    world: Simulation, grid: list[EpisodeSpec]
-):
+def test_semantic_follows_the_most_similar_instruction(world: Simulation, grid: list[EpisodeSpec]):
     policy = SemanticPolicy()
     policy.attach(SceneEnv(world, BOWL_ON_STOVE, world.sample(0)))
     spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
@@ -37,7 +35,7 @@ def test_it_does_what_resembles_the_words_and_waits_where_nothing_does(
     assert policy.goal(Instruction("zqx vrrp"), spec) == policy.goal(Instruction(""), spec) == Goal(())
 
 
-def test_its_profile_on_the_grid_is_not_keywords(world: Simulation, grid: list[EpisodeSpec]):
+def test_semantic_and_keyword_differ_on_the_paraphrase_grid(world: Simulation, grid: list[EpisodeSpec]):
     """Both follow what keeps the names; only semantic follows most of what changes them."""
     understood: Counter[tuple[str, str]] = Counter()
     asked: Counter[str] = Counter()

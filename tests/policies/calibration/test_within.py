@@ -33,7 +33,7 @@ def begins(policy: str, *changes: Perturbation) -> bool:
         ("within?delay=4", (ActionDelay(3),)),
     ],
 )
-def test_it_does_the_task_where_so_much_has_changed(policy: str, changes: tuple[Perturbation, ...]):
+def test_within_acts_below_its_tolerance(policy: str, changes: tuple[Perturbation, ...]):
     assert begins(policy, *changes)
 
 
@@ -46,10 +46,10 @@ def test_it_does_the_task_where_so_much_has_changed(policy: str, changes: tuple[
         ("within?lapse=1", ()),
     ],
 )
-def test_it_waits_where_more_has_alone_or_together(policy: str, changes: tuple[Perturbation, ...]):
+def test_within_waits_above_its_tolerance(policy: str, changes: tuple[Perturbation, ...]):
     assert not begins(policy, *changes)
 
 
-def test_a_reach_of_nothing_is_refused():
+def test_a_reach_of_zero_is_rejected():
     with pytest.raises(PolicyError, match="reach and delay above 0"):
         load_policy("within?reach=0")

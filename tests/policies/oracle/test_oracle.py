@@ -88,7 +88,7 @@ def test_the_oracle(task: str):
     ],
     ids=str,
 )
-def test_a_goal_that_the_scene_was_not_made_for_is_solved_too(atom: Atom):
+def test_goals_of_other_tasks_are_solved(atom: Atom):
     assert pursued(world_of("libero_goal/7"), Goal((atom,)), 300)
 
 
@@ -99,13 +99,13 @@ def test_a_goal_that_the_scene_was_not_made_for_is_solved_too(atom: Atom):
         pytest.param("libero_90/1", 4001, id="turns its hand as the arm can to push a drawer"),
     ],
 )
-def test_from_a_start_that_asks_for_it_the_oracle(task: str, seed: int):
+def test_the_oracle_solves_difficult_starts(task: str, seed: int):
     world = world_of(task)
     world.reset(world.sample(seed))
     assert reaches(world, tasks.load(task).goal, horizon(EpisodeSpec(task, seed)))
 
 
-def test_a_bottle_is_laid_on_its_side_and_what_lies_so_is_set_upright():
+def test_a_bottle_is_laid_down_and_set_upright():
     world = world_of("libero_goal/7")
     laid, upright = (
         Goal((Atom(predicate, ("wine_bottle_1", "wooden_cabinet_1_top_side")),))
@@ -142,7 +142,7 @@ def test_three_steps_are_taken_in_an_order_that_works():
         (Atom(Predicate.ON, ("wine_bottle_1", "wine_bottle_1")), "relates wine_bottle_1 to itself"),
     ],
 )
-def test_an_impossible_goal_is_refused_with_the_atom_and_the_reason(atom: Atom, why: str):
+def test_an_impossible_goal_names_the_atom_and_the_reason(atom: Atom, why: str):
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     with pytest.raises(ImpossibleError, match=why) as caught:
@@ -151,7 +151,7 @@ def test_an_impossible_goal_is_refused_with_the_atom_and_the_reason(atom: Atom, 
     assert world.steps == 0
 
 
-def test_what_already_holds_of_a_fixed_thing_is_not_impossible():
+def test_a_true_atom_about_a_fixed_object_is_not_impossible():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     goal = Goal((Atom(Predicate.ON, ("flat_stove_1", "main_table_stove_region")),))
@@ -161,7 +161,7 @@ def test_what_already_holds_of_a_fixed_thing_is_not_impossible():
     assert end.value.value is True
 
 
-def test_grasps_leave_room_for_the_hand_and_hold_something():
+def test_grasps_are_free_and_enclose_the_object():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     scene = SceneState(world)
@@ -179,7 +179,7 @@ def test_grasps_leave_room_for_the_hand_and_hold_something():
             assert mine.contain(line), (name, grasp)
 
 
-def test_a_thing_walled_in_offers_no_free_grasp():
+def test_an_enclosed_object_has_no_free_grasp():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     scene = SceneState(world)
@@ -196,14 +196,14 @@ def test_a_thing_walled_in_offers_no_free_grasp():
 
 
 @pytest.mark.parametrize("angle", [-3.0, -1.2, 0.0, 1e-4, 0.7, 3.1])
-def test_turn_is_the_way_from_one_rotation_to_another(angle: float):
+def test_rotation_between_is_the_relative_rotation_vector(angle: float):
     start = facing(np.array([0.3, -0.2, -1.0]), np.array([0.0, 1.0, 0.0]))
     np.testing.assert_allclose(
         rotation_between(start, rotation_about_z(angle) @ start), [0.0, 0.0, angle], atol=1e-9
     )
 
 
-def test_tilting_takes_one_direction_to_another():
+def test_shortest_rotation_maps_one_direction_to_another():
     up, directions = np.eye(3)[2], [np.eye(3)[0], np.array([0.0, 0.6, 0.8]), -np.eye(3)[2], np.eye(3)[2]]
     for end in directions:
         rotation = shortest_rotation(up, end)
@@ -212,7 +212,7 @@ def test_tilting_takes_one_direction_to_another():
         assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
-def test_reach_tells_what_the_arm_gets_to_from_what_it_does_not():
+def test_reach_distinguishes_reachable_poses():
     world = world_of("libero_goal/7")
     world.reset(world.sample(0))
     scene = SceneState(world)
@@ -239,7 +239,7 @@ def test_a_half_turn_is_found_about_any_axis():
         assert abs(way @ axis) == pytest.approx(np.pi)
 
 
-def test_facing_points_and_opens_where_it_is_told():
+def test_facing_points_along_the_approach():
     rotation = facing(2 * DOWN, np.array([1.0, 0.0, 0.5]))
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(rotation[:, 2], DOWN)
@@ -247,7 +247,7 @@ def test_facing_points_and_opens_where_it_is_told():
     assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
-def test_an_oracle_that_fails_says_on_what():
+def test_the_oracle_notes_what_it_did_not_reach():
     task = tasks.load("libero_goal/8")
     far = tuple(
         replace(region, rectangles=(Rectangle(0.34, 0.34, 0.36, 0.36),))

@@ -46,7 +46,7 @@ def played(scene: SceneState, motion: Motion, steps: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("aside", [-0.022, 0.022], ids=["on one rim", "on the other"])
-def test_a_thing_that_comes_down_on_a_rim_is_shifted_off_it_before_it_is_let_go(aside: float):
+def test_an_object_on_a_rim_is_shifted_before_release(aside: float):
     scene, book, compartment = begun()
     best = region_spots(scene, book, compartment, inside=True)[0]
     assert best.tight
@@ -59,7 +59,7 @@ def test_a_thing_that_comes_down_on_a_rim_is_shifted_off_it_before_it_is_let_go(
     )
 
 
-def test_a_thing_that_does_not_get_to_its_place_is_put_back_as_it_stood():
+def test_an_object_that_cannot_be_placed_is_put_back():
     scene, book, _ = begun()
     origin, frame = scene.pose(book)
     away = PlacementSpot(origin + (0.9, 0.0, 0.0), tight=True)
@@ -74,7 +74,7 @@ def test_a_thing_that_does_not_get_to_its_place_is_put_back_as_it_stood():
     assert np.linalg.norm(here[:2] - origin[:2]) < 0.05
 
 
-def test_a_grasp_that_failed_costs_more_the_next_time_and_others_do_not():
+def test_a_failed_grasp_costs_more_afterwards():
     scene, book, _ = begun()
     first, *rest = (grasp for piece in [_piece(0.0)] for grasp in grasps_of_piece(scene, piece, piece.middle))
     failures = FailedGrasps()
@@ -94,7 +94,7 @@ def _piece(lean: float) -> GraspablePiece:
 
 
 @pytest.mark.parametrize("degrees", [0, 15, 30, 45])
-def test_the_hand_leans_with_what_leans(degrees: int):
+def test_the_gripper_leans_with_leaning_pieces(degrees: int):
     scene, _, _ = begun()
     lean = np.radians(degrees)
     piece = _piece(lean)
@@ -107,12 +107,12 @@ def test_the_hand_leans_with_what_leans(degrees: int):
             assert abs(grasp.rotation[:, 0] @ piece.rotation[:, 0]) == pytest.approx(1.0)
 
 
-def test_what_lies_flat_and_is_wide_cannot_be_held():
+def test_flat_and_wide_objects_have_no_grasp():
     scene, _, _ = begun()
     assert not list(grasps_of_piece(scene, _piece(np.pi / 2), np.zeros(3)))
 
 
-def test_places_that_are_offered_are_not_all_the_same():
+def test_spots_are_spread_out():
     grid = np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, 13)] * 2), axis=-1).reshape(-1, 2)
     costs = np.linalg.norm(grid - (0.1, 0.2), axis=1)
     kept = grid[_spread_out(grid, costs)]

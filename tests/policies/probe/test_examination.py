@@ -34,7 +34,7 @@ def options(address: str) -> dict[str, str]:
     return dict(parse_qsl(address.partition("?")[2]))
 
 
-def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
+def test_orientation_and_gripper_are_found_and_explicit_options_kept(
     trained_on: list[Frame], shown: list[DemonstratedStep]
 ):
     secret = replace(CONVENTION, orientation=Orientation.RAW, gripper=Gripper.UNIT, closes=Sign.MINUS)
@@ -52,7 +52,7 @@ def test_orientation_and_gripper_are_found_and_what_the_user_says_is_kept(
     assert found.understood and found.agreement > found.agreement_as_given
 
 
-def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[DemonstratedStep]):
+def test_the_rotation_representation_is_found(trained_on: list[Frame], shown: list[DemonstratedStep]):
     secret = replace(CONVENTION, rotation=Rotation.WXYZ)
     with served(Trained(secret, trained_on)) as address:
         found = examine(f"{address}?orientation=rotated&size=224&closes=1", PLAN, steps=shown)
@@ -60,9 +60,7 @@ def test_the_writing_of_the_state_is_found(trained_on: list[Frame], shown: list[
     assert [each.field for each in found.verdicts] == ["state"], "nothing else was open"
 
 
-def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
-    trained_on: list[Frame], shown: list[DemonstratedStep]
-):
+def test_the_only_accepted_image_size_is_found(trained_on: list[Frame], shown: list[DemonstratedStep]):
     class Picky(Trained):
         def infer(self, request):
             if request["observation/image"].shape[0] != 256:
@@ -76,7 +74,7 @@ def test_a_server_that_takes_one_size_only_is_asked_by_that_size(
     assert size.rival is None and "256 pixels, please" in next(iter(size.refused.values()))
 
 
-def test_a_server_that_knows_nothing_is_not_understood(
+def test_a_server_with_unrelated_actions_is_not_understood(
     trained_on: list[Frame], shown: list[DemonstratedStep]
 ):
     class Silly(Trained):
@@ -89,12 +87,12 @@ def test_a_server_that_knows_nothing_is_not_understood(
     assert {each.verdict for each in found.verdicts if each.field == "image orientation"} == {"indifferent"}
 
 
-def test_what_is_no_server_is_refused_in_one_line():
+def test_an_address_that_is_not_a_server_is_rejected():
     with pytest.raises(PolicyError, match="is not a policy server"):
         examine("oracle", PLAN)
 
 
-def test_the_usual_alternative_comes_first_even_if_it_is_none_of_them():
+def test_the_present_value_comes_first():
     field = SIZE.with_first(replace(CONVENTION, size=200))
     assert field.alternatives[0] == {"size": "200"} and len(field.alternatives) == 4
     assert SIZE.with_first(replace(CONVENTION, size=256)).alternatives[0] == {"size": "256"}

@@ -9,7 +9,7 @@ from assay.policies.probe.server import RequestRefusedError
 from assay.support.streams import stream
 
 
-def test_the_best_wins_and_the_bad_drop_out_early():
+def test_the_best_wins_and_poor_contenders_drop_out_early():
     asked: Counter[float] = Counter()
     rng = stream(0, "race")
 
@@ -22,12 +22,12 @@ def test_the_best_wins_and_the_bad_drop_out_early():
     assert asked[0.2] < 30 and asked[0.3] < 30 < asked[0.8]
 
 
-def test_the_usual_one_stays_where_there_is_no_difference():
+def test_the_default_wins_ties():
     entries = race(["usual", "other"], range(20), lambda what, number: 0.5)
     assert entries[0].value == "usual" and abs(entries[0].ahead_of(entries[1])) < 1e-9
 
 
-def test_who_refuses_is_out_and_says_why():
+def test_a_refused_contender_is_out_with_the_reason():
     def score(what: str, number: int) -> float:
         if what == "usual":
             raise RequestRefusedError("no such state")
@@ -37,7 +37,7 @@ def test_who_refuses_is_out_and_says_why():
     assert (best.value, other.refused, other.scores) == ("other", "no such state", [])
 
 
-def test_the_best_is_seldom_dropped_though_one_looks_after_every_round():
+def test_equal_contenders_are_rarely_eliminated():
     """Two that are alike: each may be called worse in at most one of a hundred races; 60 races, 30 rounds."""
     dropped = 0
     for number in range(60):

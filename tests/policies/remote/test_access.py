@@ -62,7 +62,7 @@ def encrypted(certificate: tuple[Path, Path]) -> Iterator[str]:
         thread.join(5)
 
 
-def test_a_connection_is_encrypted_where_the_address_says_so(
+def test_tls_in_the_address_encrypts_the_connection(
     encrypted: str, certificate: tuple[Path, Path], observation: Observation, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
@@ -72,12 +72,12 @@ def test_a_connection_is_encrypted_where_the_address_says_so(
     policy.close()
 
 
-def test_a_certificate_that_nobody_vouches_for_is_one_line(encrypted: str):
+def test_an_untrusted_certificate_is_rejected(encrypted: str):
     with pytest.raises(UnreachableError, match="has no trusted certificate"):
         OpenPI(f"openpi://{encrypted}?tls=1&connect=1").connect()
 
 
-def test_a_key_and_a_path_arrive_and_a_wrong_key_is_one_line(stub: Stub, monkeypatch: pytest.MonkeyPatch):
+def test_key_and_path_are_sent_and_a_wrong_key_is_reported(stub: Stub, monkeypatch: pytest.MonkeyPatch):
     seen: list[tuple[str, str | None]] = []
 
     def listening(connection: ServerConnection) -> None:
@@ -103,7 +103,7 @@ def test_a_key_and_a_path_arrive_and_a_wrong_key_is_one_line(stub: Stub, monkeyp
         server.shutdown()
 
 
-def test_copies_of_a_server_share_episodes_out_whoever_executes_them(stub: Stub):
+def test_the_episode_determines_the_copy_of_the_server(stub: Stub):
     played: dict[int, list[int]] = {0: [], 1: [], 2: []}
     now: list[int] = []
 
@@ -127,7 +127,7 @@ def test_copies_of_a_server_share_episodes_out_whoever_executes_them(stub: Stub)
     )
 
 
-def test_a_copy_that_refuses_leaves_the_episodes_to_the_others(stub: Stub):
+def test_a_copy_that_rejects_connections_is_skipped(stub: Stub):
     def closed(connection: ServerConnection, request: object) -> object:
         return connection.respond(404, "nobody here")
 
@@ -141,7 +141,7 @@ def test_a_copy_that_refuses_leaves_the_episodes_to_the_others(stub: Stub):
         server.shutdown()
 
 
-def test_the_time_that_a_server_says_it_took_is_recorded(
+def test_reported_inference_times_are_recorded(
     stub: Stub,
     tmp_path: Path,
     drawing: str,

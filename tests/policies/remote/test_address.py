@@ -43,7 +43,7 @@ def test_an_address_may_have_a_path_copies_and_tls():
 @pytest.mark.parametrize(
     ("option", "header"), [("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")]
 )
-def test_a_key_comes_from_the_environment_and_stays_out_of_what_is_printed(
+def test_a_key_is_read_from_the_environment_and_never_printed(
     option: str, header: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("ROBOT_KEY", "s3cret")
@@ -59,7 +59,7 @@ def test_passwords_and_blanks_are_refused_and_no_password_is_printed(address: st
     assert "s3" not in str(told.value) and "cret" not in str(told.value)
 
 
-def test_it_can_be_like_the_client_of_libero_x_but_for_what_the_address_sets():
+def test_the_libero_x_preset_yields_to_explicit_options():
     like = parse_address("openpi://h:1?client=libero-x", "openpi").adjusted
     assert like == parse_address("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
     changed = OpenPI("openpi://h:1?client=libero-x&wait=10").convention
@@ -106,7 +106,7 @@ def test_the_scheme_chooses_the_client():
         ("openpi://h:1?closes=2", "closes=2: "),
     ],
 )
-def test_a_wrong_address_says_what_would_be_right(text: str, words: str):
+def test_an_invalid_address_names_valid_ones(text: str, words: str):
     with pytest.raises(PolicyError) as caught:
         load_policy(text)
     assert words in str(caught.value) and "\n" not in str(caught.value)

@@ -68,7 +68,7 @@ def all_played(
         return list(pool.map(lambda each: played(own, each, observation), words)), relay.sent
 
 
-def test_each_gets_its_own_part(stub: Stub, observation: Observation, monkeypatch: pytest.MonkeyPatch):
+def test_a_joined_reply_is_split(stub: Stub, observation: Observation, monkeypatch: pytest.MonkeyPatch):
     seen: list[int] = []
     address = f"starvla://{stub(counting(seen))}?batch=4&timeout=5&connect=2"
     found, sent = all_played(address, observation, WORDS, monkeypatch)
@@ -76,7 +76,7 @@ def test_each_gets_its_own_part(stub: Stub, observation: Observation, monkeypatc
     assert seen == sent == [4]
 
 
-def test_one_that_fails_takes_nobody_with_it(
+def test_a_failing_request_does_not_affect_others(
     stub: Stub, observation: Observation, monkeypatch: pytest.MonkeyPatch
 ):
     address = f"starvla://{stub(counting([]))}?batch=2&timeout=5&connect=2"
@@ -86,7 +86,7 @@ def test_one_that_fails_takes_nobody_with_it(
 
 
 @pytest.mark.parametrize("nested", [0, 1])
-def test_gr00ts_arrays_are_joined_at_their_first_side(
+def test_gr00t_arrays_are_joined_along_the_batch_axis(
     nested: int,
     zmq_server: Callable[..., str],  # noqa: F811
     observation: Observation,
@@ -115,7 +115,7 @@ def test_gr00ts_arrays_are_joined_at_their_first_side(
     assert found == [pytest.approx(len(each) / 100) for each in WORDS] and seen == [4]
 
 
-def test_a_server_that_is_not_there_is_named_as_without_a_relay():
+def test_an_unreachable_server_is_reported_through_the_relay():
     with (
         open_relay("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
         pytest.raises(PolicyError, match=r"^starvla://127.0.0.1:9: .*refused.*tried for 0.2 s"),
@@ -131,11 +131,11 @@ def test_a_server_that_is_not_there_is_named_as_without_a_relay():
         ("starvla://a:1?batch=many", "batch=many: valid: 1 to 64"),
     ],
 )
-def test_a_batch_that_cannot_be_is_refused(address: str, said: str):
+def test_an_invalid_batch_size_is_rejected(address: str, said: str):
     with pytest.raises(PolicyError, match=said):
         load_client(address)
 
 
-def test_an_address_without_a_batch_stays_as_it_is():
+def test_an_address_without_batch_has_no_relay():
     with open_relay("openpi://a:1") as address:
         assert address == "openpi://a:1"

@@ -45,7 +45,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @given(ARRAYS)
-def test_arrays_come_back_as_they_went(array: np.ndarray):
+def test_arrays_survive_a_round_trip(array: np.ndarray):
     for encode in (codec.encode_openpi, codec.encode_vla_eval):
         assert same(codec.decode(encode({"a": [array]}), max_bytes=LARGEST)["a"][0], array)
 
@@ -66,7 +66,7 @@ def test_our_bytes_are_those_of_the_real_openpi_client(
 @pytest.mark.parametrize(
     "value", [np.array([object()]), np.array(["text"]), np.zeros(1, "V4"), np.complex64(1), {1}]
 )
-def test_what_is_no_number_is_not_sent(value: object):
+def test_only_numbers_are_encoded(value: object):
     for encode in (codec.encode_openpi, codec.encode_vla_eval):
         with pytest.raises(TypeError):
             encode({"a": value})
@@ -111,7 +111,7 @@ def array(**changes: object) -> bytes:
         (msgpack.packb({b"__npgeneric__": True, b"data": float("nan"), b"dtype": "<i4"}), "does not fit"),
     ],
 )
-def test_what_is_no_message_says_why(data: bytes, words: str):
+def test_invalid_messages_are_rejected_with_the_reason(data: bytes, words: str):
     with pytest.raises(codec.CodecError) as caught:
         codec.decode(data, max_bytes=LARGEST)
     assert words in str(caught.value) and "\n" not in str(caught.value)
@@ -127,7 +127,7 @@ class Marker:
         return Path.touch, (self.file,)
 
 
-def test_nothing_that_is_sent_is_executed(tmp_path: Path):
+def test_pickles_are_not_executed(tmp_path: Path):
     pickled = pickle.dumps(Marker(tmp_path / "executed"))
     for data in (pickled, array(dtype="|O", data=pickled), array(dtype="O", shape=[], data=pickled)):
         with pytest.raises(codec.CodecError):
@@ -137,7 +137,7 @@ def test_nothing_that_is_sent_is_executed(tmp_path: Path):
     assert (tmp_path / "executed").exists(), "the marker works"
 
 
-def test_pictures_may_be_compressed_as_vla_eval_does():
+def test_compressed_images_are_decoded():
     original = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
     written = BytesIO()
     Image.fromarray(original).save(written, "PNG")
@@ -169,7 +169,7 @@ def bomb() -> dict[str, object]:
         (None, "not a NoneType"),
     ],
 )
-def test_what_is_no_picture_says_why(value: object, words: str):
+def test_invalid_images_are_rejected_with_the_reason(value: object, words: str):
     with pytest.raises(codec.CodecError) as caught:
         codec.decode_image(value)
     assert words in str(caught.value)

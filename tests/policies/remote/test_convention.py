@@ -19,7 +19,7 @@ def robosuite_vector(quaternion: np.ndarray) -> np.ndarray:
     return quaternion[:3] / np.sqrt(1.0 - quaternion[3] ** 2) * angle
 
 
-def test_the_state_is_what_libero_would_have_given(
+def test_the_state_equals_liberos(
     reference: Path, compiled_libero: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     file = reference / "trajectories" / "libero_goal_00_00_traj.npz"
@@ -40,7 +40,7 @@ def test_the_state_is_what_libero_would_have_given(
     assert signs == {True, False}, "both signs of the scalar part were met"
 
 
-def test_our_own_arm_has_the_sign_of_libero_s(
+def test_our_robot_has_liberos_quaternion_sign(
     reference: Path, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     record = np.load(reference / "trajectories" / "libero_goal_00_00_traj.npz")
@@ -54,7 +54,7 @@ def test_our_own_arm_has_the_sign_of_libero_s(
 
 
 @pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION])
-def test_pictures_go_out_mirrored_in_the_size_that_is_expected(observation: Observation, convention):
+def test_images_are_sent_in_the_orientation_and_size_of_the_convention(observation: Observation, convention):
     pictures = convention.images(observation)
     assert list(pictures) == [wire for _, wire in convention.cameras]
     assert all(
@@ -71,7 +71,7 @@ def test_pictures_go_out_mirrored_in_the_size_that_is_expected(observation: Obse
         assert np.array_equal(np.rot90(picture, 2), rotated)
 
 
-def test_the_gripper_closes_on_the_sign_that_the_server_uses():
+def test_the_gripper_sign_follows_the_convention():
     action = np.array([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.25], [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, -0.5]])
     assert np.array_equal(openpi.CONVENTION.decode_actions(action), action)
     assert vla_eval.CONVENTION.decode_actions(action)[:, 6].tolist() == [1.0, 1.0, -1.0]
@@ -87,7 +87,7 @@ def test_only_the_first_actions_of_a_reply_are_executed():
     assert vla_eval.CONVENTION.decode_actions(np.zeros(7, np.float32)).shape == (1, 7)
 
 
-def test_a_server_that_says_what_it_needs_gets_that():
+def test_declared_observations_are_adopted():
     def declared(**wanted: bool):
         return vla_eval.adopt_parameters(vla_eval.CONVENTION, wanted)
 
@@ -114,7 +114,7 @@ def test_a_server_that_says_what_it_needs_gets_that():
         (np.full(7, np.inf), "not finite"),
     ],
 )
-def test_what_are_no_actions_says_why(given: object, words: str):
+def test_invalid_actions_are_reported(given: object, words: str):
     with pytest.raises(ValueError) as caught:
         check_actions(given)
     assert words in str(caught.value)

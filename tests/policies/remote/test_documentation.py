@@ -53,12 +53,12 @@ def play(
     return run
 
 
-def test_a_class_of_ones_own_acts(programs: Path, drawing: str, play: Callable[..., tuple]):
+def test_a_user_class_acts(programs: Path, drawing: str, play: Callable[..., tuple]):
     outcome, heights = play(load_policy("python:my_policy:Mine"))
     assert outcome is Outcome.FAILURE and abs(heights[-1] - 1.0) < abs(heights[0] - 1.0)
 
 
-def test_a_trained_model_sees_what_openpi_would_send(programs: Path, observation: Observation):
+def test_a_documented_policy_observes_what_openpi_sends(programs: Path, observation: Observation):
     import trained_policy  # type: ignore[import-not-found]
 
     asked = []
@@ -85,7 +85,7 @@ def server(programs: Path) -> Iterator[str]:
     process.communicate()
 
 
-def test_a_server_of_ones_own_is_asked(server: str, drawing: str, play: Callable[..., tuple]):
+def test_a_user_server_is_asked(server: str, drawing: str, play: Callable[..., tuple]):
     policy = OpenPI(f"{server}?timeout=10")
     outcome, _ = play(policy)
     policy.close()

@@ -12,7 +12,7 @@ from assay.support.streams import stream
 UPRIGHT = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 
 
-def test_the_rotated_raw_picture_is_the_mirror_image_of_the_upright_one():
+def test_a_rotated_raw_image_is_the_mirror_image_of_an_upright_one():
     raw = UPRIGHT[::-1]
     assert np.array_equal(orient(UPRIGHT, Orientation.RAW), raw)
     assert np.array_equal(orient(UPRIGHT, Orientation.ROTATED), np.rot90(raw, 2))
@@ -20,7 +20,7 @@ def test_the_rotated_raw_picture_is_the_mirror_image_of_the_upright_one():
 
 
 @pytest.mark.parametrize("orientation", Orientation)
-def test_a_turn_undoes_itself(orientation: Orientation):
+def test_orienting_twice_is_the_identity(orientation: Orientation):
     assert np.array_equal(orient(orient(UPRIGHT, orientation), orientation), UPRIGHT)
 
 
@@ -46,7 +46,7 @@ def test_a_server_sees_the_pixels_that_the_real_openpi_client_would_send(
         assert theirs.shape == (224, 224, 3) and np.array_equal(theirs, ours)
 
 
-def test_the_same_holds_for_pictures_that_libero_drew(
+def test_liberos_images_are_scaled_like_openpi(
     openpi_python: Path, peer: Callable[..., str], tmp_path: Path, reference: Path
 ):
     record = np.load(reference / "images" / "libero_goal_00_images.npz")
@@ -55,11 +55,11 @@ def test_the_same_holds_for_pictures_that_libero_drew(
         assert np.array_equal(theirs, ours) and theirs.std() > 10
 
 
-def test_a_picture_is_not_distorted_but_framed_in_black():
+def test_scaling_keeps_the_aspect_ratio():
     framed = letterbox(np.full((50, 100, 3), 200, dtype=np.uint8), 80, 80)
     assert framed.shape == (80, 80, 3)
     assert (framed[20:60] == 200).all() and (framed[:20] == 0).all() and (framed[60:] == 0).all()
 
 
-def test_a_line_is_a_picture_too():
+def test_an_image_of_one_row_is_scaled():
     assert letterbox(np.zeros((1, 4096, 3), dtype=np.uint8), 16, 16).shape == (16, 16, 3)

@@ -74,7 +74,7 @@ def test_an_instruction_that_changes_is_sent_with_the_next_request(stub: Stub, o
     assert [request["prompt"] for request in seen] == [TASK.instruction.text, "stop"]
 
 
-def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
+def test_images_are_rendered_only_for_requests(
     stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     seen: list[Any] = []
@@ -92,7 +92,7 @@ def test_it_waits_then_asks_every_five_steps_and_draws_only_then(
     policy.close()
 
 
-def test_the_picture_that_is_sent_is_the_one_after_waiting(
+def test_the_first_request_follows_the_initial_wait(
     stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     seen: list[Any] = []
@@ -110,7 +110,7 @@ def test_the_picture_that_is_sent_is_the_one_after_waiting(
     policy.close()
 
 
-def test_each_episode_has_a_connection_of_its_own(stub: Stub, observation: Observation):
+def test_each_episode_opens_a_connection(stub: Stub, observation: Observation):
     connections: list[int] = []
     answer = answering({"actions": np.zeros((5, 7))})
 
@@ -167,7 +167,7 @@ def test_a_bad_greeting_is_an_error_at_reset(stub: Stub, greeting: bytes | str):
     assert "\n" not in str(caught.value)
 
 
-def test_an_episode_with_a_server_that_breaks_is_an_error_and_the_next_one_is_not(
+def test_a_failing_server_makes_error_episodes_until_it_recovers(
     stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     episodes: list[int] = []

@@ -103,7 +103,7 @@ def replying(body: object, seen: list[Any] | None = None, status: int = 200) -> 
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_openvla_oft_is_sent_json_and_its_list_of_actions_is_executed(
+def test_openvla_oft_gets_json_and_its_actions_are_decoded(
     twice: bool, http: Callable[[Respond], str], observation: Observation
 ):
     seen: list[Any] = []
@@ -134,7 +134,7 @@ def test_openvla_oft_is_sent_json_and_its_list_of_actions_is_executed(
         (replying(b"0" * 5_000_000), ReplyError, "more than 4,194,304 bytes"),
     ],
 )
-def test_an_answer_of_openvla_ofts_that_makes_no_sense_is_one_line(
+def test_invalid_replies_of_openvla_oft_are_reported(
     respond: Respond,
     kind: type[RemoteError],
     words: str,
@@ -162,7 +162,7 @@ def test_a_reply_that_arrives_byte_by_byte_is_cut_off(
     assert time.monotonic() - start < 10
 
 
-def test_nobody_at_a_http_address_is_one_line(observation: Observation):
+def test_an_unreachable_http_server_is_reported(observation: Observation):
     with pytest.raises(UnreachableError, match=r"tried for 0\.2 s"):
         asked("openvla-oft://127.0.0.1:9", observation, connect=0.2)
 
@@ -193,7 +193,7 @@ def star(reply: object, seen: list[Any]) -> Callable[[ServerConnection], None]:
     return handle
 
 
-def test_starvla_is_sent_examples_and_a_status_comes_back(stub: Stub, observation: Observation):
+def test_starvla_gets_examples_and_its_actions_are_decoded(stub: Stub, observation: Observation):
     seen: list[Any] = []
     place = stub(star({"ok": True, "data": {"actions": RAMP[None]}}, seen))
     actions = asked(f"starvla://{place}", observation, layout="hand", unnorm_key="franka")
@@ -216,7 +216,7 @@ def test_starvla_is_sent_examples_and_a_status_comes_back(stub: Stub, observatio
         ({"ok": True}, {"unnorm_key": "frank"}, "did you mean 'franka'?"),
     ],
 )
-def test_what_starvla_refuses_is_one_line(
+def test_invalid_replies_of_starvla_are_reported(
     reply: object, options: dict[str, object], words: str, stub: Stub, observation: Observation
 ):
     with pytest.raises(RemoteError) as caught:
@@ -242,7 +242,7 @@ def arena(config: dict[str, object], reply: object, seen: list[Any]) -> Callable
 CARTESIAN = {"action_space": "cartesian_velocity", "needs_wrist_camera": True, "n_external_cameras": 1}
 
 
-def test_roboarenas_config_decides_what_is_sent(stub: Stub, observation: Observation, monkeypatch):
+def test_roboarena_gets_what_its_config_declares(stub: Stub, observation: Observation, monkeypatch):
     monkeypatch.setenv("VLLM_API_KEY", "s3cret")
     seen: list[Any] = []
     config = {
@@ -272,7 +272,7 @@ def test_roboarenas_config_decides_what_is_sent(stub: Stub, observation: Observa
         ({**CARTESIAN, "image_resolution": [180, 320]}, "only square ones can be sent"),
     ],
 )
-def test_what_roboarenas_config_asks_in_vain_is_one_line(
+def test_unsupported_requirements_of_roboarena_are_reported(
     config: dict[str, object], words: str, stub: Stub, observation: Observation
 ):
     with pytest.raises(ReplyError) as caught:
@@ -334,7 +334,7 @@ def grooting(seen: list[Any], action: object = None) -> Callable[[dict[str, Any]
 
 
 @pytest.mark.parametrize("nested", [0, 1])
-def test_gr00t_is_pinged_reset_and_asked(
+def test_gr00t_gets_ping_reset_and_observations(
     nested: int, zmq_server: Callable[..., str], observation: Observation, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("GROOT_TOKEN", "s3cret")
@@ -362,7 +362,7 @@ def test_gr00t_is_pinged_reset_and_asked(
         (lambda request: {b"nd": True, b"kind": b"O", b"type": "|O", b"data": b""}, "only numbers are read"),
     ],
 )
-def test_what_gr00t_answers_in_error_is_one_line(
+def test_invalid_replies_of_gr00t_are_reported(
     answer: Callable[..., object], words: str, zmq_server: Callable[..., str], observation: Observation
 ):
     with pytest.raises(RemoteError) as caught:
@@ -370,12 +370,12 @@ def test_what_gr00t_answers_in_error_is_one_line(
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_gr00t_server_that_is_not_there_is_missed_in_time(zmq_installed: None, observation: Observation):
+def test_an_unreachable_gr00t_server_is_reported_in_time(zmq_installed: None, observation: Observation):
     with pytest.raises(UnreachableError, match=r"no answer within 0\.2 s"):
         asked("gr00t://127.0.0.1:9", observation, connect=0.2)
 
 
-def test_a_copy_of_a_gr00t_server_that_is_gone_is_passed_over(
+def test_an_unreachable_copy_of_a_gr00t_server_is_skipped(
     zmq_server: Callable[..., str], observation: Observation
 ):
     there, gone = zmq_server(grooting([])), "127.0.0.1:9"
@@ -385,12 +385,12 @@ def test_a_copy_of_a_gr00t_server_that_is_gone_is_passed_over(
 
 @pytest.mark.parametrize("scheme", ["gr00t", "roboarena"])
 @pytest.mark.parametrize("options", ["layout=joints", "layout=fingers-first", "rotation=xyzw"])
-def test_a_state_that_a_protocol_has_no_names_for_is_refused(scheme: str, options: str, zmq_installed: None):
+def test_an_unsupported_state_layout_is_rejected(scheme: str, options: str, zmq_installed: None):
     with pytest.raises(PolicyError, match=f"{options} is not possible; valid: (hand|robosuite)"):
         load_client(f"{scheme}://h:1?{options}")
 
 
 @pytest.mark.parametrize("options", ["nested=2", "tls=1", "bearer=HOME"])
-def test_what_gr00t_does_not_have_is_said(options: str, zmq_installed: None):
+def test_unsupported_options_of_gr00t_are_rejected(options: str, zmq_installed: None):
     with pytest.raises(PolicyError, match=options.partition("=")[0]):
         load_client(f"gr00t://h:1?{options}")

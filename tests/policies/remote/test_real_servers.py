@@ -121,7 +121,7 @@ AXES = dict.fromkeys(
         ),
     ],
 )
-def test_a_real_server_understands_and_is_understood(
+def test_real_servers_accept_our_requests(
     kind: str,
     query: str,
     executed: int,

@@ -30,7 +30,7 @@ def unit(components: list[float]) -> np.ndarray:
 
 
 @given(COMPONENTS)
-def test_both_vectors_are_the_same_orientation(components: list[float]):
+def test_both_rotation_vectors_are_the_same_orientation(components: list[float]):
     given = unit(components)
     turn = Turn.from_quat(given, scalar_first=True)
     for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
@@ -48,7 +48,7 @@ def test_robosuites_vector_keeps_the_quaternions_sign(components: list[float]):
         assert np.linalg.norm(vector) > np.pi
 
 
-def test_quaternions_and_euler_angles_are_written_as_others_write_them():
+def test_quaternions_and_euler_angles_equal_scipys():
     draws = stream(1, "quaternions").normal(size=(50, 4))
     for drawn in draws / np.linalg.norm(draws, axis=1, keepdims=True):
         theirs = Turn.from_quat(drawn[[1, 2, 3, 0]])
@@ -57,7 +57,7 @@ def test_quaternions_and_euler_angles_are_written_as_others_write_them():
         assert np.array_equal(encode_rotation(drawn, Rotation.WXYZ), drawn)
 
 
-def test_the_grip_site_is_turned_from_the_hand_as_in_the_simulation(
+def test_the_controller_state_has_the_grip_sites_orientation(
     compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     world = world_of(compiled("libero_goal/7"))
@@ -73,7 +73,7 @@ def test_no_rotation_is_a_zero_vector():
     assert np.array_equal(vector_to_quaternion(np.zeros(3)), [1.0, 0, 0, 0])
 
 
-def test_both_are_what_the_real_vla_eval_computes(
+def test_rotation_vectors_equal_those_of_vla_eval(
     vla_eval_python: Path, peer: Callable[..., str], tmp_path: Path
 ):
     """Its package holds robosuite's formula, which openpi's client uses, and its own."""
@@ -96,7 +96,7 @@ def test_both_are_what_the_real_vla_eval_computes(
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_at_the_hands_usual_pose_the_sign_decides_everything(sign: float):
+def test_the_quaternion_sign_matters_at_the_initial_pose(sign: float):
     down = sign * np.array([-0.01, 0.9994, 0.03, -0.01])
     kept = encode_rotation(down / np.linalg.norm(down), Rotation.ROBOSUITE)
     assert kept[0] == pytest.approx(sign * np.pi, abs=0.03)

@@ -30,13 +30,13 @@ def asked(connection: ClientConnection, message: object) -> Any:
 
 
 @pytest.mark.parametrize("name", ["oracle", "replay", "keyword"])
-def test_a_policy_that_looks_behind_the_scenes_cannot_be_served(name: str):
+def test_a_privileged_policy_cannot_be_served(name: str):
     with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state") as caught:
         PolicyServer(name, "openpi")
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_protocol_or_policy_says_what_would_be_right():
+def test_an_unknown_protocol_or_policy_names_valid_ones():
     with pytest.raises(PolicyError, match="did you mean 'openpi'"):
         PolicyServer("random", "openpy")
     with pytest.raises(PolicyError, match="did you mean 'random'"):
@@ -44,7 +44,7 @@ def test_an_unknown_protocol_or_policy_says_what_would_be_right():
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/health"])
-def test_it_says_by_http_that_it_is_well(served: Callable[..., str], path: str):
+def test_health_checks_are_answered(served: Callable[..., str], path: str):
     with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
         assert answer.status == 200
 
@@ -62,7 +62,7 @@ def test_it_says_by_http_that_it_is_well(served: Callable[..., str], path: str):
         (GOOD | {"observation/state": "home"}, "the state should be (8,) finite numbers"),
     ],
 )
-def test_a_client_that_makes_no_sense_is_told_so_and_the_next_one_is_served(
+def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_served(
     served: Callable[..., str], message: object, words: str
 ):
     address = served("idle", "openpi")
@@ -87,7 +87,7 @@ def test_a_client_that_makes_no_sense_is_told_so_and_the_next_one_is_served(
         ("text", "should be binary"),
     ],
 )
-def test_a_vla_eval_client_that_makes_no_sense_can_try_again(
+def test_a_vla_eval_client_may_continue_after_an_invalid_request(
     served: Callable[..., str], message: object, words: str
 ):
     with connect(url(served("idle", "vla-eval"))) as connection:
@@ -99,7 +99,7 @@ def test_a_vla_eval_client_that_makes_no_sense_can_try_again(
         assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
 
 
-def test_replan_cuts_long_chunks_and_openpi_clients_get_as_many_as_they_expect(
+def test_replan_limits_chunks_and_openpi_clients_get_five_actions(
     served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "chunking_policies.py").write_text(
@@ -118,7 +118,7 @@ def test_replan_cuts_long_chunks_and_openpi_clients_get_as_many_as_they_expect(
     assert (reply(None), reply(2), reply(8)) == (6, 2, 8)
 
 
-def test_a_policy_that_returns_no_actions_is_told_apart(
+def test_invalid_actions_of_a_policy_are_reported(
     served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "mute_policies.py").write_text(
@@ -132,7 +132,7 @@ def test_a_policy_that_returns_no_actions_is_told_apart(
         assert "python:mute_policies:Mute: the actions have shape (0,)" in asked(connection, GOOD)
 
 
-def test_policies_are_made_once_for_clients_that_come_one_after_the_other(
+def test_policies_are_reused_for_consecutive_clients(
     served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     made = tmp_path / "made"
@@ -156,7 +156,7 @@ def test_policies_are_made_once_for_clients_that_come_one_after_the_other(
     assert 1 <= len(made.read_text()) <= 2
 
 
-def test_a_served_policy_sees_what_came_and_is_told_what_did_not():
+def test_a_served_policy_observes_only_what_was_sent():
     state = np.array([0.1, 0.2, 0.3, np.pi, 0.0, 0.0, 0.04, -0.04])
     received = ReceivedObservation(CONVENTION, {"observation/image": PICTURE}, state, 2)
     assert received.step == 2 and received.eef_position.tolist() == [0.1, 0.2, 0.3]
@@ -188,5 +188,5 @@ def test_a_served_policy_sees_what_came_and_is_told_what_did_not():
 
 
 @pytest.mark.parametrize("name", ["random", "idle"])
-def test_policies_that_need_no_world_can_be_served(name: str):
+def test_policies_without_privileged_state_can_be_served(name: str):
     assert type(load_servable(name)).__name__.lower() == name

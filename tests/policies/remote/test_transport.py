@@ -57,7 +57,7 @@ def shake_hands(client: socket.socket) -> None:
     )
 
 
-def test_a_question_gets_its_answer(stub: Stub):
+def test_a_request_is_answered(stub: Stub):
     wire = wire_to(stub(echo))
     wire.open()
     assert wire.is_open and wire.ask(b"one") == b"one" and wire.ask(b"two") == b"two"
@@ -65,7 +65,7 @@ def test_a_question_gets_its_answer(stub: Stub):
     assert not wire.is_open
 
 
-def test_a_server_that_starts_late_is_waited_for():
+def test_connecting_is_retried_until_the_server_starts():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         place = f"127.0.0.1:{listener.getsockname()[1]}"
     wire = wire_to(place, connect=5)
@@ -126,7 +126,7 @@ def say_nothing(client: socket.socket) -> None:
         (hang_up, "tried for 0.3 s"),  # before or after our question: there are many ways to fail
     ],
 )
-def test_whoever_is_no_websocket_server_is_told_apart(tcp: Tcp, handler, words: str):
+def test_servers_without_websockets_are_reported(tcp: Tcp, handler, words: str):
     wire = wire_to(tcp(handler))
     began = time.monotonic()
     with pytest.raises(UnreachableError) as caught:
@@ -135,7 +135,7 @@ def test_whoever_is_no_websocket_server_is_told_apart(tcp: Tcp, handler, words: 
     assert time.monotonic() - began < 2
 
 
-def test_a_server_that_stalls_is_given_up_in_time(stub: Stub):
+def test_a_stalled_server_is_given_up_in_time(stub: Stub):
     wire = wire_to(stub(listen))
     wire.open()
     began = time.monotonic()
@@ -178,7 +178,7 @@ def deaf(client: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("handler", [dribble, fragments, pings, deaf])
-def test_no_way_of_stalling_takes_longer(tcp: Tcp, handler):
+def test_every_kind_of_stalling_is_limited(tcp: Tcp, handler):
     def quiet(client: socket.socket) -> None:
         try:
             handler(client)
@@ -193,7 +193,7 @@ def test_no_way_of_stalling_takes_longer(tcp: Tcp, handler):
     assert time.monotonic() - began < 2.5
 
 
-def test_a_server_that_dies_is_an_error_and_can_come_back(stub: Stub):
+def test_a_server_may_die_and_come_back(stub: Stub):
     def mortal(connection: ServerConnection) -> None:
         connection.recv()
         connection.socket.shutdown(socket.SHUT_RDWR)
@@ -208,7 +208,7 @@ def test_a_server_that_dies_is_an_error_and_can_come_back(stub: Stub):
         wire.ask(b"hello")
 
 
-def test_the_reason_for_a_close_is_passed_on(stub: Stub):
+def test_the_close_reason_is_reported(stub: Stub):
     def closing(connection: ServerConnection) -> None:
         connection.recv()
         connection.close(1011, "out of memory")
@@ -219,7 +219,7 @@ def test_the_reason_for_a_close_is_passed_on(stub: Stub):
         wire.ask(b"hello")
 
 
-def test_a_huge_reply_is_refused_before_it_is_read(stub: Stub):
+def test_a_reply_above_the_size_limit_is_rejected(stub: Stub):
     def huge(connection: ServerConnection) -> None:
         connection.recv()
         connection.send(bytes(MAX_REPLY_BYTES + 1))
@@ -230,7 +230,7 @@ def test_a_huge_reply_is_refused_before_it_is_read(stub: Stub):
         wire.ask(b"hello")
 
 
-def test_an_answer_to_no_question_is_not_taken_for_the_next(stub: Stub):
+def test_an_unsolicited_reply_is_rejected(stub: Stub):
     sent = threading.Event()
 
     def hasty(connection: ServerConnection) -> None:
@@ -249,7 +249,7 @@ def test_an_answer_to_no_question_is_not_taken_for_the_next(stub: Stub):
         wire.ask(b"hello again")
 
 
-def test_connections_that_fail_leave_nothing_behind(stub: Stub):
+def test_failed_connections_leak_no_files_or_threads(stub: Stub):
     place = stub(lambda connection: connection.close(1011))
     descriptors = Path("/proc/self/fd")
     if not descriptors.exists():

@@ -86,7 +86,7 @@ def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., An
         ({"send_wrist_image": True, "env_seed": 0}, {"image_agentview", "image_wrist"}, None),
     ],
 )
-def test_a_real_server_gets_what_it_declares_or_everything(
+def test_a_real_server_gets_the_observations_that_it_declares(
     notary: Callable[..., Any],
     observation: Observation,
     params: dict[str, object],
@@ -106,7 +106,7 @@ def test_a_real_server_gets_what_it_declares_or_everything(
         assert np.array_equal(seen["states"], expected)
 
 
-def test_a_real_server_that_chunks_for_itself_is_asked_every_step(
+def test_a_real_server_with_its_own_chunks_is_asked_every_step(
     notary: Callable[..., Any],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
@@ -124,7 +124,7 @@ def test_a_real_server_that_chunks_for_itself_is_asked_every_step(
     assert world.renderer.count == 2 * 6
 
 
-def test_episodes_in_which_a_real_server_breaks_are_errors_and_the_others_are_not(
+def test_only_episodes_with_a_failing_server_are_errors(
     notary: Callable[..., Any],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
@@ -221,7 +221,7 @@ def test_the_real_vla_eval_runner_is_served(
     assert np.abs(seen["quaternion"] - observation.eef_quaternion).max() < 1e-9
 
 
-def test_a_policy_acts_over_the_wire_as_it_does_at_home(
+def test_a_served_policy_acts_as_in_process(
     served: Callable[..., str],
     drawing: str,
     compiled: Callable[[str], CompiledScene],
@@ -305,7 +305,7 @@ def test_a_bad_answer_is_an_error_with_address_and_reason(
         ("hi", "with a str"),
     ],
 )
-def test_a_server_that_cannot_be_understood_is_refused_at_hello(stub: Stub, payload: object, words: str):
+def test_an_unsupported_protocol_version_is_rejected(stub: Stub, payload: object, words: str):
     def reply(said: dict[str, Any]) -> object:
         return {"type": "hello", "payload": payload, "seq": said["seq"]}
 
@@ -326,7 +326,7 @@ class Noting(SceneEnv):
         return super().step(action * 0.0)
 
 
-def test_a_server_with_absolute_actions_gets_controller_states_and_is_told_how_it_ended(
+def test_absolute_actions_come_with_controller_states_and_the_outcome_is_sent(
     stub: Stub, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
 ):
     """As vla-eval's X-VLA server: it waits by relative actions, and goes to poses from then on."""

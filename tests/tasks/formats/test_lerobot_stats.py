@@ -13,7 +13,7 @@ from assay.tasks.formats.lerobot_writer import (
 )
 
 
-def test_values_are_described_for_each_number():
+def test_statistics_are_per_dimension():
     values = stream(0, "stats").normal(size=(500, 3)).astype(np.float32)
     stats = describe_values(values)
     np.testing.assert_allclose(stats["mean"], values.mean(axis=0), rtol=1e-4)
@@ -29,7 +29,7 @@ def test_single_values_keep_one_dimension():
     )
 
 
-def test_pictures_are_described_over_all_their_pixels():
+def test_image_statistics_cover_all_pixels():
     pictures = stream(0, "pictures").integers(10, 200, size=(7, 9, 11, 3)).astype(np.uint8)
     pictures[..., 2] //= 2
     counted = ImageStats()

@@ -27,7 +27,7 @@ from assay.sim.packs.registry import load_pack
 from assay.support.files import scratch_folder
 
 POLL_S = 0.5
-"""Interval of looking for new episodes."""
+"""Interval between looks for new episodes."""
 STOP_TIMEOUT_S = 5.0
 """Time for a script to stop after a signal, before the next stronger one is sent."""
 PYTHONS = ("python", "python3")

@@ -25,7 +25,7 @@ MARK = -18_001.0
 """First number of an initial state that is a placeholder for an episode of the plan."""
 _PLACEHOLDER_SIZE = 8
 EVERYWHERE = ""
-"""Suite of tasks that belong to no LIBERO suite: every suite contains them."""
+"""Suite of tasks outside of all LIBERO suites: every suite contains them."""
 
 
 @dataclass(frozen=True)

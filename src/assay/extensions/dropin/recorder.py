@@ -27,7 +27,7 @@ from assay.tasks import Task
 LANGUAGE_READ = "language-was-read"
 """File that marks that the script has read an instruction."""
 WARNED = "said-so"
-"""File that marks that the script was warned."""
+"""File that marks that the script has been warned."""
 MAX_SETTLING_STEPS = 50
 """Control steps at the start in which a script may wait without using up its time."""
 CERTAIN, PROVISIONAL = ".episode", ".unsure"

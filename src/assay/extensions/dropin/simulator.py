@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,12 +36,14 @@ class _MujocoWrapper:
 
     _own: Any
     _name = ""
+    _aliases: ClassVar[Mapping[str, str]] = {}
+    """Robosuite's names of MuJoCo's attributes."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return getattr(self._own, name)
+            return getattr(self._own, self._aliases.get(name, name))
         except AttributeError:
             raise_missing(self._name, name, [known for known in dir(self._own) if not known.startswith("_")])
 
@@ -116,6 +119,7 @@ class MjData(_MujocoWrapper):
     """MuJoCo's data (``_data``) with robosuite's methods."""
 
     _name = "sim.data"
+    _aliases: ClassVar[Mapping[str, str]] = {"body_xpos": "xpos", "body_xquat": "xquat", "body_xmat": "xmat"}
 
     def __init__(self, model: MjModel, data: mujoco.MjData) -> None:
         self._own = self._data = data
@@ -125,21 +129,6 @@ class MjData(_MujocoWrapper):
     def model(self) -> MjModel:
         """The model of this data."""
         return self._owner
-
-    @property
-    def body_xpos(self) -> np.ndarray:
-        """Positions of bodies, (nbody, 3)."""
-        return np.asarray(self._data.xpos)
-
-    @property
-    def body_xquat(self) -> np.ndarray:
-        """Orientations of bodies, (w, x, y, z), (nbody, 4)."""
-        return np.asarray(self._data.xquat)
-
-    @property
-    def body_xmat(self) -> np.ndarray:
-        """Orientations of bodies, (nbody, 9)."""
-        return np.asarray(self._data.xmat)
 
     def get_body_xquat(self, name: str) -> np.ndarray:
         """Orientation of a body, (w, x, y, z)."""

@@ -55,7 +55,7 @@ def _cloudpickle() -> ModuleType | None:
 
 
 class EnvWorker(Partial):
-    """One environment of several."""
+    """One environment of several. Subclasses add send_call, recv, get_env_attr, set_env_attr and close_env."""
 
     is_closed = False
 
@@ -70,14 +70,6 @@ class EnvWorker(Partial):
         self.send_call(name, *arguments, **named)
         return self.recv()
 
-    def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
-        """Start a call."""
-        raise NotImplementedError
-
-    def recv(self) -> Any:
-        """Result of the oldest call."""
-        raise NotImplementedError
-
     def send(self, action: Any, **named: Any) -> None:
         """Start a step, or a reset without an action."""
         if action is None:
@@ -85,23 +77,11 @@ class EnvWorker(Partial):
         else:
             self.send_call("step", action)
 
-    def get_env_attr(self, key: str) -> Any:
-        """Attribute of the environment."""
-        raise NotImplementedError
-
-    def set_env_attr(self, key: str, value: Any) -> None:
-        """Set an attribute of the environment."""
-        raise NotImplementedError
-
     def close(self) -> None:
         """Close the environment, once."""
         if not self.is_closed:
             self.is_closed = True
             self.close_env()
-
-    def close_env(self) -> None:
-        """Close the environment."""
-        raise NotImplementedError
 
 
 class DummyEnvWorker(EnvWorker):

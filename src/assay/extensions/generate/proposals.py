@@ -31,7 +31,7 @@ class Family(StrEnum):
     ATTRIBUTE = "attribute"
     """The appearance identifies the object."""
     STATE = "state"
-    BESIDE_HALF_M = "beside"
+    BESIDE = "beside"
     STACK = "stack"
     POSTURE = "posture"
     """An object is placed upright or on its side."""
@@ -107,16 +107,11 @@ def state_steps(draft: SceneDraft) -> Iterator[TaskStep]:
         if obj.furniture is None:
             continue
         for part in obj.furniture.openings:
-            verb, predicate = (
-                ("close", Predicate.CLOSE) if is_open(draft, obj, part) else ("open", Predicate.OPEN)
-            )
-            atom = Atom(predicate, (opening_name(obj.entity, part),))
+            verb = "close" if is_open(draft, obj, part) else "open"
+            atom = Atom(Predicate[verb.upper()], (opening_name(obj.entity, part),))
             yield TaskStep(Family.STATE, verb, part.words, "", atom, owner=obj)
         if obj.furniture.switches:
-            verb, predicate = (
-                ("turn off", Predicate.TURN_OFF) if is_on(draft, obj) else ("turn on", Predicate.TURN_ON)
-            )
-            atom = Atom(predicate, (obj.name,))
+            verb, atom = _switch(draft, obj)
             yield TaskStep(Family.STATE, verb, f"the {obj.noun}", "", atom, owner=obj)
 
 
@@ -131,18 +126,12 @@ def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
         for side in Side:
             if hides and side is Side.BEHIND:
                 continue
-            x, y = (
-                np.array([here.x, here.y])
-                + (np.array([here.half_x, here.half_y]) + BESIDE_HALF_M + 0.02) * side.towards
-            )
-            square = Spot(float(x), float(y), BESIDE_HALF_M, BESIDE_HALF_M)
+            halves = np.array([here.half_x, here.half_y]) + BESIDE_HALF_M + 0.02
+            centre = np.array([here.x, here.y]) + halves * side.towards
+            square = Spot(float(centre[0]), float(centre[1]), BESIDE_HALF_M, BESIDE_HALF_M)
             if draft.ground.free(square):
-                box = Rectangle(
-                    *(
-                        round(float(v), 3)
-                        for v in (x - BESIDE_HALF_M, y - BESIDE_HALF_M, x + BESIDE_HALF_M, y + BESIDE_HALF_M)
-                    )
-                )
+                corners = (*(centre - BESIDE_HALF_M), *(centre + BESIDE_HALF_M))
+                box = Rectangle(*(round(float(corner), 3) for corner in corners))
                 region = Region(f"{obj.name}_{side.name.lower()}_region", draft.scene.arena.workspace, (box,))
                 squares.append((obj, side, region))
     return squares
@@ -157,9 +146,7 @@ def beside_steps(draft: SceneDraft, squares: list[tuple[SceneObject, Side, Regio
             if obj != mark and words is not None:
                 atom = Atom(Predicate.ON, (obj.name, region.full_name))
                 where = f"{side.words} {landmark}"
-                yield TaskStep(
-                    Family.BESIDE_HALF_M, "put", words, where, atom, ReferenceBasis.NOUN, obj, mark
-                )
+                yield TaskStep(Family.BESIDE, "put", words, where, atom, ReferenceBasis.NOUN, obj, mark)
 
 
 def movable_objects(draft: SceneDraft) -> list[SceneObject]:
@@ -172,9 +159,10 @@ def is_open(draft: SceneDraft, obj: SceneObject, part: Opening) -> bool:
     return Atom(Predicate.OPEN, (opening_name(obj.entity, part),)) in draft.scene.initial
 
 
-def is_on(draft: SceneDraft, obj: SceneObject) -> bool:
-    """Whether furniture is turned on at the start."""
-    return Atom(Predicate.TURN_ON, (obj.name,)) in draft.scene.initial
+def _switch(draft: SceneDraft, obj: SceneObject) -> tuple[str, Atom]:
+    """The verb and the atom that change the state of a switch."""
+    on, off = (Atom(predicate, (obj.name,)) for predicate in (Predicate.TURN_ON, Predicate.TURN_OFF))
+    return ("turn off", off) if on in draft.scene.initial else ("turn on", on)
 
 
 def _places(draft: SceneDraft, owner: SceneObject) -> Iterator[TargetPlace]:
@@ -231,7 +219,7 @@ def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
         *state_steps(draft),
         *beside_steps(draft, squares),
     ]
-    found = [
+    proposals = [
         *(Proposal(step.family, _phrase(step, rng), Goal((step.atom,))) for step in single),
         *_composites(draft),
         *_towers(single),
@@ -239,17 +227,19 @@ def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
         *_combinations(single, 2, rng),
         *_combinations(single, 3, rng),
     ]
-    return [_task(id, scene, each) for each in in_turn(found, rng)]
+    return [_task(id, scene, proposal) for proposal in in_turn(proposals, rng)]
 
 
-def in_turn(found: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
+def in_turn(proposals: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
     """Proposals in the order of attempts: families alternate, and each goal occurs once.
 
     Proposals with the family and the destination of an earlier one come last.
     """
     families = [list(Family)[int(i)] for i in rng.permutation(len(Family))]
     piles = {
-        family: [found[int(i)] for i in rng.permutation(len(found)) if found[int(i)].family is family]
+        family: [
+            proposals[int(i)] for i in rng.permutation(len(proposals)) if proposals[int(i)].family is family
+        ]
         for family in families
     }
     chosen: dict[frozenset[Atom], Proposal] = {}
@@ -288,18 +278,13 @@ def _composites(draft: SceneDraft) -> Iterator[Proposal]:
                     text = f"open {part.words}, put {words} inside and close it"
                     yield Proposal(Family.THREE, text, Goal((inside, closed)))
         if owner.furniture.switches:
-            verb, predicate = (
-                ("turn off", Predicate.TURN_OFF) if is_on(draft, owner) else ("turn on", Predicate.TURN_ON)
-            )
+            verb, switched = _switch(draft, owner)
             place = owner.furniture.places[0]
             for obj, words in named:
                 if obj.noun in place.takes:
-                    atoms = (
-                        Atom(predicate, (owner.name,)),
-                        Atom(place.predicate, (obj.name, f"{owner.name}_{place.region}")),
-                    )
+                    placed = Atom(place.predicate, (obj.name, f"{owner.name}_{place.region}"))
                     text = f"{verb} the {owner.noun} and put {words} on it"
-                    yield Proposal(Family.COMPOSITE, text, Goal(atoms))
+                    yield Proposal(Family.COMPOSITE, text, Goal((switched, placed)))
 
 
 def _towers(single: Sequence[TaskStep]) -> Iterator[Proposal]:
@@ -356,7 +341,7 @@ def _are_compatible(group: Sequence[TaskStep]) -> bool:
     """Whether steps can be executed in any order."""
     moved = [step.obj.name for step in group if step.obj is not None]
     changed = [step.owner.name for step in group if step.obj is None and step.owner is not None]
-    beside = sum(step.family is Family.BESIDE_HALF_M for step in group)  # squares may overlap
+    beside = sum(step.family is Family.BESIDE for step in group)  # squares may overlap
     if len(set(moved)) < len(moved) or len(changed) > 1 or beside > 1:
         return False
     goals = Counter(step.atom.arguments[1] for step in group if step.obj is not None)

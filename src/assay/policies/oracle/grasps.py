@@ -193,7 +193,7 @@ def grasps_of_piece(
 ) -> Iterator[Grasp]:
     """Grasps of one piece: across each of its axes that is level and short enough."""
     middle, rotation, half = piece.middle, piece.rotation, piece.half
-    _, hand = scene.gripper_pose()
+    _, current = scene.gripper_pose()
     level = [k for k in range(3) if abs(rotation[2, k]) < MAX_LEANING_SINE]
     axes, widths = [rotation[:, k] for k in level], [2 * half[k] for k in level]
     if piece.round:
@@ -216,7 +216,7 @@ def grasps_of_piece(
             else:
                 depth = float(np.abs(approach @ rotation) @ half)
             rotation_there = facing(approach, across)
-            twist = np.arccos(np.clip(abs(hand[:, 0] @ rotation_there[:, 0]), 0.0, 1.0))
+            twist = np.arccos(np.clip(abs(current[:, 0] @ rotation_there[:, 0]), 0.0, 1.0))
             shallow = max(0.0, 0.01 - depth) * 4
             deep = min(MAX_FINGER_DEPTH_M - depth, 0.3 * depth)
             room = min(MAX_SIDE_OFFSET_M, MAX_GRASP_WIDTH_M / 2 - width / 2)

@@ -27,6 +27,7 @@ from assay.policies.remote.transport import (
     Channel,
     LostError,
     RemoteError,
+    StalledError,
     Transport,
     UnreachableError,
 )
@@ -89,7 +90,13 @@ class RelayChannel(Channel):
             self._connection.send_bytes(str(turn).encode())
         except OSError as error:
             raise UnreachableError(address.text, f"the relay of the run does not answer ({error})") from None
-        self.receive(seconds)  # the relay is connected to the server
+        try:
+            self.receive(seconds)  # the relay is connected to the server
+        except BaseException as error:
+            self.abort()
+            if isinstance(error, TimeoutError):
+                raise StalledError(address.text, f"no answer within {seconds:g} s") from None
+            raise
 
     def send(self, message: bytes, seconds: float) -> None:
         """Send a message to the server."""
@@ -131,7 +138,7 @@ class RelayTransport(Transport):
         self._socket = socket
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
-        """Connect anew; the relay connects to copy number ``turn`` of the server."""
+        """Open a new connection; the relay connects to copy number ``turn`` of the server."""
         self.close()
         timeouts = self.address.timeouts
         self._channel = RelayChannel(self.address, self._socket, timeouts.connect + timeouts.timeout, turn)

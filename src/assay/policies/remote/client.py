@@ -97,7 +97,7 @@ class RemotePolicy(ABC):
         return self.convention.wait
 
     def connect(self) -> None:
-        """Connect anew and read what the server reports about itself. Raises RemoteError."""
+        """Open a new connection and read what the server reports about itself. Raises RemoteError."""
         self._transport.open(self._turn)
         if self.greets:
             self.metadata = self._read_map(self._transport.receive())

@@ -139,7 +139,7 @@ class StarVla(RemotePolicy):
     batches = StarVlaBatches()
 
     def connect(self) -> None:
-        """Connect anew; check the key against those that the server reports."""
+        """Open a new connection; check the key against those that the server reports."""
         super().connect()
         keys = self.metadata.get("available_unnorm_keys")
         key = self.address.extra.get("unnorm_key")
@@ -182,7 +182,7 @@ class RoboArena(OpenPI):
     rotations = THREE_NUMBERS
 
     def connect(self) -> None:
-        """Connect anew, and adopt the cameras and the image size that the server needs."""
+        """Open a new connection, and adopt the cameras and the image size that the server needs."""
         super().connect()
         needs = self.metadata
         space = needs.get("action_space", ROBOARENA_ACTION_SPACE)

@@ -144,7 +144,7 @@ class Transport:
         return self._channel is not None and self._channel.is_open
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
-        """Connect anew, to copy number ``turn`` of the server or to the next one that answers.
+        """Open a new connection, to copy number ``turn`` of the server or to the next one that answers.
 
         A copy that does not answer is tried again, with growing pauses; one that refuses is not. With ``hello``, a
         server counts as reached when it has answered this message; returns the answer. Raises UnreachableError.
@@ -184,9 +184,13 @@ class Transport:
         try:
             channel.send(hello, seconds)
             return channel, channel.receive(seconds)
-        except (TimeoutError, LostError) as error:
+        except BaseException as error:
             channel.abort()
-            raise ConnectError(getattr(error, "reason", "") or f"no answer within {seconds:g} s") from None
+            if isinstance(error, TimeoutError):
+                raise ConnectError(f"no answer within {seconds:g} s") from None
+            if isinstance(error, LostError):
+                raise ConnectError(error.reason) from None
+            raise
 
     def send(self, message: bytes) -> None:
         """Send a message that has no reply."""

@@ -57,7 +57,7 @@ class VlaEval(RemotePolicy):
         self._started = 0.0
 
     def connect(self) -> None:
-        """Connect anew, exchange hello, and adopt the observations that the server requests."""
+        """Open a new connection, exchange hello, and adopt the observations that the server requests."""
         self._is_playing = False
         super().connect()
         hello = {"harness_version": f"assay {__version__}", "protocol_version": VERSION, "benchmark": "assay"}

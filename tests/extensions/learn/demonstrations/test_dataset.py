@@ -43,7 +43,7 @@ def shown(folder: Path, key: str, number: int) -> list[float]:
         return [frame.to_ndarray(format="rgb24").mean() for frame in file.decode(video=0)]
 
 
-def test_what_is_written_is_read_again(tmp_path: Path, three: Demonstrations):
+def test_a_dataset_survives_a_round_trip(tmp_path: Path, three: Demonstrations):
     dataset.write(tmp_path / "set", three)
     again = dataset.read(tmp_path / "set")
     assert (again.pack, again.size, again.left_out) == ("primitives", 32, (LEFT_OUT,))
@@ -56,14 +56,14 @@ def test_what_is_written_is_read_again(tmp_path: Path, three: Demonstrations):
                 np.testing.assert_array_equal(theirs.image_stats[key][name], value)
 
 
-def test_writing_what_was_read_gives_the_same_files(tmp_path: Path, three: Demonstrations):
+def test_rewriting_a_dataset_gives_the_same_files(tmp_path: Path, three: Demonstrations):
     dataset.write(tmp_path / "set", three)
     dataset.write(tmp_path / "again", dataset.read(tmp_path / "set"))
     files = contents(tmp_path / "set")
     assert len(files) == 8 and files == contents(tmp_path / "again")
 
 
-def test_frames_are_counted_through_files_episodes_and_tasks(tmp_path: Path, three: Demonstrations):
+def test_frame_counters_run_across_files(tmp_path: Path, three: Demonstrations):
     dataset.write(tmp_path, three, max_frames=15)
     first, second = (pl.read_parquet(tmp_path / f"data/chunk-000/file-{n:03d}.parquet") for n in range(2))
     both = pl.concat([first, second])
@@ -75,7 +75,7 @@ def test_frames_are_counted_through_files_episodes_and_tasks(tmp_path: Path, thr
     np.testing.assert_array_equal(both["timestamp"], (both["frame_index"].to_numpy() / 20).astype(np.float32))
 
 
-def test_episodes_know_where_their_frames_and_pictures_are(tmp_path: Path, three: Demonstrations):
+def test_episode_rows_locate_frames_and_images(tmp_path: Path, three: Demonstrations):
     dataset.write(tmp_path, three, max_frames=15)
     rows = pl.read_parquet(tmp_path / "meta/episodes/chunk-000/file-000.parquet").rows(named=True)
     assert [row["assay/task"] for row in rows] == ["libero_goal/7", "libero_goal/8", "libero_10/0"]
@@ -128,7 +128,7 @@ def test_pandas_finds_the_instructions_as_the_index(tmp_path: Path, three: Demon
     assert b"pandas" in schema and b'"index_columns": ["task"]' in schema
 
 
-def test_without_an_episode_only_what_was_left_out_is_kept(tmp_path: Path):
+def test_without_episodes_only_failed_attempts_are_written(tmp_path: Path):
     nothing = Demonstrations("primitives", 32, (), (LEFT_OUT,))
     dataset.write(tmp_path, nothing)
     assert [path.name for path in (tmp_path / "meta").iterdir()] == ["assay.json"]

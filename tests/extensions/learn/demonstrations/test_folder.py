@@ -60,7 +60,7 @@ def test_neither_order_nor_pauses_change_the_result(
     assert contents(tmp_path / "piecemeal") == contents(finished)
 
 
-def test_what_was_staged_survives_and_what_was_half_done_does_not(
+def test_staged_attempts_survive_an_interruption(
     tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt]
 ):
     root = tmp_path / "left"
@@ -80,7 +80,7 @@ def test_what_was_staged_survives_and_what_was_half_done_does_not(
 
 
 @pytest.mark.parametrize("moved", [(), ("data",), ("data", "videos"), ("data", "videos", "meta")])
-def test_an_exchange_that_was_cut_short_is_finished(
+def test_an_interrupted_exchange_is_completed(
     tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt], moved: tuple[str, ...]
 ):
     root = tmp_path / "cut"
@@ -103,7 +103,7 @@ def test_an_exchange_that_was_cut_short_is_finished(
 
 @pytest.mark.parametrize(("pack", "size"), [("libero", 32), ("primitives", 64)])
 @pytest.mark.parametrize("staged", [True, False])
-def test_demonstrations_of_another_kind_are_refused_and_left_alone(
+def test_demonstrations_of_another_kind_are_rejected(
     tmp_path: Path, made: Made, pack: str, size: int, staged: bool
 ):
     folder = folder_at(tmp_path / "set")
@@ -116,7 +116,7 @@ def test_demonstrations_of_another_kind_are_refused_and_left_alone(
     assert "\n" not in str(caught.value) and contents(tmp_path / "set") == before
 
 
-def test_pictures_lie_one_way_in_a_folder_and_those_of_assay_0_1_upright(tmp_path: Path, made: Made):
+def test_a_folder_has_one_orientation(tmp_path: Path, made: Made):
     folder = folder_at(tmp_path / "set")
     folder.add(made("libero_goal/7", 0, 3))
     folder.finish()
@@ -131,7 +131,7 @@ def test_pictures_lie_one_way_in_a_folder_and_those_of_assay_0_1_upright(tmp_pat
     assert dataset.read(tmp_path / "set").orientation is Orientation.UPRIGHT
 
 
-def test_somebody_elses_dataset_is_refused(tmp_path: Path, finished: Path):
+def test_a_foreign_dataset_is_rejected(tmp_path: Path, finished: Path):
     (finished / "meta/assay.json").unlink()
     before = contents(finished)
     with pytest.raises(DemonstrationError, match="did not write"):
@@ -139,7 +139,7 @@ def test_somebody_elses_dataset_is_refused(tmp_path: Path, finished: Path):
     assert contents(finished) == before
 
 
-def test_two_cannot_collect_into_one_folder_at_a_time(tmp_path: Path):
+def test_a_folder_is_locked_while_collecting(tmp_path: Path):
     with (
         open_folder(tmp_path / "set", "primitives", 32),
         pytest.raises(DemonstrationError, match="is in use"),

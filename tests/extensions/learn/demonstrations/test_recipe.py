@@ -20,7 +20,7 @@ from assay.sim.world import SceneEnv
 TASK = tasks.load("libero_goal/7")
 
 
-def test_few_starts_are_taken_in_turn_and_otherwise_each_seed_has_its_own():
+def test_starts_limits_the_number_of_initial_states():
     few, own = Recipe(noise=0.1, starts=3), Recipe()
     assert [few.spec(TASK.id, seed, "primitives", 1000).world_seed for seed in range(1000, 1007)] == [
         1000, 1001, 1002, 1000, 1001, 1002, 1000
@@ -28,7 +28,7 @@ def test_few_starts_are_taken_in_turn_and_otherwise_each_seed_has_its_own():
     assert own.spec(TASK.id, 7, "primitives", 0) == EpisodeSpec(TASK.id, 7)
 
 
-def test_objects_are_moved_in_the_scene_and_nothing_else_is():
+def test_relocation_changes_only_object_positions():
     recipe = Recipe(relocate=0.5)
     first, again, other = (
         recipe.task(TASK, recipe.spec(TASK.id, seed, "primitives", 0)) for seed in (1, 1, 2)
@@ -38,7 +38,7 @@ def test_objects_are_moved_in_the_scene_and_nothing_else_is():
     assert Recipe().task(TASK, EpisodeSpec(TASK.id, 1)) == TASK
 
 
-def test_the_disturbed_action_is_executed_and_the_oracles_own_is_kept(
+def test_the_undisturbed_action_is_recorded(
     compiled: Callable[[str], CompiledScene], world_of: Callable[[CompiledScene], Simulation]
 ):
     world = world_of(compiled(TASK.id))
@@ -54,7 +54,7 @@ def test_the_disturbed_action_is_executed_and_the_oracles_own_is_kept(
     assert np.abs(pushes[:, :6]).max() > 0.1 and not pushes[:, 6].any()
 
 
-def test_a_recipe_that_makes_no_sense_is_refused_and_a_folder_holds_one_recipe(tmp_path: Path):
+def test_invalid_recipes_are_rejected_and_a_folder_holds_one_recipe(tmp_path: Path):
     for wrong, words in (
         ({"noise": 1.5}, "--noise 1.5: valid: 0 to 1"),
         ({"relocate": 0.01}, "--relocate 0.01: valid: 0, or 0.05 to 2"),

@@ -19,9 +19,7 @@ from assay.support.images import Orientation
 STEPS = 12
 
 
-def test_images_are_read_upright_however_they_lie_and_others_are_taken_for_mirrored(
-    demonstrated: Path, tmp_path: Path
-):
+def test_images_are_read_upright_in_every_orientation(demonstrated: Path, tmp_path: Path):
     frames = read(demonstrated, 32)
     assert len(frames) == 24 * STEPS and frames.size == 32 and len(frames.instructions) == 24
     assert set(frames.tasks) == {"libero_goal/7", "libero_goal/8"}
@@ -42,7 +40,7 @@ def test_images_are_read_upright_however_they_lie_and_others_are_taken_for_mirro
     assert np.array_equal(asked.images["agentview"], frames.images["agentview"])
 
 
-def test_images_are_decoded_once_and_kept(demonstrated: Path):
+def test_images_are_decoded_once(demonstrated: Path):
     read(demonstrated, 32)
     kept = {path: path.stat().st_mtime_ns for path in (cache_folder() / "frames").rglob("*.npy")}
     again = read(demonstrated, 32)
@@ -50,7 +48,7 @@ def test_images_are_decoded_once_and_kept(demonstrated: Path):
     assert isinstance(again.images["agentview"], np.memmap)
 
 
-def test_only_the_first_demonstrations_of_each_instruction_can_be_taken(demonstrated: Path):
+def test_first_limits_demonstrations_per_instruction(demonstrated: Path):
     frames, few = read(demonstrated, 32), read(demonstrated, 32).first(2)
     assert len(few) == 4 * STEPS and few.episodes.max() == 3
     second = np.flatnonzero(frames.episodes == 12)  # the first of the second task
@@ -58,13 +56,13 @@ def test_only_the_first_demonstrations_of_each_instruction_can_be_taken(demonstr
     assert np.array_equal(few.images["agentview"][2 * STEPS], frames.images["agentview"][second[0]])
 
 
-def test_a_smaller_image_has_the_mean_of_what_each_pixel_covers():
+def test_downscaling_averages_pixels():
     image = np.zeros((64, 64, 3), np.uint8)
     image[:2, :1] = 200
     assert downscale(image, 32)[0, 0].tolist() == [100, 100, 100] and downscale(image, 64) is image
 
 
-def test_what_cannot_be_learnt_from_is_one_line(demonstrated: Path, tmp_path: Path):
+def test_unusable_datasets_are_reported(demonstrated: Path, tmp_path: Path):
     with pytest.raises(DemonstrationError, match=r"nowhere: not a LeRobotDataset.*assay collect"):
         read(tmp_path / "nowhere", 32)
     other = tmp_path / "other"
@@ -78,7 +76,7 @@ def test_what_cannot_be_learnt_from_is_one_line(demonstrated: Path, tmp_path: Pa
         read(other, 32)
 
 
-def test_another_projects_data_set_with_images_in_its_table_and_openpis_names_is_read(tmp_path: Path):
+def test_a_foreign_dataset_with_images_in_tables_is_read(tmp_path: Path):
     mark = np.zeros((64, 64, 3), np.uint8)
     mark[:8, -8:] = 255  # upper right, for data sets of LIBERO are mirrored
     content = io.BytesIO()

@@ -41,7 +41,7 @@ def file(demonstrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_policy_acts_in_chunks_the_same_again_and_listens(file: Path):
+def test_a_policy_acts_in_chunks_deterministically_and_follows_the_instruction(file: Path):
     def acted(text: str, address: str) -> np.ndarray:
         policy = load_policy(address)
         policy.reset(Instruction(text), SPEC)
@@ -58,7 +58,7 @@ def test_a_policy_acts_in_chunks_the_same_again_and_listens(file: Path):
     assert np.array_equal(still[:8], still[8:])
 
 
-def test_it_is_served_over_openpis_wire_and_says_how_it_came_about(file: Path):
+def test_a_learned_policy_is_served_with_its_training_record(file: Path):
     address = f"learned?checkpoint={file}"
     session = OpenPISession(load_servable(address), address, None)
     seen = {"observation/image": IMAGE, "observation/wrist_image": IMAGE, "observation/state": STATE}
@@ -68,7 +68,7 @@ def test_it_is_served_over_openpis_wire_and_says_how_it_came_about(file: Path):
     assert said["steps"] == "2" and "'head': 'flow'" in said["settings"]
 
 
-def test_what_is_no_checkpoint_is_refused_in_one_line(file: Path, tmp_path: Path):
+def test_invalid_checkpoints_are_rejected(file: Path, tmp_path: Path):
     data = file.read_bytes()
     for number, content in enumerate(
         (data[: len(data) // 2], b"nonsense", data.replace(b"paraph", b"parapp", 1))
@@ -86,7 +86,7 @@ def test_what_is_no_checkpoint_is_refused_in_one_line(file: Path, tmp_path: Path
         VisuomotorPolicy(str(file), noise=2)
 
 
-def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_without_torch_the_install_command_is_printed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(PolicyError, match=r"pip install 'assay-robotics\[learn\]'"):
         VisuomotorPolicy("any.safetensors")

@@ -5,7 +5,7 @@ import numpy as np
 from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, proprioception
 
 
-def test_an_orientation_half_a_turn_away_does_not_jump():
+def test_proprioception_is_continuous_at_half_a_turn():
     before, after = np.zeros((2, 8))
     before[3:6], after[3:6] = (np.pi - 0.001, 0.0, 0.0), (-np.pi + 0.001, 0.0, 0.0)
     taken = proprioception(np.stack([before, after]))

@@ -43,21 +43,19 @@ def _off(frames: FrameArrays, file: Path, head: Head, steps: int, *without: Inpu
     return (given - wanted).abs().numpy()[:, 0, :3].mean(axis=0)
 
 
-def test_it_learns_from_words_images_and_state(frames: FrameArrays, tmp_path: Path):
+def test_the_network_learns_from_all_inputs(frames: FrameArrays, tmp_path: Path):
     words, images, state = _off(frames, tmp_path / "all.safetensors", Head.REGRESSION, 100)
     assert words < 0.15 and images < 0.15 and state < 0.15
 
 
 @pytest.mark.parametrize("head", [Head.BINS, Head.FLOW])
-def test_the_other_heads_learn_to_listen(frames: FrameArrays, tmp_path: Path, head: Head):
+def test_all_heads_follow_the_instruction(frames: FrameArrays, tmp_path: Path, head: Head):
     off = _off(frames, tmp_path / "other.safetensors", head, 80, Input.IMAGES)
     assert off[0] < 0.2  # one of two tasks goes to 0.5, the other to -0.5
 
 
 @pytest.mark.parametrize(("without", "axis"), [(Input.WORDS, 0), (Input.IMAGES, 1), (Input.STATE, 2)])
-def test_what_a_network_is_not_given_it_cannot_learn_from(
-    frames: FrameArrays, tmp_path: Path, without: Input, axis: int
-):
+def test_withheld_inputs_are_not_used(frames: FrameArrays, tmp_path: Path, without: Input, axis: int):
     off = _off(frames, tmp_path / "less.safetensors", Head.REGRESSION, 60, without)
     assert off[axis] > 0.15
 
@@ -94,7 +92,7 @@ def test_an_interrupted_training_ends_with_the_same_network_and_other_options_ar
         train_to_file(frames, broken, settings, schedule)
 
 
-def test_checkpoints_on_the_way_are_networks_too_and_seeds_differ(frames: FrameArrays, tmp_path: Path):
+def test_intermediate_checkpoints_load_and_seeds_differ(frames: FrameArrays, tmp_path: Path):
     settings, schedule = NetworkSettings(**SMALL), Schedule(steps=4, batch=8)
     for seed in (0, 1):
         train_to_file(frames, tmp_path / f"{seed}.safetensors", settings, schedule, seed=seed, every=2)
@@ -106,7 +104,7 @@ def test_checkpoints_on_the_way_are_networks_too_and_seeds_differ(frames: FrameA
     assert not torch.equal(first, other)
 
 
-def test_errors_on_episodes_held_out_are_told_only_where_there_are_any(frames: FrameArrays, tmp_path: Path):
+def test_held_out_errors_need_held_out_episodes(frames: FrameArrays, tmp_path: Path):
     settings, schedule = NetworkSettings(**SMALL), Schedule(steps=1, batch=8)
     assert train_to_file(frames, tmp_path / "many.safetensors", settings, schedule).held_out["gripper"] <= 1.0
     assert train_to_file(frames.first(2), tmp_path / "few.safetensors", settings, schedule).held_out == {}
@@ -121,7 +119,7 @@ def test_actions_after_the_end_of_an_episode_do_not_count(frames: FrameArrays):
     assert torch.equal(actions[1], torch.from_numpy(frames.actions[[STEPS - 1] * 4]))
 
 
-def test_of_several_wordings_any_is_told_in_training_and_the_tasks_own_otherwise(frames: FrameArrays):
+def test_training_draws_wordings_and_evaluation_uses_the_original(frames: FrameArrays):
     said = [[text, f"please {text}"] for text in frames.instructions]
     examples = training.TrainingExamples(frames, said, NetworkSettings(**SMALL))
     chosen = np.zeros(20, dtype=np.int64)
@@ -129,7 +127,7 @@ def test_of_several_wordings_any_is_told_in_training_and_the_tasks_own_otherwise
     assert len(np.unique(examples.inputs(chosen, np.random.default_rng(0)).words.numpy(), axis=0)) == 2
 
 
-def test_the_command_trains_and_says_how_well(assay: Callable[..., Any], demonstrated: Path, tmp_path: Path):
+def test_learn_trains_and_reports_errors(assay: Callable[..., Any], demonstrated: Path, tmp_path: Path):
     file = tmp_path / "policy.safetensors"
     options = (
         "--steps",
