@@ -22,11 +22,11 @@ from assay.support.stats.intervals import (
     mean_over_tasks,
     share_interval,
     share_over_tasks,
-    tested,
+    widen_to_p,
     wilson_interval,
 )
 from assay.support.stats.resampling import labels_behind, table_correlation
-from assay.support.stats.significance import paired
+from assay.support.stats.significance import paired_p
 from bench.figure import Figure
 
 TASKS = 10
@@ -127,7 +127,7 @@ def _drops() -> list[Figure]:
         held = np.mean([_holds(each[0], 0.0) for each in told if each])
         fixed = np.mean(
             [
-                paired(one.ravel() * 1.0, np.ones(one.size), other.ravel() * 1.0, np.ones(one.size)) < SURE
+                paired_p(one.ravel() * 1.0, np.ones(one.size), other.ravel() * 1.0, np.ones(one.size)) < SURE
                 for one, other in zip(before, after, strict=True)
             ]
         )
@@ -151,9 +151,9 @@ def _differences() -> list[Figure]:
             for run, (usual, now) in enumerate(zip(before, after, strict=True)):
                 known = float(starts), effective_count(now, count, starts * each)
                 alone = difference_of((usual * each, now), (count, count), known).interval
-                p = paired(usual, np.ones(starts), now, count)
+                p = paired_p(usual, np.ones(starts), now, count)
                 small += p < SURE
-                for way, interval in enumerate((alone, tested(alone, p))):
+                for way, interval in enumerate((alone, widen_to_p(alone, p))):
                     held[way, run] = _holds(interval, -lost * float(able[run].mean()))
                     width[way, run] = interval.high - interval.low
             what = f"a difference to the control that is {'not ' if lost else ''}0, {each} a start"
@@ -244,7 +244,7 @@ def _stopping() -> list[Figure]:
         stop = ends(before), ends(after)
         shared = min(stop)
         ones = np.ones(shared)
-        sure.append(paired(before[:shared] * 1.0, ones, after[:shared] * 1.0, ones) < SURE)
+        sure.append(paired_p(before[:shared] * 1.0, ones, after[:shared] * 1.0, ones) < SURE)
         pairs.append(shared)
         used.append(sum(stop))
     never = rng.random((400, 200)) < 0.8, rng.random((400, 200)) < 0.8

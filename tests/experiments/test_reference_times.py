@@ -6,7 +6,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.errors import ExperimentError
-from assay.experiments.reference_times import limited, read_times
+from assay.experiments.reference_times import apply_time_limit, read_times
 
 
 def written(folder: Path, text: str) -> str:
@@ -24,9 +24,9 @@ def test_seconds_are_twenty_steps_each_and_several_people_are_averaged(tmp_path:
 
 def test_a_limit_is_a_multiple_and_what_it_is_a_multiple_of_is_a_label():
     spec = EpisodeSpec("libero_goal/1", 0, labels={"level": 1})
-    timed = limited(spec, 1.1, 90.0)
+    timed = apply_time_limit(spec, 1.1, 90.0)
     assert timed.steps == 99 and timed.labels == {"level": 1, "reference_steps": 90.0, "limit_factor": 1.1}
-    assert limited(spec, 0.0, 90.0).steps is None and limited(spec, None, 90.0) == spec
+    assert apply_time_limit(spec, 0.0, 90.0).steps is None and apply_time_limit(spec, None, 90.0) == spec
 
 
 @pytest.mark.parametrize(

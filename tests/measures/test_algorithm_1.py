@@ -168,7 +168,7 @@ def same(group: NearFar, episodes: list[tuple[dict, str]], threshold: str) -> No
 
 
 @pytest.mark.parametrize("threshold", QUANTILES)
-def test_counts_are_those_of_the_paper(found: NearFarFailures, labelled, threshold: str):
+def test_counts_match_the_papers_algorithm(found: NearFarFailures, labelled, threshold: str):
     every = labelled[threshold]
     same(found.overall, every, threshold)
     assert [each.group for each in found.by_task] == list(HOMES.values())
@@ -180,14 +180,14 @@ def test_counts_are_those_of_the_paper(found: NearFarFailures, labelled, thresho
             same(group, [pair for pair in every if pair[0]["types"][axis] == group.group], threshold)
 
 
-def test_the_case_is_no_easy_one(found: NearFarFailures, labelled):
+def test_planted_log_has_all_kinds_of_episodes(found: NearFarFailures, labelled):
     """There are failures on both sides of every threshold, and each threshold moves some."""
     counts = [Counter(label for _, label in labelled[name])["near"] for name in QUANTILES]
     assert counts == sorted(counts, reverse=True) and len(set(counts)) >= 3
     assert 0 < counts[0] < found.failures
 
 
-def test_every_single_failure_is_what_the_paper_calls_it(found: NearFarFailures, labelled, log):
+def test_every_failure_is_classified_as_in_the_paper(found: NearFarFailures, labelled, log):
     _, store = log
     named = found.episodes.join(store.frame().select("id", "instruction"), on="id")
     got = {(row["instruction"], row["seed"]): row["near"] for row in named.iter_rows(named=True)}
@@ -197,14 +197,14 @@ def test_every_single_failure_is_what_the_paper_calls_it(found: NearFarFailures,
     }
 
 
-def test_shares_are_of_all_episodes_and_add_up(found: NearFarFailures):
+def test_shares_of_all_episodes_add_up(found: NearFarFailures):
     every = found.overall
     assert every.success_rate() + every.near_share() + every.far_share() == pytest.approx(1.0)
     assert every.far_of_failures() == pytest.approx(found.far_share)
     assert every.near_share("p90") < every.near_share() and every.far_share("p90") > every.far_share()
 
 
-def test_without_a_floor_stricter_thresholds_are_smaller_and_with_one_they_may_all_be_it(log):
+def test_stricter_thresholds_are_smaller_down_to_the_floor(log):
     _, store = log
     frame, paths = store.frame(), Paths.read(store)
     for task in failures(frame, paths, PAPER).tasks:
@@ -214,7 +214,7 @@ def test_without_a_floor_stricter_thresholds_are_smaller_and_with_one_they_may_a
     assert wide.far["max"] == 0
 
 
-def test_controls_count_only_if_they_shall(found: NearFarFailures, log):
+def test_rule_decides_whether_controls_count(found: NearFarFailures, log):
     _, store = log
     ours = failures(store.frame(), Paths.read(store), OURS)
     assert (ours.rule, found.rule) == (OURS, PAPER)
@@ -226,7 +226,7 @@ def test_controls_count_only_if_they_shall(found: NearFarFailures, log):
     assert {each.task: each.thresholds["max"] for each in ours.tasks}["libero_goal/7"] > 2 * stove
 
 
-def test_one_success_is_enough_for_the_paper_and_not_for_us(log):
+def test_minimum_number_of_successes_depends_on_the_rule(log):
     _, store = log
     frame = store.frame().filter(pl.col("condition") != "control")
     won = frame.filter(pl.col("outcome") == "success").group_by("task", maintain_order=True).head(1)
@@ -238,5 +238,5 @@ def test_one_success_is_enough_for_the_paper_and_not_for_us(log):
         failures(few, paths)
 
 
-def test_a_log_does_not_say_what_was_touched(found: NearFarFailures):
+def test_imported_log_has_no_count_of_idle_failures(found: NearFarFailures):
     assert found.idle is None and found.far["max"] > 0

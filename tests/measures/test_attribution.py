@@ -86,7 +86,7 @@ def test_shapley_shares_are_those_of_all_orders_and_make_up_the_drop(run, made):
     )
 
 
-def test_a_fraction_of_the_design_tells_what_it_can(run, made):
+def test_fractional_design_reports_aliased_interactions(run, made):
     half = [on for on in product((False, True), repeat=3) if sum(on) % 2 == 0]
     found = attribution(run(factorial(made, 200, half)).frame())
     assert {each.factors for each in found.effects} == {(name,) for name in FACTORS}
@@ -94,7 +94,7 @@ def test_a_fraction_of_the_design_tells_what_it_can(run, made):
     assert sum(each.loss for each in found.shares) == pytest.approx(found.drop)
 
 
-def test_a_cell_that_never_fails_gives_finite_effects_and_no_share_of_nothing(run, made):
+def test_cell_without_failures_has_finite_effects(run, made):
     store = run(
         made(True, seed=seed, condition=f"c{on}" if on else "control", labels={"factor:a": on})
         for seed in range(10)
@@ -106,7 +106,7 @@ def test_a_cell_that_never_fails_gives_finite_effects_and_no_share_of_nothing(ru
     assert found.drop == 0 and found.shares[0].share is None
 
 
-def test_levels_count_as_on_and_a_factor_that_never_varies_is_left_out(run, made):
+def test_levels_count_as_on_and_constant_factors_are_left_out(run, made):
     store = run(
         made(
             seed % 2 > level,
@@ -120,25 +120,25 @@ def test_levels_count_as_on_and_a_factor_that_never_varies_is_left_out(run, made
     assert attribution(store.frame()).factors == ("blur",)
 
 
-def test_a_run_without_factors_says_so(run, made):
+def test_run_without_factors_raises(run, made):
     with pytest.raises(MeasureError, match="varies 0 factors"):
         attribution(run([made(True)]).frame())
 
 
-def test_episodes_of_other_experiments_in_the_same_run_stay_out(run, made):
+def test_episodes_of_other_experiments_are_left_out(run, made):
     others = [made(False, seed=seed, condition="elsewhere") for seed in range(50)]
     alone, mixed = (attribution(run([*factorial(made, 50), *more]).frame()) for more in ([], others))
     assert alone == mixed
 
 
-def test_a_single_start_is_certain_of_nothing(run, made):
+def test_few_starts_raise(run, made):
     with pytest.raises(MeasureError, match="4 starts; needs at least 5"):
         attribution(run(factorial(made, 4)).frame())
     found = attribution(run(factorial(made, 5)).frame())
     assert all(each.p > 0.001 for each in found.effects)
 
 
-def test_a_factor_is_told_from_all_combinations_where_alone_it_has_too_few_episodes(run, made):
+def test_factor_is_tested_in_all_combinations_if_alone_it_has_too_few_episodes(run, made):
     """Who goes by looks fails in most of the combinations with them, whatever else is changed."""
     changes = {"object": (Recolour(), Resize(1.1)), "position": (Displace(0.2),), "room": (Relight(0.5),)}
     rows = []
@@ -171,7 +171,7 @@ def test_a_factor_is_told_from_all_combinations_where_alone_it_has_too_few_episo
     assert others.p > 0.5
 
 
-def test_tasks_that_differ_make_no_interaction(run, made):
+def test_different_tasks_create_no_interaction(run, made):
     """Two hopeless tasks, six easy ones: two factors that add up within each of them."""
     rng = np.random.default_rng(7)
     rows = []
@@ -201,7 +201,7 @@ def test_tasks_that_differ_make_no_interaction(run, made):
     assert both.points == pytest.approx(steps[0] - steps[1], abs=0.12), "in points it is another question"
 
 
-def test_tasks_that_always_do_the_same_are_no_reason_to_be_certain(run, made):
+def test_constant_tasks_do_not_increase_certainty(run, made):
     """Every second task fails when a factor is on, in each of its starts: nothing varies within a task."""
     rows = [
         made(

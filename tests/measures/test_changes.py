@@ -10,7 +10,7 @@ from assay.measures.success.drops import CHANGES
 from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Resize
 
 
-def test_every_change_of_the_world_is_known_for_what_it_changes():
+def test_every_world_perturbation_declares_its_change():
     unknown = {
         kind for kind, made in kinds().items() if kind.startswith("world/") and made.change == Change.WORLD
     }
@@ -33,11 +33,11 @@ def test_every_change_of_the_world_is_known_for_what_it_changes():
         ("senses/fog", "senses"),
     ],
 )
-def test_a_perturbation_says_what_it_changes(kind: str, change: str):
+def test_perturbation_declares_its_change(kind: str, change: str):
     assert kinds()[kind].change == change
 
 
-def test_a_change_that_nobody_here_knows_is_found_under_its_own_name(run, made):
+def test_unknown_change_is_reported_under_its_own_name(run, made):
     """As a plugin has it: the label alone tells."""
     labels = {"axis": "gravity", "change": "gravity", "plausible": True}
     rows = [made(True, seed=seed) for seed in range(8)]
@@ -48,7 +48,7 @@ def test_a_change_that_nobody_here_knows_is_found_under_its_own_name(run, made):
     assert (evidence.part, evidence.hits, evidence.count) == ("gravity", 0, 8)
 
 
-def test_a_row_says_what_alone_is_changed_if_a_good_policy_should_succeed(run, made):
+def test_rows_are_labelled_with_their_change_if_success_is_expected(run, made):
     store = run(
         [
             made(True),
@@ -70,7 +70,7 @@ def test_a_row_says_what_alone_is_changed_if_a_good_policy_should_succeed(run, m
     ]
 
 
-def test_the_cost_of_a_change_is_taken_over_all_conditions_that_make_it(run, made):
+def test_cost_of_a_change_covers_all_its_conditions(run, made):
     rows = [
         each
         for seed in range(4)
@@ -86,7 +86,7 @@ def test_the_cost_of_a_change_is_taken_over_all_conditions_that_make_it(run, mad
     assert drop.change == -0.75 and drop.p == pytest.approx(2 / 2**4)
 
 
-def test_what_is_changed_together_is_told_from_the_perturbations_where_no_label_says_it(run, made):
+def test_joint_changes_are_derived_from_the_perturbations_without_a_label(run, made):
     store = run(
         [
             made(True),
@@ -105,7 +105,7 @@ def test_what_is_changed_together_is_told_from_the_perturbations_where_no_label_
     assert nature((Recolour(), Resize(1.1)))["change"] == "appearance+object"
 
 
-def test_look_and_size_changed_together_are_one_question(run, made):
+def test_appearance_and_object_changed_together_are_one_flaw(run, made):
     """As in LIBERO-PRO's object dimension: who goes by colour is found."""
     rows = [made(True, seed=seed) for seed in range(8)]
     rows += [
@@ -120,7 +120,7 @@ def test_look_and_size_changed_together_are_one_question(run, made):
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_loss_under_two_changes_together_is_told_beside_a_flaw(run, made, alone: bool):
+def test_loss_under_a_joint_change_is_a_particular_case(run, made, alone: bool):
     """The camera costs nothing and neither does the room; both together do, and names do for another reason."""
     rows = [made(True, seed=seed) for seed in range(10)]
     both = (MoveCamera(shift=(0.0, 0.1, 0.0)), Relight(0.5))

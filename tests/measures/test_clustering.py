@@ -63,7 +63,7 @@ def test_a_share_of_anything_covers():
     assert np.mean([count for count, _ in found.values()]) < 0.4 * len(plain)
 
 
-def test_where_nothing_fails_a_start_counts_once_however_many_wordings_it_has():
+def test_without_failures_each_start_counts_once():
     count, interval = shares(grid().with_columns(_hit_it=True), "_hit_it")[()]
     assert count == TASKS * SEEDS and interval.low == pytest.approx(wilson_interval(1.0, count).low)
     few = grid().filter(pl.col("instruction").str.contains(r"^[01] in"))  # two wordings of every task
@@ -71,7 +71,7 @@ def test_where_nothing_fails_a_start_counts_once_however_many_wordings_it_has():
 
 
 @pytest.mark.parametrize("lost", [1, 2, 4, 5])
-def test_few_starts_that_fail_leave_open_whether_failures_come_in_company(lost: int):
+def test_few_failing_starts_leave_the_correlation_open(lost: int):
     """One failure in each of so many starts; from five on their number tells that they come alone."""
     alone = (pl.col("seed") == 0) & (pl.col("instruction") == pl.format("0 in {}", "task"))
     failing = pl.col("task").is_in([f"task {task}" for task in range(lost)]) & alone
@@ -79,7 +79,7 @@ def test_few_starts_that_fail_leave_open_whether_failures_come_in_company(lost: 
     assert (count > 0.5 * TASKS * SEEDS * WORDINGS) == (lost == 5)
 
 
-def test_what_goes_with_a_start_does_not_tell_variants_apart():
+def test_start_columns_do_not_distinguish_variants():
     """The demonstrator's time in each start as a label: the wordings stay the same."""
     frame = grid().with_columns(_hit_it=pl.Series(outcomes(np.random.default_rng(7)).ravel()))
     labelled = frame.with_columns(reference_steps=pl.col("seed") + 100)
@@ -87,7 +87,7 @@ def test_what_goes_with_a_start_does_not_tell_variants_apart():
 
 
 @pytest.mark.parametrize("tasks", [1, TASKS])
-def test_nobody_is_less_sure_because_more_succeed(tasks: int):
+def test_interval_does_not_widen_with_more_successes(tasks: int):
     """Failures that are spread evenly, from where they show that they are to half of them."""
     frame = grid().head(tasks * SEEDS * WORDINGS)
     task, seed, word = (index.ravel() for index in np.indices((tasks, SEEDS, WORDINGS)))
@@ -99,7 +99,7 @@ def test_nobody_is_less_sure_because_more_succeed(tasks: int):
     assert ends == sorted(ends, reverse=True)
 
 
-def test_with_one_start_for_each_task_the_interval_says_what_it_does_not_know():
+def test_interval_of_single_starts_names_its_limitation():
     one = grid().filter(pl.col("seed") == 0)
     count, interval = shares(one.with_columns(_hit_it=True), "_hit_it")[()]
     assert count == len(one) and interval.low == pytest.approx(wilson_interval(1.0, count).low)
@@ -119,7 +119,7 @@ def test_means_and_medians_cover():
     assert (np.mean(held, axis=0) >= 0.95 - MARGIN).all()
 
 
-def test_pride_its_slope_and_what_the_rate_overstates_cover():
+def test_intervals_of_pride_slope_and_overestimation_cover():
     """Success falls with the distance of keywords; that of structure is as far on average, and harmless."""
     rng, frame = np.random.default_rng(7), grid()
     labels = frame.with_columns(object=pl.lit("none"), action=pl.lit("hint"))
@@ -153,7 +153,7 @@ def test_pride_its_slope_and_what_the_rate_overstates_cover():
     assert (np.mean(held, axis=0) >= 0.95 - MARGIN).all(), np.mean(held, axis=0)
 
 
-def test_runs_that_are_equally_good_are_seldom_told_apart():
+def test_equal_runs_rarely_differ_significantly():
     """Each is good at other starts and other wordings; neither is better."""
     rng, frame = np.random.default_rng(7), grid()
     found = [
@@ -164,7 +164,7 @@ def test_runs_that_are_equally_good_are_seldom_told_apart():
     assert np.mean([each.p < 0.05 for each in found]) <= 0.05 + MARGIN
 
 
-def test_a_run_that_is_better_is_told_apart():
+def test_better_run_differs_significantly():
     rng, frame = np.random.default_rng(7), grid()
     good, bad = (frame.with_columns(said(outcomes(rng, odds))) for odds in (3.0, 0.0))
     (found,) = compare({"good": good, "bad": bad}).overall

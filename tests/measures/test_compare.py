@@ -50,7 +50,7 @@ def test_runs_that_share_no_spec_are_refused_with_counts(run, made):
         compare({"a": one, "b": run([made(None)]).frame()})
 
 
-def test_success_at_nonsense_is_no_merit(run, made):
+def test_success_under_nonsense_does_not_count(run, made):
     """One run knows its tasks, the other succeeds whatever is said."""
     nonsense = {"plausible": False}
     deaf, listens = (
@@ -67,7 +67,7 @@ def test_success_at_nonsense_is_no_merit(run, made):
     assert (mute.condition, mute.change) == ("xxx", -1.0)
 
 
-def test_conditions_are_given_and_do_not_widen_the_interval(run, made):
+def test_fixed_conditions_do_not_widen_the_interval(run, made):
     one, other = (
         run(
             made(seed % 10 < wins[condition], seed=seed, condition=condition)
@@ -90,7 +90,7 @@ def robust(run, made, wins: tuple[int, int], *, starts: int = 20):
     ).frame()
 
 
-def test_a_better_policy_that_loses_as_much_is_no_more_robust(run, made):
+def test_equal_losses_are_equal_robustness(run, made):
     """Controls 100 and 50 %, changed 70 and 20 %: equal drops, and the first keeps more of what it can do."""
     found = compare({"good": robust(run, made, (20, 14)), "bad": robust(run, made, (10, 4))})
     (overall,) = found.overall
@@ -110,7 +110,7 @@ def test_a_better_policy_that_loses_as_much_is_no_more_robust(run, made):
     )
 
 
-def test_runs_that_are_alike_are_equivalent_within_the_margin_only_with_enough_starts(run, made):
+def test_equivalence_needs_enough_starts(run, made):
     few, many = (
         compare({name: robust(run, made, (starts, starts), starts=starts) for name in ("a", "b")})
         for starts in (5, 60)
@@ -126,21 +126,21 @@ def test_runs_that_are_alike_are_equivalent_within_the_margin_only_with_enough_s
     )
 
 
-def test_what_is_undecided_says_how_many_starts_would_decide_it(run, made):
+def test_undecided_contrast_reports_the_starts_needed(run, made):
     one, other = (robust(run, made, wins, starts=4) for wins in ((4, 4), (4, 3)))
     drop = compare({"one": one, "other": other}).robustness[0]
     assert drop.decision is Decision.UNDECIDED and drop.change == pytest.approx(-0.25)
     assert drop.starts < drop.starts_needed < 200
 
 
-def test_starts_that_never_succeed_cannot_tell_runs_apart(run, made):
+def test_starts_without_success_are_not_informative(run, made):
     one, other = (robust(run, made, (wins, 0), starts=10) for wins in (1, 0))
     (found,) = compare({"one": one, "other": other}).overall
     assert (found.starts, found.telling) == (40, 4) and found.least_p == 2 / 2**4
     assert found.p >= found.least_p
 
 
-def test_two_wordings_do_not_drown_what_starts_tell(run, made):
+def test_two_wordings_do_not_swamp_the_starts(run, made):
     """Both sides of a wording agree: over all nothing is less sure than in the controls alone."""
     good, bad = (
         run(

@@ -6,7 +6,7 @@ from assay.measures import MeasureError, curve, profile
 from assay.measures.world.curves import CORRUPTION, DISSIMILARITY
 
 
-def test_a_level_curve_begins_at_the_control_and_tells_the_loss_of_each_step(run, made):
+def test_curve_of_levels_starts_at_the_control_with_losses_per_step(run, made):
     won = {0: 20, 1: 18, 2: 18, 3: 8, 5: 0}
     store = run(
         made(
@@ -31,7 +31,7 @@ def test_a_level_curve_begins_at_the_control_and_tells_the_loss_of_each_step(run
     assert found.steps[3].p == pytest.approx(2 * 0.5**10) and found.steps[2].p == 1.0
 
 
-def test_a_control_that_is_a_level_of_its_own_is_that_level(run, made):
+def test_control_with_a_level_is_a_point_of_the_curve(run, made):
     store = run(
         made(seed < count, seed=seed, condition=condition, labels={"level": level})
         for level, condition, count in ((1, "control", 5), (2, "libero-x/level2", 3))
@@ -42,7 +42,7 @@ def test_a_control_that_is_a_level_of_its_own_is_that_level(run, made):
     assert second.at == 2.0 and second.change == pytest.approx(-0.4)
 
 
-def test_distances_make_a_curve_too(run, made):
+def test_curve_over_distances(run, made):
     store = run(
         made(distance < 0.2, seed=seed, condition=f"d{distance}", labels={"distance": distance})
         for distance in (0.3, 0.1, 0.2)
@@ -52,7 +52,7 @@ def test_distances_make_a_curve_too(run, made):
     assert [(step.at, step.rate.rate) for step in found.steps] == [(0.1, 1.0), (0.2, 0.0), (0.3, 0.0)]
 
 
-def test_steps_without_shared_starts_or_outcomes_have_no_loss(run, made):
+def test_points_without_shared_starts_have_no_loss(run, made):
     store = run(
         [made(True, seed=0)]
         + [made(None, seed=0, condition="l1", labels={"level": 1})]
@@ -66,12 +66,12 @@ def test_steps_without_shared_starts_or_outcomes_have_no_loss(run, made):
 @pytest.mark.parametrize(
     ("labels", "words"), [({}, "no episode has level"), ({"level": "high"}, "not numeric")]
 )
-def test_a_run_without_levels_says_so(run, made, labels: dict, words: str):
+def test_run_without_levels_raises(run, made, labels: dict, words: str):
     with pytest.raises(MeasureError, match=words):
         curve(run([made(True, condition="c", labels=labels)]).frame(), "level")
 
 
-def test_a_ladder_of_words_goes_on_where_a_good_policy_should_fail_and_names_its_rungs(run, made):
+def test_corruption_curve_names_its_rungs_and_marks_unexpected_success(run, made):
     rows = [made(True, seed=seed) for seed in range(4)]
     for rung, name in enumerate(("paraphrase", "xxx"), start=1):
         labels = {"rung": rung, "plausible": name != "xxx"}
@@ -96,7 +96,7 @@ def test_a_ladder_of_objects_is_a_curve(run, made):
     assert "Hollow" not in DISSIMILARITY.draw_runs({"": found}).caption
 
 
-def test_the_control_of_a_curve_is_that_of_the_tasks_that_are_on_it(run, made):
+def test_curve_uses_controls_of_its_own_tasks(run, made):
     """Of two tasks one cannot be moved, and fails anyway."""
     rows = [made(task == 1, task=f"libero_goal/{task}", seed=seed) for task in (1, 2) for seed in range(5)]
     rows += [made(True, seed=seed, condition="d", labels={"distance": 0.1}) for seed in range(5)]

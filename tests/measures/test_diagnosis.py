@@ -69,7 +69,7 @@ def worded(made, knows, tasks=("libero_goal/1",), seeds=range(4)):
                 )
 
 
-def test_it_names_the_noun_that_is_not_understood(run, made):
+def test_unknown_noun_is_named(run, made):
     found = diagnose(AsRead(run(worded(made, lambda text: "stove" in text, seeds=range(6)))))
     assert by(found)[Flaw.UNKNOWN_NAMES] is Verdict.FOUND
     finding = of(found, Flaw.UNKNOWN_NAMES)
@@ -83,7 +83,7 @@ def test_it_names_the_noun_that_is_not_understood(run, made):
 
 
 @pytest.mark.parametrize("share, degree", [(0.1, Degree.RARELY), (0.3, Degree.RARELY), (0.6, Degree.PARTLY)])
-def test_names_known_in_part_are_graded_and_never_called_harmless(run, made, share, degree):
+def test_partly_known_names_are_graded_and_not_harmless(run, made, share, degree):
     lost = {"range": share, "vessel": 0.2}
     rows = [
         made(
@@ -105,14 +105,14 @@ def test_names_known_in_part_are_graded_and_never_called_harmless(run, made, sha
     assert Shows.NO_HARM not in {each.shows for each in finding.evidence}
 
 
-def test_a_name_does_no_harm_if_many_episodes_show_it(run, made):
+def test_harmless_name_needs_many_episodes(run, made):
     rows = worded(made, lambda text: "stove" in text, seeds=range(60))
     evidence = parts(of(diagnose(AsRead(run(rows))), Flaw.UNKNOWN_NAMES))
     assert counts(evidence["stove"]) == (0, 120, 120, 120) and evidence["stove"].shows is Shows.LOSS
     assert evidence["bowl"].shows is Shows.NO_HARM
 
 
-def test_new_sentences_that_fail_with_names_kept_are_another_flaw(run, made):
+def test_failing_sentences_with_names_kept_are_a_wording_flaw(run, made):
     found = diagnose(AsRead(run(worded(made, lambda text: False, seeds=range(8)))))
     assert by(found)[Flaw.WORDING] is Verdict.FOUND
     assert by(found)[Flaw.UNKNOWN_NAMES] is Verdict.CANNOT_TELL, "nothing succeeds with the names kept"
@@ -133,7 +133,7 @@ def moved(made, fails_from: float, seeds=range(10)):
             )
 
 
-def test_it_says_from_which_distance_on_position_matters(run, made):
+def test_position_flaw_reports_its_onset_distance(run, made):
     found = diagnose(AsRead(run(moved(made, 0.15))))
     assert [each.flaw for each in found if each.verdict is Verdict.FOUND] == [Flaw.POSITION]
     position = of(found, Flaw.POSITION)
@@ -145,7 +145,7 @@ def test_it_says_from_which_distance_on_position_matters(run, made):
     assert counts(of(found, Flaw.MEMORISES).evidence[0])[:2] == (0, 30)
 
 
-def test_no_distance_is_told_where_success_comes_back_farther_away(run, made):
+def test_no_onset_if_success_recovers_farther_away(run, made):
     rows = [
         replace(each, success=True) if each.labels.get("distance") == 0.2 else each
         for each in moved(made, 0.1, seeds=range(15))
@@ -154,7 +154,7 @@ def test_no_distance_is_told_where_success_comes_back_farther_away(run, made):
     assert by(found)[Flaw.POSITION] is Verdict.FOUND and of(found, Flaw.POSITION).detail is None
 
 
-def test_a_loss_that_chance_explains_is_no_finding(run, made):
+def test_loss_within_chance_is_not_found(run, made):
     """Three starts that all fall: the least p there is is one in four."""
     found = diagnose(AsRead(run(moved(made, 0.0, seeds=range(3)))))
     assert by(found)[Flaw.POSITION] is Verdict.CANNOT_TELL
@@ -162,7 +162,7 @@ def test_a_loss_that_chance_explains_is_no_finding(run, made):
     assert counts(of(found, Flaw.POSITION).evidence[0])[:2] == (0, 12)
 
 
-def test_a_certain_loss_is_never_no_flaw(run, made):
+def test_significant_loss_is_always_found(run, made):
     """Two things are changed at once: no flaw is tested by that, but success is lost."""
     labels = {"axis": "words+world", "plausible": True}
     both = (Say("over there"), Displace(0.2))
@@ -176,7 +176,7 @@ def test_a_certain_loss_is_never_no_flaw(run, made):
     assert Flaw.NOTHING not in by(rest)
 
 
-def test_new_names_against_the_control_are_evidence_where_no_wording_keeps_them(run, made):
+def test_names_are_compared_with_the_control_without_wordings_that_keep_them(run, made):
     rows = [made(True, seed=seed) for seed in range(8)]
     labels = {"axis": "words", "plausible": True}
     rows += [
@@ -202,7 +202,7 @@ def said_as(made, fails: str, seeds=range(2)):
                 yield made(success, seed=seed, condition=f"{action} {wording}", labels=labels, words=words)
 
 
-def test_a_way_to_say_it_is_found_against_the_others_without_any_control(run, made):
+def test_phrasing_is_compared_with_the_others_without_controls(run, made):
     found = diagnose(AsRead(run(said_as(made, "question"))))
     finding = of(found, Flaw.WORDING)
     assert (finding.degree, finding.evidence[0].part) == (Degree.MOSTLY, "question")
@@ -210,20 +210,20 @@ def test_a_way_to_say_it_is_found_against_the_others_without_any_control(run, ma
     assert by(diagnose(AsRead(run(said_as(made, "")))))[Flaw.WORDING] is Verdict.NOT_FOUND
 
 
-def test_seeds_of_one_wording_are_no_witnesses_of_their_own(run, made):
+def test_seeds_of_one_wording_are_not_independent(run, made):
     """Three wordings, one of them lost, with however many seeds: chance."""
     rows = [each for each in said_as(made, "question", seeds=range(20)) if each.condition.endswith("0")]
     assert by(diagnose(AsRead(run(rows))))[Flaw.WORDING] is Verdict.NOT_FOUND
 
 
-def test_nothing_found_says_how_much_could_have_gone_unnoticed(run, made):
+def test_no_flaw_reports_the_loss_not_excluded(run, made):
     found = diagnose(AsRead(run(moved(made, 1.0))))
     assert found[0].flaw is Flaw.NOTHING and found[0].verdict is Verdict.FOUND
     unseen = found[0].detail
     assert isinstance(unseen, Unnoticed) and unseen.flaw is Flaw.POSITION and 0 < unseen.loss < 0.3
 
 
-def test_who_does_nothing_is_unable_and_the_rest_cannot_be_told(run, made):
+def test_policy_without_success_is_unable_and_nothing_else_is_tested(run, made):
     idle = [made(False, seed=seed) for seed in range(6)]
     found = diagnose(AsRead(run([*idle, made(False, condition="displace", change=Displace(0.2))])))
     assert [each.flaw for each in found if each.verdict is Verdict.FOUND] == [Flaw.UNABLE]
@@ -231,7 +231,7 @@ def test_who_does_nothing_is_unable_and_the_rest_cannot_be_told(run, made):
     assert of(found, Flaw.POSITION).untested == Untested(Flaw.POSITION, "changes")
 
 
-def test_without_paths_success_on_nonsense_tells_who_does_not_listen(run, made):
+def test_success_under_nonsense_reveals_ignored_words_without_trajectories(run, made):
     def diagnosed(condition: str, **more: bool) -> tuple[Finding, ...]:
         labels = {"axis": "words", "plausible": False, **more}
         rows = [made(True, seed=seed) for seed in range(6)]
@@ -261,7 +261,7 @@ def test_several_runs_of_a_policy_give_one_diagnosis(run, made):
     assert len({each.flaw for each in together}) == len(together)
 
 
-def test_rows_of_two_runs_have_each_its_own_p(run, made):
+def test_each_run_has_its_own_p_per_row(run, made):
     """The same condition in two runs: one loses everything there, the other nothing."""
     labels = {"axis": "world", "change": "position", "plausible": True}
 
@@ -277,7 +277,7 @@ def test_rows_of_two_runs_have_each_its_own_p(run, made):
     assert lost < 0.05 and kept == 1.0
 
 
-def test_what_several_runs_have_measured_is_taken_together(run, made):
+def test_several_runs_are_pooled(run, made):
     """Each run alone has too few starts."""
     runs = [profile(run(moved(made, 0.0, seeds=range(first, first + 4)))) for first in (0, 4, 8)]
     assert by(diagnose(runs[0]))[Flaw.POSITION] is Verdict.CANNOT_TELL
@@ -295,7 +295,7 @@ def of_kinds(made, rates, kinds, seeds=range(4)):
             yield made(success, task, seed, "jittered", labels, change=Displace(0.05))
 
 
-def test_a_kind_of_task_that_falls_behind_is_told_if_there_are_many_tasks(run, made):
+def test_worse_kind_of_task_is_found_with_many_tasks(run, made):
     kinds = ["placement"] * 5 + ["composite"] * 5
     rows = list(of_kinds(made, [1.0] * 5 + [0.25] * 5, kinds))
     found = diagnose(AsRead(run(rows)))
@@ -306,7 +306,7 @@ def test_a_kind_of_task_that_falls_behind_is_told_if_there_are_many_tasks(run, m
     assert Flaw.KIND not in by(diagnose(AsRead(run(rows[:1] + rows[20:24]))))
 
 
-def test_labels_that_a_change_gives_a_task_are_no_kind_of_task(run, made):
+def test_labels_of_changes_are_not_kinds_of_tasks(run, made):
     """Half of each task's episodes ask for another thing, by another attribute, and fail."""
     rows = []
     for number, seed, other in product(range(10), range(4), (False, True)):
@@ -321,7 +321,7 @@ def test_labels_that_a_change_gives_a_task_are_no_kind_of_task(run, made):
     assert by(diagnose(found)).get(Flaw.KIND) is not Verdict.FOUND
 
 
-def test_kinds_dealt_to_tasks_by_chance_are_not_found(run, made):
+def test_random_labels_are_not_found(run, made):
     """Tasks differ a lot, and each has many episodes: the episodes alone would make any kind look worse."""
     random = np.random.default_rng(2)
     verdicts = [
@@ -356,7 +356,7 @@ def test_memory_is_graded_and_explains_the_loss_that_it_covers(run, made, share,
     assert of(found, Flaw.POSITION).cause is Flaw.MEMORISES
 
 
-def test_little_memory_does_not_explain_a_large_loss(run, made):
+def test_rare_memorisation_does_not_explain_a_large_loss(run, made):
     found = diagnose(AsRead(run(remembered(made, 0.2, 0.7))))
     assert of(found, Flaw.MEMORISES).degree is Degree.RARELY
     assert by(found)[Flaw.MEMORISES] is by(found)[Flaw.POSITION] is Verdict.FOUND
@@ -364,7 +364,7 @@ def test_little_memory_does_not_explain_a_large_loss(run, made):
     assert counts(of(found, Flaw.POSITION).evidence[0])[:2] == (12, 40)
 
 
-def test_four_alike_of_forty_are_no_finding(run, made):
+def test_four_repeats_of_forty_are_not_significant(run, made):
     found = diagnose(AsRead(run(remembered(made, 0.1, 0.1))))
     assert not [each.flaw for each in found if each.verdict is Verdict.FOUND]
     assert (found[0].flaw, found[0].claim) == (Flaw.NOTHING, Claim.TOO_FEW), "four were lost and none was won"
@@ -373,7 +373,7 @@ def test_four_alike_of_forty_are_no_finding(run, made):
 @pytest.mark.parametrize(
     "lost, degree", [(12, Degree.RARELY), (30, Degree.RARELY), (50, Degree.PARTLY), (65, Degree.MOSTLY)]
 )
-def test_failing_with_nothing_changed_is_graded(run, made, lost, degree):
+def test_unperturbed_failures_are_graded(run, made, lost, degree):
     found = diagnose(AsRead(run(made(seed >= lost, seed=seed) for seed in range(100))))
     assert of(found, Flaw.UNABLE).degree is degree
     assert counts(of(found, Flaw.UNABLE).evidence[0])[:2] == (lost, 100)
@@ -389,25 +389,25 @@ def unchanged(made, near: int, far: int, near_words: int, starts: int = 60):
         yield made(seed < starts - near_words, seed=seed, condition="said", labels=labels, hand=usual)
 
 
-def test_controls_that_fail_on_the_way_of_success_are_misses(run, made):
+def test_failures_close_to_success_are_misses(run, made):
     found = diagnose(AsRead(run(unchanged(made, near=15, far=0, near_words=0))))
     finding = of(found, Flaw.MISSES)
     assert finding.degree is Degree.RARELY and counts(finding.evidence[0])[:2] == (15, 60)
     assert by(found)[Flaw.UNABLE] is Verdict.EXPLAINED
 
 
-def test_misses_are_not_told_of_controls_because_of_other_failures(run, made):
+def test_other_failures_are_not_misses(run, made):
     found = diagnose(AsRead(run(unchanged(made, near=0, far=15, near_words=30))))
     assert by(found)[Flaw.MISSES] is Verdict.NOT_FOUND and by(found)[Flaw.UNABLE] is Verdict.FOUND
 
 
-def test_misses_do_not_explain_failures_that_are_none(run, made):
+def test_misses_do_not_explain_far_failures(run, made):
     found = diagnose(AsRead(run(unchanged(made, near=15, far=15, near_words=0))))
     assert by(found)[Flaw.MISSES] is by(found)[Flaw.UNABLE] is Verdict.FOUND
     assert counts(of(found, Flaw.MISSES).evidence[0])[:2] == (15, 60)
 
 
-def test_a_degree_is_told_from_both_ends_of_an_interval():
+def test_degree_follows_from_the_interval():
     assert Degree.of(wilson_interval(0.2, 40)) is Degree.RARELY
     assert Degree.of(wilson_interval(0.6, 40)) is Degree.PARTLY
     assert Degree.of(wilson_interval(0.6, 400)) is Degree.MOSTLY
@@ -440,7 +440,7 @@ def steady(made, random: np.random.Generator, rate: float = 0.95, starts: int = 
             )
 
 
-def test_a_policy_for_which_nothing_matters_has_no_flaw(run, made):
+def test_robust_policy_has_no_flaw(run, made):
     found = [diagnose(AsRead(run(steady(made, np.random.default_rng(seed)))))[0] for seed in range(8)]
     wrong = [each.flaw for each in found if each.flaw is not Flaw.NOTHING]
     assert wrong == []
@@ -453,11 +453,11 @@ def test_a_diagnosis_is_plain_json(run, made):
     assert told[0]["evidence"][0]["interval"]["method"] == "newcombe"
 
 
-def test_no_run_at_all_tells_nothing():
+def test_no_runs_give_no_diagnosis():
     assert all(each.verdict is Verdict.CANNOT_TELL for each in diagnose())
 
 
-def test_a_loss_that_is_not_certain_in_the_family_is_told_first_and_not_named(run, made):
+def test_suspicious_loss_is_the_headline_without_a_name(run, made):
     """Seven starts of nine fail: certain by itself, but not among everything that is tested."""
     words = {"axis": "words", "plausible": True}
     rows = [made(True, seed=seed, hand=path(0.0) + 0.001 * seed) for seed in range(9)]

@@ -36,7 +36,7 @@ def test_mcnemars_p_and_intervals_of_a_planted_drop(run, made):
         assert -0.68 < interval.low < -0.5 < interval.high < -0.3
 
 
-def test_variants_of_one_start_count_as_one_witness(run, made):
+def test_variants_of_one_start_are_not_independent(run, made):
     """Ten starts, ten variants each, all variants of a start alike: no more evidence than ten pairs."""
     controls = [made(True, seed=seed) for seed in range(10)]
     changed = [
@@ -96,7 +96,7 @@ def test_implausible_changes_are_a_family_of_their_own(run, made):
     ("conditions", "words"),
     [(["control"], "no perturbed episode"), (["c"], "none of the 1 perturbed episodes has a control")],
 )
-def test_without_pairs_there_is_no_drop(run, made, conditions: list[str], words: str):
+def test_drop_without_pairs_raises(run, made, conditions: list[str], words: str):
     with pytest.raises(MeasureError, match=words):
         drops(run(made(True, condition=each) for each in conditions).frame())
 
@@ -108,7 +108,7 @@ def pairs_of(made, outcomes: dict[tuple[int, int], tuple[bool, bool]], words: in
             yield made(changed, task=f"libero_goal/{task}", seed=seed, condition="c", words=f"words {word}")
 
 
-def test_starts_that_never_succeed_cannot_tell(run, made):
+def test_starts_without_success_do_not_count(run, made):
     """Ten starts of which three succeed with nothing changed, and none with the change."""
     (found,) = drops(run(pairs_of(made, {(0, seed): (seed < 3, False) for seed in range(10)})).frame())
     assert (found.starts, found.telling, found.least_p, found.p) == (10, 3, 0.25, 0.25)
@@ -116,7 +116,7 @@ def test_starts_that_never_succeed_cannot_tell(run, made):
     assert least_p(found.telling, family=4) == 1.0 and least_p(8, family=4, sides=1) == 4 / 2**8
 
 
-def test_a_change_that_helps_some_tasks_and_hurts_others_is_sure_of_these_only(run, made):
+def test_interval_over_tasks_is_wider_for_mixed_effects(run, made):
     """Seven tasks fall and three rise, always: a fall in these tasks, nothing about others."""
     outcomes = {(task, seed): (task < 7, task >= 7) for task in range(10) for seed in range(10)}
     (found,) = drops(run(pairs_of(made, outcomes)).frame())
@@ -125,7 +125,7 @@ def test_a_change_that_helps_some_tasks_and_hurts_others_is_sure_of_these_only(r
     assert found.tasks == 10
 
 
-def test_the_odds_within_starts_are_mcnemars_and_told_where_they_disagree(run, made):
+def test_conditional_odds_match_mcnemar(run, made):
     outcomes = {(0, seed): (seed < 12, seed >= 9) for seed in range(20)}  # 9 only control, 8 only changed
     (found,) = drops(run(pairs_of(made, outcomes)).frame())
     assert found.log_odds.log_odds == pytest.approx(np.log(8.5 / 9.5)) and found.agrees
@@ -135,7 +135,7 @@ def test_the_odds_within_starts_are_mcnemars_and_told_where_they_disagree(run, m
     assert found.agrees is (found.log_odds.p >= 0.05)
 
 
-def test_wordings_that_matter_make_a_drop_less_sure(run, made):
+def test_varying_wordings_widen_the_interval_of_a_drop(run, made):
     """Four wordings of each task; in one run every second start fails, in the other every second wording."""
 
     def rows(by_words: bool):
@@ -158,13 +158,13 @@ def test_wordings_that_matter_make_a_drop_less_sure(run, made):
     assert widths[0] > 1.5 * widths[1]
 
 
-def test_a_drop_of_stopped_data_is_marked_and_has_a_p_that_allows_for_it(run, made):
+def test_drop_of_stopped_data_has_an_anytime_valid_p(run, made):
     frame = run(pairs_of(made, {(0, seed): (True, seed >= 8) for seed in range(12)})).frame()
     (fixed,), (stopped,) = drops(frame), drops(frame, stopped=("c",))
     assert stopped.stopped and not fixed.stopped and stopped.p > fixed.p
 
 
-def test_what_allows_for_stopping_counts_a_start_once(run, made):
+def test_anytime_p_counts_a_start_once(run, made):
     """By its first wording: if one of six would do, a start whose control succeeds would nearly always lose."""
     rows = [made(True, seed=seed) for seed in range(20)] + [
         made(variant != seed % 6, seed=seed, condition="c", labels={"variant": variant})

@@ -36,7 +36,7 @@ def played(made, lost: set[str], absent: Collection[str] = ()):
             yield replace(each, events=(happened,))
 
 
-def test_paths_that_are_the_controls_until_something_happens_are_no_memory(run, made) -> None:
+def test_episodes_with_events_are_not_memorised(run, made) -> None:
     hand = np.linspace(0.0, 0.3, 30).reshape(10, 3)
     goal = {"TurnOn flat_stove_1": ()}
     episodes = [
@@ -69,7 +69,7 @@ def test_each_flaw_is_named_and_no_other(run, made, lost: set[str], flaw: Flaw, 
     assert found_in(run, made, lost) == ({flaw}, explained)
 
 
-def test_a_flaw_is_told_with_its_evidence(run, made) -> None:
+def test_flaw_is_reported_with_evidence(run, made) -> None:
     findings = diagnose(profile(run(played(made, {"cancelled"}))))
     (finding,) = (each for each in findings if each.verdict is Verdict.FOUND)
     assert format_finding(finding).text.startswith(
@@ -78,7 +78,7 @@ def test_a_flaw_is_told_with_its_evidence(run, made) -> None:
     )
 
 
-def test_whether_an_event_happened_is_told_apart_from_what_came_of_it(run, made) -> None:
+def test_occurrence_of_events_is_separate_from_success_after_them(run, made) -> None:
     measured = profile(run(played(made, {"moved"}, absent={"moved"})))
     found = {each.event: each for each in measured[EVENTS.name]}
     moved, changed = found["moved"], found["changed"]
@@ -92,7 +92,7 @@ def test_whether_an_event_happened_is_told_apart_from_what_came_of_it(run, made)
     assert events_table(measured[EVENTS.name], None) is not None  # type: ignore[arg-type]
 
 
-def test_episodes_in_which_nothing_happened_say_nothing_about_a_flaw(run, made) -> None:
+def test_episodes_without_their_event_are_left_out(run, made) -> None:
     measured = profile(run(played(made, {"moved", "knocked"}, absent={"moved", "knocked"})))
     (drop,) = (each for each in measured["changes"] if each.group["change"] == "meanwhile")
     assert drop.pairs == 4, "two starts of each, of ten"

@@ -9,7 +9,7 @@ DRAWER = {"Open wooden_cabinet_1_middle_region": ((90, 100),)}
 TWO = {"On plate_1 main_table_region": ((9, 10),), "In akita_black_bowl_1 plate_1_region": ((9, 10),)}
 
 
-def test_the_named_thing_is_what_the_goal_is_about():
+def test_named_object_is_the_object_of_the_goal():
     assert goal_objects('{"Open wooden_cabinet_1_middle_region": []}') == "wooden_cabinet_1"
     assert goal_objects('{"TurnOn flat_stove_1": []}') == "flat_stove_1"
     assert goal_objects('{"On b_2 x": [], "On a_1 x": []}') == "a_1+b_2"
@@ -35,7 +35,7 @@ def test_a_planted_confusion_is_recovered(run, made):
     assert moved.right == 12
 
 
-def test_any_of_two_named_things_is_right(run, made):
+def test_either_of_two_named_objects_is_right(run, made):
     store = run(
         made(True, seed=seed, truth=TWO, touched=thing)
         for seed, thing in enumerate(("plate_1", "akita_black_bowl_1", "x_1"))
@@ -43,7 +43,7 @@ def test_any_of_two_named_things_is_right(run, made):
     assert confusion(store.frame())[0].right == 2
 
 
-def test_words_that_name_something_else_than_the_goal_say_so_with_a_label(run, made):
+def test_label_overrides_the_objects_of_the_goal(run, made):
     labels = {"plausible": False, "named": "plate_1"}
     store = run(
         [made(False, condition="counterfactual", labels=labels, touched="plate_1")]
@@ -53,6 +53,6 @@ def test_words_that_name_something_else_than_the_goal_say_so_with_a_label(run, m
     assert (found.named, found.count, found.right) == (("plate_1",), 1, 1), "nonsense names nothing"
 
 
-def test_a_run_that_does_not_say_what_its_goals_are_about_says_so(run, made):
+def test_run_without_goal_objects_raises(run, made):
     with pytest.raises(MeasureError, match="no episode records the objects of its goal"):
         confusion(run([made(True, truth={})]).frame())

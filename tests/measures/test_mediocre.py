@@ -49,12 +49,12 @@ def policies() -> dict[str, Synthetic]:
     }
 
 
-def test_a_flawless_policy_of_half_success_fails_with_nothing_changed_and_no_more():
+def test_mediocre_policy_has_no_flaw_but_failures():
     assert not named(tuple(found("half").values()))
     assert found("half")[Flaw.UNABLE].verdict in (Verdict.FOUND, Verdict.EXPLAINED)
 
 
-def test_who_falls_back_when_told_nonsense_and_obeys_every_request_listens():
+def test_policy_that_follows_requests_is_not_said_to_ignore_words():
     words = found("falls back")[Flaw.IGNORES_WORDS]
     assert words.verdict is Verdict.NOT_FOUND and words.evidence[0].hits == 0
     assert words.evidence[1].value > 0.9, "told nonsense it does the usual, which is told apart"
@@ -62,7 +62,7 @@ def test_who_falls_back_when_told_nonsense_and_obeys_every_request_listens():
     assert found("deaf")[Flaw.OTHER_TASKS].cause == Flaw.IGNORES_WORDS
 
 
-def test_other_tasks_are_held_against_the_control_of_what_was_asked_for():
+def test_other_tasks_are_compared_with_the_control_of_the_requested_task():
     """Whoever cannot do one task cannot do it when asked for it elsewhere."""
     assert found("bad at one")[Flaw.OTHER_TASKS].verdict is Verdict.NOT_FOUND
     profile, _ = examined(policies()["bad at one"], planned(CHOSEN, GOALS, 4), "bad at one")
@@ -75,26 +75,26 @@ def test_other_tasks_are_held_against_the_control_of_what_was_asked_for():
     assert raw["pro/task=known"] < 0, "against the controls of the tasks that ask it would be a loss"
 
 
-def test_memory_explains_what_was_moved_and_not_what_only_light_costs():
+def test_memorisation_explains_displacement_but_not_lighting():
     here = found("replays, and light")
     assert here[Flaw.MEMORISES].verdict is Verdict.FOUND
     assert here[Flaw.POSITION].cause == Flaw.MEMORISES
     assert here[Flaw.ROOM].verdict is Verdict.FOUND
 
 
-def test_a_decline_under_any_change_is_told_as_that():
+def test_uniform_decline_is_reported_as_such():
     first = next(iter(found("declines").values()))
     assert first.flaw == Flaw.LOSS and isinstance(first.detail, Fall)
     assert first.detail.alike_p is not None and first.detail.alike_p >= 0.05 and not first.detail.costly
 
 
-def test_a_flaw_in_some_tasks_is_told_with_their_names():
+def test_flaw_in_some_tasks_names_them():
     where = found("two tasks")[Flaw.APPEARANCE].where
     assert where is not None and where.uneven_p is not None and where.uneven_p < 0.05
     assert {each.task for each in where.tasks} == {GOALS[2], GOALS[5]}
 
 
-def test_a_run_in_memory_is_diagnosed_as_its_file_is():
+def test_run_in_memory_has_the_diagnosis_of_its_file():
     """What the simulation holds in memory, and measures in part, says the same as a file that is measured whole."""
     specs = planned(CHOSEN, GOALS, 1)
     assert plain(examined(policies()["half"], specs, "same")[1]) == plain(
@@ -102,7 +102,7 @@ def test_a_run_in_memory_is_diagnosed_as_its_file_is():
     )
 
 
-def test_a_row_is_certain_only_where_its_own_interval_says_so():
+def test_row_is_significant_only_if_its_interval_excludes_zero():
     """Other places cost success: certain over all combinations of factors, not from those episodes alone."""
     specs = planned("factors", GOALS[:4], 3)
     with drawn(Synthetic(even(0.8), {"position": 0.6}), specs, "rows").written() as store:

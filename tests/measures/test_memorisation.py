@@ -48,7 +48,7 @@ def measured(store) -> Memorisation:
     return memorisation(store.frame(), Paths.read(store))
 
 
-def test_a_policy_that_plays_back_its_control_scores_one(run, made):
+def test_replaying_policy_scores_one(run, made):
     def memory(task: str, seed: int, condition: str = "") -> np.ndarray:
         return path_to(PLACES[task], seed)
 
@@ -59,7 +59,7 @@ def test_a_policy_that_plays_back_its_control_scores_one(run, made):
     assert found.unjudged == {}
 
 
-def test_a_policy_that_has_learnt_a_task_by_heart_but_not_the_seed_scores_high(run, made):
+def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):
     """Its path is a draw from what it does in controls, by either of two ways."""
 
     def control(task: str, seed: int) -> np.ndarray:
@@ -73,7 +73,7 @@ def test_a_policy_that_has_learnt_a_task_by_heart_but_not_the_seed_scores_high(r
     assert max(found.spread.values()) < 0.05, "two ways are not one wide way"
 
 
-def test_a_policy_that_takes_notice_scores_zero(run, made):
+def test_reacting_policy_scores_zero(run, made):
     """It waits where words mean nothing, and goes where things are now."""
 
     def control(task: str, seed: int) -> np.ndarray:
@@ -90,7 +90,7 @@ def test_a_policy_that_takes_notice_scores_zero(run, made):
     assert found.overall.interval.low == 0.0 and 0.0 < found.overall.interval.high < 0.3
 
 
-def test_a_policy_that_ignores_words_but_not_the_world_is_found_out_by_axis(run, made):
+def test_index_by_axis_separates_words_from_world(run, made):
     def control(task: str, seed: int, condition: str = "") -> np.ndarray:
         x, y, z = PLACES[task]
         return still() if condition == "removed" else path_to((x + 0.2 * (condition == "moved"), y, z), seed)
@@ -100,7 +100,7 @@ def test_a_policy_that_ignores_words_but_not_the_world_is_found_out_by_axis(run,
     assert {each.group: each.index for each in found.conditions}["other"] == 1.0
 
 
-def test_a_policy_that_always_stands_still_is_not_remembering(run, made):
+def test_idle_policy_is_not_judged(run, made):
     def idle(task: str, seed: int, condition: str = "") -> np.ndarray:
         return still()
 
@@ -110,7 +110,7 @@ def test_a_policy_that_always_stands_still_is_not_remembering(run, made):
             measured(store)
 
 
-def test_a_policy_that_acts_erratically_is_not_judged(run, made):
+def test_erratic_policy_is_not_judged(run, made):
     def erratic(task: str, seed: int, condition: str = "") -> np.ndarray:
         rng = np.random.default_rng([seed, len(task), len(condition)])
         return np.cumsum(rng.normal(scale=0.05, size=(101, 3)), axis=0)
@@ -157,7 +157,7 @@ def test_small_displacements_and_failed_controls_are_not_judged(run, made):
         ({"plausible": False}, "needs a task with two successful controls"),
     ],
 )
-def test_without_such_a_change_or_controls_there_is_no_index(run, made, change: dict, words: str):
+def test_index_needs_a_change_and_two_controls(run, made, change: dict, words: str):
     store = run([made(True, hand=still()), made(True, condition="c", labels=change, hand=still())])
     with pytest.raises(MeasureError, match=words):
         measured(store)
@@ -185,14 +185,14 @@ def exchanged(made, by: float, starts: float = 0.0):
             )
 
 
-def test_memory_is_judged_where_a_thing_stands_elsewhere_than_in_the_control(run, made):
+def test_displaced_objects_are_judged(run, made):
     """No label says so: the positions do; and what tells is the world, whatever was said besides."""
     found = measured(run(exchanged(made, 0.2)))
     (axis,) = found.axes
     assert (axis.group, axis.alike, axis.count) == ("world", 12, 12) and found.by_label == 0
 
 
-def test_displacements_that_only_a_label_tells_are_counted(run, made):
+def test_displacements_known_from_labels_are_counted(run, made):
     def path(task: str, seed: int, condition: str = "") -> np.ndarray:
         return path_to(PLACES[task], seed)
 
@@ -209,7 +209,7 @@ def test_displacements_that_only_a_label_tells_are_counted(run, made):
         (0.2, 0.03, "the end effector starts elsewhere"),
     ],
 )
-def test_what_hardly_moved_or_another_start_of_the_robot_tells_nothing(run, made, by, starts, why: str):
+def test_small_displacements_and_other_robot_starts_are_not_judged(run, made, by, starts, why: str):
     with pytest.raises(MeasureError, match=why):
         measured(run(exchanged(made, by, starts)))
 
@@ -224,7 +224,7 @@ def timed(hand: np.ndarray, *, slower: float = 1.0, later: int = 0) -> np.ndarra
 @pytest.mark.parametrize(
     ("slower", "later"), [(1.15, 0), (1.3, 0), (1.0, 10), (1.0, 20), (1.15, 10), (1.3, 20), (0.8, 0)]
 )
-def test_a_replay_that_hesitates_is_a_replay_and_who_follows_is_not(run, made, slower: float, later: int):
+def test_slow_replay_is_repeated_and_reaction_is_not(run, made, slower: float, later: int):
     def control(task: str, seed: int) -> np.ndarray:
         return path_to(PLACES[task], seed)
 
@@ -258,7 +258,7 @@ def moved(made, alike: Callable[[int, int], bool], *, seeds: int = 10, each: int
                 )
 
 
-def test_a_policy_that_repeats_a_fifth_of_its_paths_is_found_out_whatever_the_number_of_changes(run, made):
+def test_repeating_a_fifth_is_found_for_any_number_of_changes(run, made):
     """Two of seven in most starts: in none of them most paths are the control's."""
     found = measured(run(moved(made, lambda seed, number: number < 2 and seed % 10 < 7))).overall
     assert found.index == pytest.approx(0.2) and found.interval.low > found.chance and found.p < 1e-4
@@ -266,7 +266,7 @@ def test_a_policy_that_repeats_a_fifth_of_its_paths_is_found_out_whatever_the_nu
     assert one_each.index == pytest.approx(0.2) and one_each.p < 0.05
 
 
-def test_a_single_start_is_one_witness(run, made):
+def test_single_start_is_one_observation(run, made):
     rows = [
         each
         for each in moved(made, lambda seed, number: True)
@@ -276,12 +276,12 @@ def test_a_single_start_is_one_witness(run, made):
     assert (found.overall.alike, found.overall.starts) == (7, 1) and found.overall.p == pytest.approx(0.05)
 
 
-def test_who_reaches_the_changed_goal_has_taken_notice_whatever_the_path(run, made):
+def test_reaching_the_changed_goal_is_not_repetition(run, made):
     found = measured(run(moved(made, lambda seed, number: True, success=True, seeds=4)))
     assert (found.overall.alike, found.overall.count, found.reached) == (0, 56, 56)
 
 
-def test_a_request_that_contains_the_usual_task_begins_likewise_and_is_not_judged(run, made):
+def test_requests_that_include_the_control_task_are_not_judged(run, made):
     (atom,) = made(True).episode.truth
     rows = []
     for seed in SEEDS:
@@ -299,7 +299,7 @@ def test_a_request_that_contains_the_usual_task_begins_likewise_and_is_not_judge
     assert found.unjudged == {"the control's task is a part of what is asked for": 12}
 
 
-def test_who_guesses_what_the_instruction_says_is_not_judged(run, made):
+def test_guessable_instructions_are_not_judged(run, made):
     rows = []
     for seed in SEEDS:
         hand = path_to(PLACES["libero_goal/1"], seed)
@@ -312,7 +312,7 @@ def test_who_guesses_what_the_instruction_says_is_not_judged(run, made):
     assert found.unjudged == {"the instruction can be guessed": len(SEEDS)}
 
 
-def test_requests_for_something_else_are_told_from_nonsense(run, made):
+def test_other_requests_are_separate_from_nonsense(run, made):
     """It does what it is asked for, and what is usual where it is asked for nothing."""
 
     def control(task: str, seed: int) -> np.ndarray:
@@ -332,7 +332,7 @@ def test_requests_for_something_else_are_told_from_nonsense(run, made):
     }
 
 
-def test_noise_of_the_policy_is_told_from_that_of_layouts(run, made):
+def test_noise_of_the_policy_is_separate_from_layouts(run, made):
     """One start held, ten seeds of the policy: what it does there by itself is what counts as the same path."""
     frame = run(moved(made, lambda seed, number: True, each=1)).frame()
     store = run(moved(made, lambda seed, number: True, each=1))
@@ -342,7 +342,7 @@ def test_noise_of_the_policy_is_told_from_that_of_layouts(run, made):
     assert all(held.spread[task] == max(0.01, noise) for task, noise in held.noise.items())
 
 
-def test_chance_is_how_often_other_tasks_would_pass_for_this_one(run, made):
+def test_chance_is_estimated_from_other_tasks(run, made):
     """Two tasks whose paths hardly differ: that a path is the control's own says little."""
     near = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (0.3, 0.105, 0.1)}
     rows = []

@@ -19,7 +19,7 @@ def test_nouns_are_kept_or_renamed_word_for_word(text: str, nouns: str):
     assert find_renamed("libero_goal/1", text) == nouns
 
 
-def test_of_a_task_that_nobody_knows_no_name_is_said_to_be_changed():
+def test_unknown_task_has_no_renamed_nouns():
     assert find_renamed("elsewhere/7", "put the basin on the range") == ""
 
 
@@ -51,7 +51,7 @@ def test_each_noun_is_judged_by_the_wordings_that_rename_it_alone(run, made):
     assert found.several is not None and (found.several.changed, found.several.changed_count) == (0, 6)
 
 
-def test_what_a_name_costs_is_compared_within_tasks(run, made):
+def test_names_are_compared_within_tasks(run, made):
     """An easy task whose names are mostly kept, a hard one whose are mostly changed: names do nothing."""
 
     def words(easy: bool, variant: int):
@@ -67,7 +67,7 @@ def test_what_a_name_costs_is_compared_within_tasks(run, made):
     assert overall.change == pytest.approx(0.0) and overall.strata == 2
 
 
-def test_an_interval_reaches_to_0_where_the_test_cannot_exclude_it(run, made):
+def test_interval_includes_zero_if_the_test_does(run, made):
     """Three starts that all fall: no test of three can be sure."""
     texts = {"kept": "the bowl goes on the stove", "changed": "the basin goes on the stove"}
     store = run(
@@ -79,7 +79,7 @@ def test_an_interval_reaches_to_0_where_the_test_cannot_exclude_it(run, made):
     assert overall.change == -1.0 and overall.p > 0.05 and overall.interval.high == 0.0
 
 
-def test_without_wordings_that_keep_the_names_nothing_can_be_said(run, made):
+def test_names_need_wordings_that_keep_them(run, made):
     store = run(made(True, seed=seed, condition="c", words="the basin and the range") for seed in range(3))
     with pytest.raises(MeasureError, match="others that change them"):
         name_gaps(label_changes(store.frame()))

@@ -114,7 +114,7 @@ def paraphrase(
     return made(success, condition=f"para/{thing},{action}", labels=labels, words=f"wording {number}", **more)
 
 
-def test_the_control_stands_in_the_corner_of_the_grid(run, made):
+def test_control_is_the_corner_of_the_grid(run, made):
     store = run(
         [made(True, seed=seed) for seed in range(4)]
         + [paraphrase(made, seed < 2, 0, seed=seed) for seed in range(4)]
@@ -136,7 +136,7 @@ def test_pride_weighs_by_distance_and_counts_what_is_not_scored(run, made):
     assert (found.episodes, found.wordings, found.unscored) == (2, 2, 1)
 
 
-def test_where_all_succeed_nothing_is_certain_about_what_the_rate_overstates(run, made):
+def test_overestimation_has_no_interval_without_failures(run, made):
     frame = run(
         paraphrase(made, True, number, s_k=1 - 0.05 * number, s_t=0.9) for number in range(1, 9)
     ).frame()
@@ -145,7 +145,7 @@ def test_where_all_succeed_nothing_is_certain_about_what_the_rate_overstates(run
     assert pride(frame).interval.low < 90
 
 
-def test_seeds_of_one_wording_are_one_witness(run, made):
+def test_seeds_of_one_wording_are_one_observation(run, made):
     once = [paraphrase(made, number % 2 == 0, number) for number in range(20)]
     often = [
         paraphrase(made, number % 2 == 0, number, seed=seed) for number in range(20) for seed in range(6)
@@ -155,7 +155,7 @@ def test_seeds_of_one_wording_are_one_witness(run, made):
     assert other.interval.high - other.interval.low > 0.9 * (one.interval.high - one.interval.low)
 
 
-def test_a_run_without_paraphrases_says_so(run, made):
+def test_run_without_paraphrases_raises(run, made):
     frame = run([made(True), made(True, seed=1, condition="c", labels={"object": "none"})]).frame()
     for measure in (grid, pride, sweep, overestimation, object_gap):
         with pytest.raises(MeasureError, match="no episode has"):
@@ -171,7 +171,7 @@ def test_a_run_without_paraphrases_says_so(run, made):
         (object_gap, {}, "needs paraphrases that keep"),
     ],
 )
-def test_what_cannot_be_measured_is_explained(run, made, measure, change: dict, words: str):
+def test_missing_data_raises_with_the_reason(run, made, measure, change: dict, words: str):
     frame = run(paraphrase(made, False, number, **change) for number in range(3)).frame()
     with pytest.raises(MeasureError, match=words):
         measure(frame)

@@ -101,7 +101,7 @@ def test_success_at_nonsense_counts_nowhere_but_in_its_own_condition(run, made):
     }
 
 
-def test_what_a_half_finished_run_cannot_say_it_explains(run, made):
+def test_unfinished_run_explains_missing_measures(run, made):
     store = run([made(True), made(None, seed=1), made(False, seed=2, condition="c")])
     told = profile(store).as_json()
     assert told["done"] == 3 and told["errors"] == {"broke": 1}
@@ -111,7 +111,7 @@ def test_what_a_half_finished_run_cannot_say_it_explains(run, made):
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_an_empty_run_and_one_of_errors_are_explained(run, made, count: int):
+def test_empty_run_and_run_of_errors_are_explained(run, made, count: int):
     told = profile(run(made(None, seed=seed) for seed in range(count))).as_json()
     words = "all 2 episodes ended in an error" if count else "there is no episode"
     assert told["success_rate"] == {"missing": words}
@@ -135,7 +135,7 @@ def test_attempt_turns_any_exception_but_that_of_a_damaged_file_into_a_reason(ru
         attempt(read_damaged)
 
 
-def test_all_of_measures_is_what_it_claims():
+def test_public_names_match_all():
     public = {
         name
         for name, value in vars(measures).items()
@@ -154,7 +154,7 @@ def test_measures_import_without_a_simulator_or_what_measuring_needs():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_third_world_gets_what_is_general(run, made):
+def test_new_world_gets_the_general_measures(run, made):
     """Nothing is known of its tasks, its trajectories, or its goals."""
     traits = Traits("points", continuous=False).as_json()
     labels = {"axis": "world", "change": "wind", "plausible": True}

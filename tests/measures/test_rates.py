@@ -70,7 +70,7 @@ def test_tasks_as_a_sample_have_an_interval_of_their_own(run, made):
     assert few.over_tasks is None
 
 
-def test_what_broke_may_have_failed(run, made):
+def test_errors_as_failures_are_a_lower_bound(run, made):
     store = run([made(True, seed=seed) for seed in range(6)] + [made(None, seed=seed) for seed in (6, 7)])
     found = success_rate(store.frame())
     assert (found.rate, found.errors_as_failures, found.errors) == (1.0, 0.75, 2)
@@ -90,7 +90,7 @@ def test_a_condition_that_was_stopped_has_the_interval_that_stopped_it(run, made
 @pytest.mark.parametrize(
     ("episodes", "words"), [(0, "there is no episode"), (3, "all 3 episodes ended in an error")]
 )
-def test_a_run_that_says_nothing_says_so(run, made, episodes: int, words: str):
+def test_run_without_valid_episodes_raises(run, made, episodes: int, words: str):
     store = run(made(None, seed=seed) for seed in range(episodes))
     with pytest.raises(MeasureError, match=words):
         success_rate(store.frame())

@@ -77,7 +77,7 @@ def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer
         shortcuts(ALL, least=1.5)
 
 
-def test_a_condition_that_a_policy_has_no_episode_of_is_told():
+def test_condition_without_episodes_of_a_policy_is_reported():
     found = shortcuts({ORACLE: frame({"control": 1, "moved": 1}), BLIND: frame({"control": 1})})
     assert found.rows[1].cells["blind"].solved is Solved.UNKNOWN
     assert shortcuts_table(found, "pro").formatted_rows[1][3] == NOT

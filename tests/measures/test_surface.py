@@ -31,7 +31,7 @@ def found(run, made):
     return diagnosed
 
 
-def test_a_policy_that_minds_a_full_stop_alone_is_said_to(found) -> None:
+def test_sensitivity_to_a_full_stop_is_found(found) -> None:
     finding = found("full_stop")
     assert finding.verdict is Verdict.FOUND and finding.degree is Degree.MOSTLY
     assert [each.part for each in finding.evidence if each.shows is Shows.LOSS] == ["full_stop"]
@@ -46,13 +46,13 @@ def test_every_form_that_costs_is_named(found) -> None:
     assert said.endswith("; further losses, in points: all capitals (\N{MINUS SIGN}100.0).")
 
 
-def test_a_policy_that_minds_none_has_no_such_flaw(found) -> None:
+def test_insensitive_policy_has_no_surface_flaw(found) -> None:
     finding = found()
     assert finding.verdict is Verdict.NOT_FOUND and finding.claim is Claim.NO_SIGN
     assert "the worst of all forms is a final full stop: 10 of 10 succeed" in format_finding(finding).text
 
 
-def test_the_row_of_the_change_is_no_surer_than_its_own_episodes(run, made) -> None:
+def test_row_is_no_more_significant_than_its_episodes(run, made) -> None:
     measured = profile(run(written(made, {"full_stop"})))
     found = examine(measured)
     finding = next(each for each in found.findings if each.flaw is Flaw.SURFACE)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.figure import Figure
 
-from assay.measures import MeasureError, no_mistakes, time_limits, time_to_success
-from assay.measures.time.timing import limits_by, within_limit
+from assay.measures import MeasureError, efficiency, no_mistakes, time_limits, time_to_success
+from assay.measures.time.timing import Limit, limits_axes, limits_by, within_limit
+from assay.runs.store import Store
+from assay.support.stats.intervals import Interval
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 
@@ -34,7 +37,7 @@ def test_time_to_success_is_a_median_of_successes(run, made):
     assert (changed.median, changed.interval, changed.successes) == (7, None, 1)
 
 
-def test_a_time_that_compares_counts_failures_as_never(run, made):
+def test_half_succeed_by_counts_failures_as_never(run, made):
     """Those that still succeed are quick: their median falls, and the time by which half succeed rises."""
     store = run(
         [made(True, seed=seed, steps=100 + seed) for seed in range(10)]
@@ -49,7 +52,7 @@ def test_a_time_that_compares_counts_failures_as_never(run, made):
     assert half.median == 102 and half.half_succeed_by == 104 and fewer.half_succeed_by is None
 
 
-def test_a_mistake_is_another_thing_first_or_something_lost_again(run, made):
+def test_mistake_is_a_wrong_first_object_or_an_undone_atom(run, made):
     truth = {
         "at once": {GOAL: ((90, 100),)},
         "it held at first": {GOAL: ((0, 5), (90, 100))},
@@ -64,7 +67,7 @@ def test_a_mistake_is_another_thing_first_or_something_lost_again(run, made):
     assert found.rate == pytest.approx(1 / 3) and found.interval.low < 1 / 3 < found.interval.high
 
 
-def test_stopping_with_nothing_moved_is_no_mistake_where_the_request_was_taken_back(run, made):
+def test_safe_stop_without_motion_is_not_a_mistake(run, made):
     taken_back = {"stages": {}, "progress": 1.0}
     moved = [None, "akita_black_bowl_1", "plate_1"]
     store = run(
@@ -86,7 +89,7 @@ def test_stopping_with_nothing_moved_is_no_mistake_where_the_request_was_taken_b
         (no_mistakes, "no episode records when its goal was true"),
     ],
 )
-def test_runs_without_successes_or_goals_say_so(run, made, measure, words: str):
+def test_runs_without_successes_or_goals_raise(run, made, measure, words: str):
     with pytest.raises(MeasureError, match=words):
         measure(run([made(False, truth={})]).frame())
 
@@ -102,7 +105,7 @@ def test_certified_episodes_are_measured_by_the_demonstrators_time_up_to_their_o
     assert found.reference == {"libero_goal/1": 100.0}
 
 
-def test_each_episode_has_the_best_reference_there_is(run, made):
+def test_each_episode_has_the_best_available_reference(run, made):
     """Given for one task; a label for the second; the third has only controls."""
     store = run(
         [made(True, task="libero_goal/1", steps=50, labels={"reference_steps": 70})]
@@ -114,7 +117,7 @@ def test_each_episode_has_the_best_reference_there_is(run, made):
     assert (found.limits[0].successes, found.limits[0].count, found.unknown) == (4, 5, 0)
 
 
-def test_limits_of_groups_are_those_that_the_run_can_tell(run, made):
+def test_groups_have_the_limits_that_the_run_determines(run, made):
     """Free episodes tell every limit and none at all; one that was stopped, only those up to its own."""
     free = [
         made(True, seed=seed, steps=steps, labels={"reference_steps": 100, "level": level})
@@ -136,7 +139,7 @@ def test_late_successes_count_as_failures_within_a_limit(run, made):
     assert rows["outcome"].to_list() == ["success"] * 3 + ["failure", "error"]
 
 
-def test_failures_count_within_a_limit_also_where_no_reference_is_known(run, made):
+def test_failures_count_within_a_limit_without_a_reference(run, made):
     """One task has a successful control, one never succeeds, and one succeeds only where something is changed."""
     episodes = [made(True, task="libero_goal/1", steps=100), made(False, task="libero_goal/2")]
     episodes += [made(False, task="libero_goal/3"), made(True, task="libero_goal/3", condition="c", steps=90)]
@@ -145,3 +148,33 @@ def test_failures_count_within_a_limit_also_where_no_reference_is_known(run, mad
     assert (free.successes, free.count) == (2, 4)
     rows = within_limit(run(episodes).frame(), 1.1)
     assert rows["outcome"].to_list() == ["success", "failure"], "and here, too"
+
+
+def test_episodes_saved_by_stopping_are_counted(run, made, tmp_path):
+    store = run([made(True, seed=seed, decisions=seed) for seed in range(20)] + [made(True, condition="c")])
+    rule = {"rule": "decided=0.5", "episodes": 8}
+    found = efficiency(store.frame(), store.counts(), {"control": rule})
+    assert (found.planned, found.used, found.saved) == (21, 9, 12) and found.share == pytest.approx(12 / 21)
+    control, changed = found.conditions
+    assert (control.used, control.saved, control.rule) == (8, 12, "decided=0.5")
+    assert (changed.used, changed.saved, changed.rule) == (1, 0, None)
+    assert found.decisions == pytest.approx((sum(range(20)) + 10) / 21)
+    assert found.decisions_interval.low < found.decisions < found.decisions_interval.high
+
+
+def test_efficiency_of_an_empty_run_raises(run):
+    store: Store = run([])
+    with pytest.raises(MeasureError, match="there is no episode"):
+        efficiency(store.frame(), store.counts(), {})
+
+
+def limits(*factors: float | None) -> list[Limit]:
+    return [Limit(factor, 5, 10, 0.5, Interval(0.2, 0.8, "made up")) for factor in factors]
+
+
+def test_every_run_has_its_limits_at_the_same_places():
+    axes = Figure().subplots()
+    limits_axes(axes, {"stopped": limits(0.9, 1.1), "free": limits(0.9, 1.0, 1.1, None)})
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0.9", "1", "1.1", "none"]
+    places = {line.get_label(): [round(float(x)) for x in line.get_xdata()] for line in axes.lines}
+    assert places == {"stopped": [0, 2], "free": [0, 1, 2, 3]}

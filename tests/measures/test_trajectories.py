@@ -66,7 +66,7 @@ def test_resampling_is_linear_in_time_and_may_cut():
     )
 
 
-def test_planted_near_and_far_failures_are_told_apart(run, made):
+def test_planted_near_and_far_failures_are_separated(run, made):
     """Failures dawdle after the path of success, or go somewhere else from the start."""
     targets = {"libero_goal/1": (0.3, 0.1, 0.0), "libero_goal/4": (-0.1, 0.3, 0.1)}
     episodes, planted = [], {}
@@ -112,7 +112,7 @@ def test_planted_near_and_far_failures_are_told_apart(run, made):
     assert "reference" not in found.tasks[0].as_json() and "episodes" not in found.as_json()
 
 
-def test_another_goal_of_a_task_has_a_path_of_its_own(run, made):
+def test_each_goal_of_a_task_has_its_own_reference(run, made):
     other = {"On plate_1 flat_stove_1_cook_region": ()}
     here, there = (0.3, 0.1, 0.0), (-0.3, 0.1, 0.2)
     store = run(
@@ -148,7 +148,7 @@ def test_a_run_that_never_fails_has_no_share_of_far_failures(run, made):
     assert found.failures == 0 and found.far_share is None and found.interval is None
 
 
-def test_who_stands_still_because_the_words_mean_nothing_has_not_failed(run, made):
+def test_idle_episodes_under_nonsense_are_not_failures(run, made):
     here = (0.3, 0.1, 0.0)
     store = run(
         [made(True, seed=seed, hand=path_to(here, wiggle=0.01, seed=seed)) for seed in range(5)]
@@ -162,7 +162,7 @@ def test_who_stands_still_because_the_words_mean_nothing_has_not_failed(run, mad
     assert failures(store.frame(), Paths.read(store)).failures == 0
 
 
-def test_failures_within_a_centimetre_are_near_however_alike_the_successes_are(run, made):
+def test_failures_within_a_centimetre_are_near(run, made):
     """One word for one thing: what is close is what is near."""
     here = (0.3, 0.1, 0.0)
     heights = [0.0] * 5 + [-0.006, 0.006, -0.007, 0.007, 0.008]
@@ -180,7 +180,7 @@ def test_failures_within_a_centimetre_are_near_however_alike_the_successes_are(r
     assert (found.near["max"], found.close, found.failures) == (5, 5, 8) and found.close_p > 0.3
 
 
-def test_who_touches_and_moves_nothing_is_counted_among_the_far_failures_apart(run, made):
+def test_idle_far_failures_are_counted(run, made):
     won = [made(True, seed=seed, hand=path_to((0.3, 0.1, 0.2), seed=seed)) for seed in range(6)]
     far = {"hand": path_to((0.0, -0.3, 0.2))}
     lost = [

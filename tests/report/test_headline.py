@@ -248,7 +248,8 @@ def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(rea
     rows += [made(True, "corruption/empty", labels, task, seed, hand=path(seed)) for task, seed in few]
     (said,) = [each for each in read(rows).conclusions.found if "trajectory" in each]
     assert said.startswith(
-        "Performs the trained task without an instruction: in 8 of 8 episodes with no or a nonsense instruction (empty)"
+        "Performs the trained task without an instruction: in 8 of 8 episodes with a missing or nonsense "
+        "instruction (empty)"
     )
     assert "counterfactual" in said and "Ignores" not in said
     asked = {**labels, "asked_goal": "On plate_1 stove_1"}

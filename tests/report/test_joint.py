@@ -30,7 +30,7 @@ def read(tmp_path: Path, write: Callable[..., Path], made: Any, **other: object)
     ]
 
 
-def test_runs_of_one_policy_are_judged_together_under_its_label(tmp_path: Path, write, made, undrawn):
+def test_runs_of_one_policy_are_pooled_under_its_label(tmp_path: Path, write, made, undrawn):
     reports = read(tmp_path, write, made)
     assert list(joint_diagnoses(reports)) == ["mine, from one and two together"]
     assert "<h3>mine, from one and two together</h3>" in undrawn(build(reports)).html()
@@ -52,7 +52,7 @@ def test_two_policies_are_never_pooled(tmp_path: Path, write, made, other: dict[
     assert joint_diagnoses(reports) == {} and build(reports).policies == {}
 
 
-def test_runs_of_another_latency_are_told_apart_and_not_paired(tmp_path: Path, write, made):
+def test_runs_with_different_latency_are_not_pooled(tmp_path: Path, write, made):
     late = {"latency": 4, "while_waiting": "hold"}
     episodes = [made(True, seed=seed) for seed in range(2)]
     paths = [

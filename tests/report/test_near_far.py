@@ -62,7 +62,7 @@ def test_shares_of_all_count_what_could_not_be_judged_and_the_note_says_so(found
     assert "All includes 1 failure that could not be judged" in table.note
 
 
-def test_types_of_paraphrase_add_up_to_all(found):
+def test_types_of_paraphrase_add_up(found):
     some = found(4, 8)
     table = types_table(some, None)
     assert column(table, "axis") == ["names", "names", "action"]
@@ -89,13 +89,13 @@ def test_runs_are_sorted_by_their_share_of_far_failures(found):
     )
 
 
-def test_without_failures_there_is_nothing_to_show(found):
+def test_without_failures_there_are_no_views(found):
     none = found(0, 0)
     assert failures_table(none, None) is thresholds_table(none, None) is types_table(none, None) is None
     assert near_far_types_figure(none, None) is None
 
 
-def test_a_rule_is_told_in_a_sentence():
+def test_rule_is_described_in_a_sentence():
     assert describe_rule(NearFarRule(0.01, 5, True)) == (
         "Thresholds are at least 1.0 cm; tasks with fewer than 5 successes are not judged; controls are included."
     )

@@ -18,7 +18,7 @@ from assay.runs.provenance import DECIDING, IDENTITY
 from assay.runs.store import Store
 from assay.support.console import say
 from assay.support.extras import require
-from assay.support.plugins import imported, provided
+from assay.support.plugins import import_object, registered_addresses
 from assay.support.stats.intervals import wilson_interval
 
 
@@ -267,9 +267,9 @@ class Tracked(ForwardingObserver):
 
 def load_tracker(name: str) -> Callable[[], Tracker]:
     """The tracker of a name. Raises RunError if it is unknown, or its package is not installed."""
-    trackers = provided("tracker")
+    trackers = registered_addresses("tracker")
     if name not in trackers:
         raise RunError(f"there is no tracker '{name}': {did_you_mean(name, trackers)}")
     require(name, f"tracking with {name} needs the package {name}", RunError)
-    tracker: Callable[[], Tracker] = imported(trackers[name])
+    tracker: Callable[[], Tracker] = import_object(trackers[name])
     return tracker

@@ -20,7 +20,7 @@ from assay import __version__
 from assay.cli import duel, experiments, machine, policies, run, runs, tasks, words
 from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
-from assay.support.plugins import imported, provided
+from assay.support.plugins import import_object, registered_addresses
 
 app = typer.Typer(
     name="assay",
@@ -66,13 +66,13 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
 
 def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
     """Heading, name and command of all commands, heading by heading."""
-    extra = {tuple(name.split("/", 1)): address for name, address in provided("command").items()}
+    extra = {tuple(name.split("/", 1)): address for name, address in registered_addresses("command").items()}
     for heading in dict.fromkeys((*COMMANDS, *(heading for heading, _ in extra))):
         for name, command in COMMANDS.get(heading, {}).items():
             yield heading, name, command
         for (where, name), address in extra.items():
             if where == heading:
-                yield heading, name, imported(address)
+                yield heading, name, import_object(address)
 
 
 _debugging: list[bool] = []

@@ -23,7 +23,7 @@ from assay.cli.options import (
 )
 from assay.errors import RunError
 from assay.runs.options import RunOptions
-from assay.support.console import number_of, output, say, styled, table_of
+from assay.support.console import number_of, output, say, style_text, table_of
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -162,7 +162,7 @@ def _print_judgement(
     if target is not None and write_json(judgement.as_json(), target):
         return
     verdict, *notes = verdict_sentences(judgement)
-    output.print(styled(verdict, "bold"), soft_wrap=True, highlight=False)
+    output.print(style_text(verdict, "bold"), soft_wrap=True, highlight=False)
     condition, *numbers = HEADS
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
     table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))

@@ -77,7 +77,7 @@ def show(
     from assay.episodes import At, task_of
     from assay.errors import AssayError, ExperimentError
     from assay.experiments import load_experiment
-    from assay.support.plugins import imported, provided
+    from assay.support.plugins import import_object, registered_addresses
 
     design = load_experiment(experiment).only(conditions)
     chosen = design.choose(selection)
@@ -114,14 +114,14 @@ def show(
         table.add_row(condition, str(count), f"{instruction}\n{kinds}" if kinds else instruction)
     output.print(table)
     if sheet is not None:
-        draw = provided("sheet").get(design.world)
+        draw = registered_addresses("sheet").get(design.world)
         if draw is None:
             raise ExperimentError(f"the world '{design.world}' draws no sheets")
         drawn = {task.id for task in ((example,) if selection is None else chosen)}
         specs = [spec for spec in plan if spec.task in drawn]
         with progress_bar() as progress:
             bar = progress.add_task("drawing", total=len({(spec.task, spec.condition) for spec in specs}))
-            refused = imported(draw)(sheet, specs, lambda name: progress.advance(bar))
+            refused = import_object(draw)(sheet, specs, lambda name: progress.advance(bar))
         for line in refused:
             say(line, aside=True)
         say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn in {sheet}")
@@ -172,14 +172,14 @@ def certify(
     from assay.runs.execute import make_certificates
     from assay.runs.plan import RunPlan
     from assay.support.files import check_writable
-    from assay.support.plugins import provided
+    from assay.support.plugins import registered_addresses
 
     world = load_experiment(experiment).played_in
     if world.traits.demonstrator is None:
         raise ExperimentError(
             f"{experiment} needs no certificates: nothing is certified in the world '{world.traits.name}'"
         )
-    if tries > 1 and world.traits.name not in provided("disturbance"):
+    if tries > 1 and world.traits.name not in registered_addresses("disturbance"):
         raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no disturbance to add")
     plan = RunPlan.make(experiment, options)
     world.digest(plan.pack)  # raises if assets are missing

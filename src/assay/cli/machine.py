@@ -14,15 +14,15 @@ from rich.text import Text
 from assay import __version__
 from assay.cli.options import PRIMITIVES, Assets, JsonFile, Processes, write_json
 from assay.errors import AssetError
-from assay.support.console import number_of, output, progress_bar, say, styled, table_of
+from assay.support.console import number_of, output, progress_bar, say, style_text, table_of
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets as LocatedAssets
     from assay.sim.parity import Parity
 
 
-NOT_SET_UP = styled("not set up", "yellow")
-GOOD, BAD = styled("works", "green"), styled("does not work", "red")
+NOT_SET_UP = style_text("not set up", "yellow")
+GOOD, BAD = style_text("works", "green"), style_text("does not work", "red")
 
 
 def doctor() -> None:
@@ -131,7 +131,9 @@ def _print_parity(result: Parity) -> None:
     output.print(table)
     for line in result.details:
         say(f"  {line}")
-    output.print(styled("sound", "green") if result.sound else styled("not sound", "red"), "installation")
+    output.print(
+        style_text("sound", "green") if result.sound else style_text("not sound", "red"), "installation"
+    )
 
 
 def demo(

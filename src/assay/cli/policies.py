@@ -44,14 +44,14 @@ def list_policies() -> None:
     """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
     from assay.episodes import WORLDS, world_policies, world_servers
     from assay.errors import AssayError
-    from assay.support.plugins import imported
+    from assay.support.plugins import import_object
 
     columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "description and fields")
     table = table_of(*columns, box=SIMPLE)
     for name in WORLDS:
         for policy, address in world_policies(name).items():
             try:
-                maker = imported(address)
+                maker = import_object(address)
             except AssayError as error:  # a package that is not installed
                 table.add_row(name, policy, str(error))
                 continue

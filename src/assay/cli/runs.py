@@ -24,7 +24,7 @@ from assay.cli.options import (
     write_json,
 )
 from assay.errors import AssayError, RunError
-from assay.support.console import number_of, output, say, styled, table_of, working
+from assay.support.console import number_of, output, say, style_text, table_of, working
 
 if TYPE_CHECKING:
     from assay.measures.compare import Robustness, RunContrast
@@ -145,12 +145,12 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
         if place and paragraph:
             say("")
         for line, style in paragraph:
-            output.print(styled(line, style), soft_wrap=True, highlight=False)
+            output.print(style_text(line, style), soft_wrap=True, highlight=False)
     for group in compared:
         if isinstance(group.found, Compared) and group.found.verdicts:
             say("")
             for line in group.found.verdicts:
-                output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
+                output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
 
 
 def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
@@ -233,7 +233,7 @@ def compare(
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
         for line in verdicts(comparison, *pair):
-            output.print(styled(line, "bold"), soft_wrap=True, highlight=False)
+            output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from assay.cli.options import JsonFile, write_json
 from assay.errors import AssayError, TaskError
-from assay.support.console import errors, output, say, styled, table_of, working
+from assay.support.console import errors, output, say, style_text, table_of, working
 
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
@@ -89,7 +89,7 @@ def show(
     if out != "-":
         output.print(_panel(task))
         for note in warnings:
-            output.print(styled(f"line {note.line}: {note.text}", "yellow"))
+            output.print(style_text(f"line {note.line}: {note.text}", "yellow"))
     if wanted:
         # Pictures are about the task, not part of the JSON: say so on stderr there.
         _draw(task, picture, aside=out == "-")
@@ -209,7 +209,7 @@ def _panel(task: Task) -> Panel:
     table.add_column(overflow="fold")
 
     def row(heading: str, lines: list[str]) -> None:
-        table.add_row(heading, "\n".join(lines) if lines else styled("none", "dim"))
+        table.add_row(heading, "\n".join(lines) if lines else style_text("none", "dim"))
 
     row("instruction", [task.instruction.text])
     row("arena", [f"{scene.arena}, style {scene.style}" if scene.style else scene.arena.value])
@@ -245,7 +245,7 @@ def _regions(scene: tasks.Scene) -> Table:
         places = [region for region in regions if region.rectangles]
         sites = ", ".join(region.name for region in regions if not region.rectangles)
         absent = "" if target in present else "not in the scene: "
-        grid.add_row(styled(target, "bold"), f"{absent}{sites}")
+        grid.add_row(style_text(target, "bold"), f"{absent}{sites}")
         for region in places:
             grid.add_row(f"  {region.name}", _place(region))
     return grid
@@ -276,7 +276,7 @@ def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
     except (AssayError, OSError) as error:
         if wanted is not None:
             raise
-        (errors if aside else output).print(styled(f"no image: {error}", "yellow"), soft_wrap=True)
+        (errors if aside else output).print(style_text(f"no image: {error}", "yellow"), soft_wrap=True)
     else:
         say(f"image: {written}", aside=aside)
 

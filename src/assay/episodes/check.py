@@ -21,7 +21,7 @@ from assay.episodes.senses import Filter, Key, Sense
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.world import WORLDS, Env, Record, Traits, World
 from assay.errors import AssayError, TaskError, WorldError, one_line
-from assay.support.plugins import provided
+from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
 
 CHECK_STEPS = 8
@@ -83,7 +83,7 @@ def _trait_problems(world: World) -> Iterator[str]:
     if Traits.from_json(json.loads(json.dumps(traits.as_json()))) != traits:
         yield "traits change when they are written to JSON and read again"
     demonstrator = f"{traits.name}/{traits.demonstrator}"
-    if traits.demonstrator is not None and demonstrator not in provided("policy"):
+    if traits.demonstrator is not None and demonstrator not in registered_addresses("policy"):
         yield f"the demonstrator is not registered: provide('policy', {{'{demonstrator}': 'module:Class'}})"
     if not world.packs:
         yield "packs is empty; valid: at least one name"

@@ -30,7 +30,7 @@ from assay.episodes.senses import Sense, Senses
 from assay.episodes.spec import EpisodeSpec
 from assay.episodes.world import Env, world_of, world_policies
 from assay.errors import PerturbationError, SpecError
-from assay.support.plugins import imported
+from assay.support.plugins import import_object
 from assay.support.streams import stream
 
 
@@ -300,11 +300,11 @@ def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
         latency=0,  # the demonstrator's time is its own, however long a policy thinks
         while_waiting="play",
     )
-    return max(1, round(trigger.value * demonstrated(usual, getattr(env, "states", None))))
+    return max(1, round(trigger.value * demonstrator_steps(usual, getattr(env, "states", None))))
 
 
 @lru_cache(maxsize=256)
-def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
+def demonstrator_steps(control: EpisodeSpec, states: Path | None = None) -> int:
     """The demonstrator's time for an unchanged episode, control steps. Raises SpecError where it does not solve it."""
     from assay.episodes.rollout import rollout
 
@@ -314,7 +314,7 @@ def demonstrated(control: EpisodeSpec, states: Path | None = None) -> int:
         raise SpecError(f"{control.task}: its world has no demonstrator, and so no share of its time")
     env = world.open(states)
     try:
-        done = rollout(env, imported(world_policies(world.traits.name)[name])(), control)
+        done = rollout(env, import_object(world_policies(world.traits.name)[name])(), control)
     finally:
         env.close()
     if done.outcome is not Outcome.SUCCESS:

@@ -31,7 +31,9 @@ def check(value: Any) -> None:
     for each in fields(value):
         found = getattr(value, each.name)
         if each.name in choices and not (found is None and each.default is None):
-            object.__setattr__(value, each.name, _chosen(value.kind, each.name, found, choices[each.name]))
+            object.__setattr__(
+                value, each.name, _parse_choice(value.kind, each.name, found, choices[each.name])
+            )
         if "valid" not in each.metadata or (found is None and each.default is None):
             continue
         low, high = each.metadata["valid"]
@@ -55,7 +57,7 @@ def _is_number(value: Any, low: float, high: float) -> bool:
     return right and bool(low <= value <= high)
 
 
-def _chosen(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
+def _parse_choice(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
     try:
         return choices(found)
     except ValueError:

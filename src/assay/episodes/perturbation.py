@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.episodes.fields import check
 from assay.errors import PerturbationError, PluginError, did_you_mean
-from assay.support.plugins import provided
+from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
 
 
@@ -167,7 +167,7 @@ def perturbation(cls: P) -> P:
 
 def kinds() -> Mapping[str, type[Perturbation]]:
     """Every perturbation by its kind: Assay's own and those of plugins."""
-    for module in provided("perturbations").values():
+    for module in registered_addresses("perturbations").values():
         importlib.import_module(module)
     return MappingProxyType(_KINDS)
 
@@ -182,7 +182,7 @@ def to_json(value: Perturbation) -> dict[str, Any]:
     adapter = _adapter(type(value))
     given = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
     plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(given), mode="json")
-    return {"kind": value.kind} | {name: _unsigned(each) for name, each in plain.items()}
+    return {"kind": value.kind} | {name: _drop_sign_of_zero(each) for name, each in plain.items()}
 
 
 def from_json(value: Mapping[str, Any]) -> Perturbation:
@@ -234,8 +234,8 @@ def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
     return TypeAdapter(kind)
 
 
-def _unsigned(value: Any) -> Any:
+def _drop_sign_of_zero(value: Any) -> Any:
     """A JSON value with every -0.0 as 0.0."""
     if isinstance(value, list):
-        return [_unsigned(each) for each in value]
+        return [_drop_sign_of_zero(each) for each in value]
     return value + 0.0 if isinstance(value, float) else value

@@ -41,13 +41,13 @@ def rollout(
     decisions, took = 0, list[float]()
 
     def ended(error: str = "", broken: Exception | None = None) -> Episode:
-        return _told(policy, play.ended(error, broken=broken, decisions=decisions), took)
+        return _finish(policy, play.ended(error, broken=broken, decisions=decisions), took)
 
     try:
         if isinstance(policy, Privileged):
-            _guarded(policy, play.steps, policy.attach, env)
+            _call(policy, play.steps, policy.attach, env)
         told = play.instruction
-        _guarded(policy, play.steps, policy.reset, told, spec)
+        _call(policy, play.steps, policy.reset, told, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
         waiting = int(getattr(policy, "waiting", 0))
         play.horizon += waiting
@@ -69,7 +69,7 @@ def rollout(
                     break
                 if play.instruction is not told:  # an event has changed it
                     told = play.instruction
-                    if _instructed(policy, play.steps, told, spec):
+                    if _instruct(policy, play.steps, told, spec):
                         break
     except AssayError as error:  # the policy's, or the simulation broke
         return ended(str(error), error)
@@ -78,19 +78,19 @@ def rollout(
     return ended("" if play.succeeded else str(getattr(policy, "note", "")))
 
 
-def _instructed(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:
+def _instruct(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:
     """Tell a policy a new instruction; whether the rest of its chunk is dropped and it is asked at once.
 
     One without a method ``instruct`` begins anew with it.
     """
     instruct = getattr(policy, "instruct", None)  # which may also be an attribute of somebody's with a text
     if callable(instruct):
-        return bool(_guarded(policy, step, instruct, instruction))
-    _guarded(policy, step, policy.reset, instruction, spec)
+        return bool(_call(policy, step, instruct, instruction))
+    _call(policy, step, policy.reset, instruction, spec)
     return True
 
 
-def _guarded(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
+def _call(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
     """Call a policy; whatever it raises becomes one typed error with its name and the step."""
     try:
         return call(*arguments)
@@ -107,14 +107,14 @@ def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, 
     """Request a policy's next chunk (k, action size) and how many of its actions are to be executed."""
     seen, size = play.observation, play.env.world.action_size
     if late and isinstance(policy, LookaheadPolicy):
-        given, executed = _guarded(policy, play.steps, policy.foresee, seen)
+        given, executed = _call(policy, play.steps, policy.foresee, seen)
         return _actions(policy, play.steps, given, size), executed
-    given = _guarded(policy, play.steps, policy.act, seen)
+    given = _call(policy, play.steps, policy.act, seen)
     chunk = _actions(policy, play.steps, given, size)
     return chunk, len(chunk)
 
 
-def _told(policy: object, episode: Episode, took: list[float]) -> Episode:
+def _finish(policy: object, episode: Episode, took: list[float]) -> Episode:
     """The episode with what the policy says of it; a policy with a method ``episode_ended`` is told of it.
 
     ``took``: milliseconds of the clock for each decision, for policies that do not say it themselves.

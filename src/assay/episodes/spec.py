@@ -68,7 +68,7 @@ class EpisodeSpec:
         """Episodes with the same scene key share one compiled scene."""
         rebuilding = tuple(perturbation for perturbation in self.perturbations if perturbation.rebuilds)
         return f"{self.pack} {self.task}" + (
-            f" {self.world_seed} {_written(rebuilding)}" if rebuilding else ""
+            f" {self.world_seed} {_perturbations_json(rebuilding)}" if rebuilding else ""
         )
 
     def control(self) -> EpisodeSpec:
@@ -95,7 +95,7 @@ class EpisodeSpec:
         )
         return (
             f'{{"condition":{_canonical(self.condition)},"initial":{_canonical(self.initial)},{late}'
-            f'"pack":{_canonical(self.pack)},"perturbations":{_written(self.perturbations)},'
+            f'"pack":{_canonical(self.pack)},"perturbations":{_perturbations_json(self.perturbations)},'
             f'"replan":{_canonical(self.replan)},"seed":{self.seed},{held}"steps":{_canonical(self.steps)},'
             f'"suite":{_canonical(self.experiment)},"task":{_canonical(self.task)}{meanwhile}}}'
         )
@@ -135,7 +135,7 @@ def key_of(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _written(perturbations: tuple[Perturbation, ...]) -> str:
+def _perturbations_json(perturbations: tuple[Perturbation, ...]) -> str:
     content = [to_json(perturbation) for perturbation in perturbations]
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 

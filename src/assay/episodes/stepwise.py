@@ -63,7 +63,7 @@ class Stepwise:
         self.succeeded = False
         """Whether the goal held after the last step."""
         self._events: Events | None = None
-        self.observation = self._sensed(env.reset(spec))
+        self.observation = self._sense(env.reset(spec))
         """What the policy gets to see now."""
         self._told = env.task.instruction.words
         if events_of(spec.perturbations):
@@ -106,7 +106,7 @@ class Stepwise:
         self.succeeded = self.env.succeeded()
         if self._events is not None and self._events.pending and not self.succeeded:
             now = self._events.after(now)
-        self.observation = self._sensed(now)
+        self.observation = self._sense(now)
         return self.observation
 
     def ended(
@@ -134,7 +134,7 @@ class Stepwise:
             episode = replace(episode, instruction=self._told, events=tuple(self._events.happened))
         return replace(episode, clipped=None) if self._absolute else episode  # metres and radians
 
-    def _sensed(self, observation: Any) -> Any:
+    def _sense(self, observation: Any) -> Any:
         self._watch(observation)
         return self._senses.observe(observation)
 
@@ -166,7 +166,7 @@ def episode_of(
         error=error or ("" if outcome is Outcome.SUCCESS else record.note),
         transient=isinstance(broken, PolicyError) and broken.transient,
         traceback=_traceback(broken),
-        clipped=_clipped(done, env.world.traits.clips),
+        clipped=_count_clipped(done, env.world.traits.clips),
         **_conduct(record, outcome, len(done)),
     )
 
@@ -203,6 +203,6 @@ def _traceback(broken: Exception | None) -> str:
     return broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
 
 
-def _clipped(actions: np.ndarray, cut: int) -> int | None:
+def _count_clipped(actions: np.ndarray, cut: int) -> int | None:
     """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
     return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None

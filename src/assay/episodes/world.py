@@ -19,7 +19,7 @@ from assay.episodes.instruction import Instruction
 from assay.episodes.perturbation import apply_perturbations
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssetError, TaskError, WorldError, did_you_mean
-from assay.support.plugins import PYTHON, Registry, provided
+from assay.support.plugins import PYTHON, Registry, registered_addresses
 
 
 class WorldTask(Protocol):
@@ -293,7 +293,7 @@ def _provided_for(world: str, kind: str) -> dict[str, str]:
     prefix = f"{WORLDS[world].traits.name}/"
     return {
         name.removeprefix(prefix): address
-        for name, address in provided(kind).items()
+        for name, address in registered_addresses(kind).items()
         if name.startswith(prefix)
     }
 

@@ -143,7 +143,7 @@ _EXCLUSIVE = (
 )
 
 
-def ordered(names: Iterable[str]) -> list[str]:
+def sort_changes(names: Iterable[str]) -> list[str]:
     """Changes in the order in which they are made.
 
     The room first, on which it hangs what is within reach and where a camera is led to; then positions, which
@@ -262,6 +262,6 @@ def _variants(task: Task, over: Sequence[str], halvings: int) -> Iterator[Varian
         chosen = [name for name, on in zip(over, row, strict=True) if on]
         if not chosen:
             continue  # the control
-        perturbations = tuple(each for name in ordered(chosen) for each in changes[name])
+        perturbations = tuple(each for name in sort_changes(chosen) for each in changes[name])
         flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in over}
         yield Variant(f"factors/{'+'.join(chosen)}", perturbations, flags)

@@ -9,7 +9,7 @@ from typing import Literal
 from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.factors import ROOMS, ordered
+from assay.experiments.factors import ROOMS, sort_changes
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
 from assay.perturb.words.rewordings import (
@@ -108,15 +108,15 @@ def _dimensions(task: Task) -> Iterator[Variant]:
     }
     for count in range(1, len(changes) + 1):
         for chosen in combinations(changes, count):
-            perturbations = tuple(changes[name] for name in ordered(chosen))
+            perturbations = tuple(changes[name] for name in sort_changes(chosen))
             labels: dict[str, Label] = {f"factor:{name}": name in chosen for name in changes}
             if "position" in chosen:
                 labels["moved_to"] = "free place" if alone else "another's place"
             yield Variant(f"pro/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **labels})
-    yield from _asked(task, "pro/task", new_tasks(task))
+    yield from _requests(task, "pro/task", new_tasks(task))
 
 
-def _asked(
+def _requests(
     task: Task, condition: str, found: tuple[Rewording, ...], more: dict[str, Label] | None = None
 ) -> Iterator[Variant]:
     """One other goal of several, not the same for all tasks of a scene; twice the time for one of twice as much."""
@@ -173,4 +173,4 @@ def _milder(task: Task) -> Iterator[Variant]:
     known = tuple(
         other_task for other_task in other_tasks(task) if other_task.labels["asked_from"] is not None
     )
-    yield from _asked(task, "pro/task=known", known, MILDER)
+    yield from _requests(task, "pro/task=known", known, MILDER)

@@ -67,7 +67,9 @@ def read_times(file: str) -> ReferenceTimes:
     return ReferenceTimes(file, digest, {task: mean(times) for task, times in found.items()})
 
 
-def timed(experiment: Experiment, time: float | Literal["unlimited"], times: str) -> Experiment:
+def with_reference_times(
+    experiment: Experiment, time: float | Literal["unlimited"], times: str
+) -> Experiment:
     """An experiment with a time limit, as a multiple of the times in a file; of the demonstrator's without one.
 
     Raises ExperimentError for a multiple that LIBERO-X does not have, and, when it is planned, for a task that the file
@@ -88,7 +90,7 @@ def timed(experiment: Experiment, time: float | Literal["unlimited"], times: str
     return replace(experiment, limit=limit, reference=reference, variants=variants)
 
 
-def limited(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
+def apply_time_limit(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
     """A spec with a time limit, as a multiple of a reference time in control steps; 0 for a label alone."""
     if limit is None:
         return spec

@@ -14,7 +14,7 @@ from assay.episodes import Change, Label
 from assay.episodes.latency import MOST_LATENCY
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
-from assay.support.addresses import configured
+from assay.support.addresses import call_with_fields
 from assay.support.plugins import Registry
 
 CONDITIONS = "conditions"
@@ -60,7 +60,7 @@ def load_experiment(address: str) -> Experiment:
             raise ExperimentError(f"'{address}': {name} has no fields to set but {CONDITIONS}")
         experiment = source
     elif callable(source):
-        experiment = configured(source, query, address, ExperimentError)
+        experiment = call_with_fields(source, query, address, ExperimentError)
     else:
         raise ExperimentError(
             f"'{address}' is a {type(source).__name__}, not an experiment or what makes one"

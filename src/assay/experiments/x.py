@@ -11,7 +11,7 @@ from assay.episodes.spec import Label
 from assay.errors import PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
-from assay.experiments.reference_times import timed
+from assay.experiments.reference_times import with_reference_times
 from assay.perturb import Perturbation
 from assay.perturb.releases import Unavailable
 from assay.perturb.words.rewordings import LEVEL5
@@ -48,7 +48,7 @@ def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
         certified=True,
         keep=_in_turn,
     )
-    return timed(design, time, times)
+    return with_reference_times(design, time, times)
 
 
 def _variants(task: Task) -> Iterator[Variant]:

@@ -1,13 +1,13 @@
-"""Measures: episodes in, numbers out. Pure functions over a run's tables, each number with an interval.
+"""Measures: functions from the episodes of a run to numbers with intervals, and their views in reports.
 
-    with Store.reading(path) as run:
-        found = profile(run)                # everything that applies, or
-        grid(run.frame())                   # one measure; raises MeasureError where the run cannot give it
-        failures(run.frame(), Paths.read(run))
-    diagnose(found)                         # what is wrong, from the profiles of all runs of one policy
+    with Store.reading(path) as store:
+        results = profile(store)            # all measures that apply
+        grid(store.frame())                 # one measure; raises MeasureError if the run cannot provide it
+        failures(store.frame(), Paths.read(store))
+    diagnose(results)                       # flaws, from the profiles of all runs of one policy
 
-A result is a frozen dataclass with ``as_json()``. Counts are always there; errors are counted apart. A `Measure`
-is a function with its place in reports; `assay.register` adds one.
+A result is a frozen dataclass with ``as_json()`` that includes its counts; errors are counted separately. A `Measure`
+is a function with its tables, figures and sentences; `assay.register` adds one.
 """
 
 from assay.measures.attribution import attribution
@@ -26,11 +26,10 @@ from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import drops
 from assay.measures.success.rates import rates, success_rate
-from assay.measures.time.efficiency import efficiency
-from assay.measures.time.timing import no_mistakes, time_limits, time_to_success
-from assay.measures.words.actions import action_gaps
+from assay.measures.time.timing import efficiency, no_mistakes, time_limits, time_to_success
 from assay.measures.words.names import name_gaps
 from assay.measures.words.paraphrase import distance_correlation, grid, object_gap
+from assay.measures.words.phrasing import action_gaps
 from assay.measures.words.pride import overestimation, pride, sweep
 from assay.measures.world.curves import curve
 

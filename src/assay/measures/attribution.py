@@ -40,7 +40,7 @@ from assay.measures.views.wording import (
     signed,
 )
 from assay.support.stats import regression
-from assay.support.stats.intervals import LEVEL, Interval, stratified, tested
+from assay.support.stats.intervals import LEVEL, Interval, stratified_difference, widen_to_p
 from assay.support.stats.resampling import ENOUGH, FEWEST, percentiles, resample
 from assay.support.stats.significance import SURE, sign_flip, t_below, t_quantile, within
 
@@ -105,21 +105,10 @@ class FactorContrast(Result):
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
         """Test of its loss in all combinations; ``telling``: informative starts of the factor alone."""
-        p = one_sided_p(self.difference, self.p)
-        evidence = Evidence(
-            run,
-            ATTRIBUTION.name,
-            str(self.change),
-            self.difference,
-            self.interval,
-            p,
-            hits=self.successes,
-            count=self.count,
-            reference_hits=self.others,
-            reference_count=self.others_count,
-            reference=self.others / self.others_count,
-            cost=True,
-        )
+        p, reference = one_sided_p(self.difference, self.p), self.others / self.others_count
+        part = (ATTRIBUTION.name, str(self.change), self.difference, self.interval, p)
+        counts = (self.successes, self.count, self.others, self.others_count)
+        evidence = Evidence(run, *part, *counts, reference=reference, cost=True)
         # At most as many starts are informative as succeed without the factor.
         least = least_one_sided(max(telling, min(self.starts, self.others)))
         return FlawTest(flaw, (evidence,), p, loss(self.interval), least_p=least)
@@ -163,7 +152,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     if len(hits) < FEWEST:
         raise MeasureError(f"{len(hits)} starts; needs at least {FEWEST}")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
-    design, kept, aliased = _design(on, counts.sum(axis=0) > 0, factors)
+    design, terms_of, aliased = _design(on, counts.sum(axis=0) > 0, factors)
     tasks = rows.select(START).unique().sort(START)["task"].rank("dense").cast(pl.Int64) - 1
     terms, errors = _within_tasks(design, hits, counts, tasks.to_numpy())
     losses, drop = _shapley_weights(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
@@ -206,7 +195,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         factors=factors,
         episodes=len(rows),
         starts=len(table),
-        effects=tuple(effect(*term) for term in zip(kept, terms, errors, strict=True)),
+        effects=tuple(effect(*term) for term in zip(terms_of, terms, errors, strict=True)),
         aliased=aliased,
         drop=float(whole @ drop),
         drop_interval=drop_interval,
@@ -243,7 +232,9 @@ def _contrast(
     apart = np.divide(now * among - before * among_now, among + among_now, where=both, out=np.zeros_like(now))
     p = max(sign_flip(apart.sum(axis=1)), within(before[both], among[both], now[both], among_now[both]))
     telling = both.any(axis=1)
-    estimate = stratified(*(values.sum(axis=1)[telling] for values in (before, among, now, among_now)))
+    estimate = stratified_difference(
+        *(values.sum(axis=1)[telling] for values in (before, among, now, among_now))
+    )
     alone = rows.filter(pl.col("_cell") == bit)
     changes = alone["change"].drop_nulls().unique().to_list() if "change" in rows.columns else []
     return FactorContrast(
@@ -255,7 +246,7 @@ def _contrast(
         others_count=int(among.sum()),
         starts=int(telling.sum()),
         difference=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         p=p,
     )
 

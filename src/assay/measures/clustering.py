@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.frames import START, Codes, has_held_starts, number_clusters, with_starts
+from assay.measures.frames import START, Codes, number_clusters, with_starts
 from assay.support.stats.intervals import (
     Difference,
     Interval,
@@ -34,7 +34,7 @@ _PRIOR_STARTS = 2.0
 FEWEST_VARIANTS = 4
 """Variants, besides the first of each task and condition, below which they are treated as fixed, like tasks: a single
 degree of freedom would swamp the information from starts."""
-UNVARIED = "one start for each task: how much starts matter is unknown"
+UNVARIED = "one start per task: the variation between starts is unknown"
 """Suffix of the method of an interval that holds for the observed starts only."""
 
 
@@ -266,13 +266,19 @@ def medians(
     }
 
 
+def _has_held_starts(rows: Codes) -> bool:
+    """Whether some start is shared by several seeds."""
+    starts = rows(START)
+    return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
+
+
 def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
     """Columns within which variants are sampled.
 
     With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions then shows
     only between tasks.
     """
-    return [name for name in given if name != "task"] if has_held_starts(rows) else given
+    return [name for name in given if name != "task"] if _has_held_starts(rows) else given
 
 
 def _variant_columns(rows: pl.DataFrame) -> list[str]:

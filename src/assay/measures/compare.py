@@ -24,7 +24,7 @@ from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, ORANGE, Drawing
 from assay.measures.views.wording import between, p_value, plural, points
-from assay.support.stats.intervals import Interval, Z, mean_over_tasks, tested
+from assay.support.stats.intervals import Interval, Z, mean_over_tasks, widen_to_p
 from assay.support.stats.power import POWER
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
 
@@ -260,7 +260,7 @@ def _contrast(
         first_rate=estimate.first,
         second_rate=estimate.second,
         change=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         p=p,
         p_holm=1.0,
         starts=len(apart),
@@ -326,7 +326,7 @@ def _robustness(
         first_value=values[0],
         second_value=values[1],
         change=change,
-        interval=tested(interval, p),
+        interval=widen_to_p(interval, p),
         p=p,
         p_holm=1.0,
         least_p=1.0,

@@ -215,14 +215,14 @@ def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
     """Significant losses that no flaw that was found has to do with; each case once."""
-    known = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
+    covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []
     for pattern in patterns:
-        if not pattern.is_significant or pattern.kind is PatternKind.AXIS:
+        if pattern.p_adjusted >= SURE or pattern.kind is PatternKind.AXIS:
             continue
         change = pattern.change or changes.get(pattern.what, "")
-        if change and set(shown_by(change)) & known:
+        if change and set(shown_by(change)) & covered:
             continue
         if pattern.kind is PatternKind.SAYING and Flaw.WORDING in present and not pattern.task:
             continue
@@ -230,23 +230,11 @@ def _particular_cases(
             kept.append(pattern)
     evidence = []
     for pattern in kept:
-        usual = pattern.reference_hits / pattern.reference_count
-        evidence.append(
-            Evidence(
-                pattern.run,
-                pattern.kind.name.lower(),
-                pattern.what,
-                pattern.hits / pattern.count - usual,
-                None,
-                pattern.p,
-                hits=pattern.hits,
-                count=pattern.count,
-                reference_hits=pattern.reference_hits,
-                reference_count=pattern.reference_count,
-                reference=usual,
-                task=pattern.task,
-            )
-        )
+        hits, count, reference_hits, reference_count = pattern.counts
+        usual = reference_hits / reference_count
+        difference, kind = hits / count - usual, pattern.kind.name.lower()
+        part = (pattern.run, kind, pattern.what, difference, None, pattern.p)
+        evidence.append(Evidence(*part, *pattern.counts, reference=usual, task=pattern.task))
     if not kept:
         return []
     p = kept[0].p_adjusted

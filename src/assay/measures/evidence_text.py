@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from assay.measures.failure.starts import Ability
-from assay.measures.findings import Claim, Evidence, Finding, Shows, Where
+from assay.measures.findings import Claim, Evidence, Finding, Shows
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.measure import MEASURES
 from assay.measures.memory.memorisation import CalledBy, Calls
 from assay.measures.result import attempt
 from assay.measures.search import PatternKind
-from assay.measures.views.wording import between, describe_change, listed, natural, p_phrase, percent, points
+from assay.measures.views.wording import between, describe_change, listed, natural, percent, points
 from assay.measures.world.curves import Onset
 from assay.support.stats.intervals import Interval
-from assay.support.stats.significance import SURE
 
-_MOST_TASKS = 4
+MOST_TASKS = 4
 """Tasks that are named individually."""
 _MOST_CASES = 3
 """Particular cases that are described individually."""
@@ -115,7 +114,7 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
     repeating = sorted((task for task in judged if task.alike), key=lambda task: -task.alike / task.count)
-    if not repeating or len(repeating) >= total or len(repeating) > _MOST_TASKS:
+    if not repeating or len(repeating) >= total or len(repeating) > MOST_TASKS:
         return ""
     names = listed(f"{task.task} ({format_counts(task.alike, task.count)})" for task in repeating)
     if len(repeating) < len(judged):
@@ -127,7 +126,7 @@ def _describe_request(finding: Finding, asked: Evidence | None) -> str:
     """The instruction that was given instead, with its conditions."""
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
     names = conditions.get(Calls.ASKED if asked else Calls.NONSENSE, ())
-    text = "with a request for something else" if asked else "with no or a nonsense instruction"
+    text = "with a request for something else" if asked else "with a missing or nonsense instruction"
     return f"{text} ({listed(name.partition('/')[2] or name for name in names)})" if names else text
 
 
@@ -141,7 +140,7 @@ def rests_on_nonsense(finding: Finding) -> bool:
 def _nonsense(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     name = first.part.partition("/")[2] or first.part
-    text = f"{_hits(first)} episodes reach the task's goal with no or a nonsense instruction ({name})"
+    text = f"{_hits(first)} episodes reach the task's goal with a missing or nonsense instruction ({name})"
     return text, NOT_ASKED if finding.claim is Claim.PRESENT else ""
 
 
@@ -210,21 +209,6 @@ def _cost(finding: Finding) -> tuple[str, str]:
     return text, ""
 
 
-def describe_tasks(where: Where | None) -> str:
-    """Tasks in which a change costs most; empty if the tasks do not differ, or there is only one."""
-    if where is None or where.uneven_p is None or where.uneven_p >= SURE:
-        return ""
-    if not where.tasks:
-        return f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
-    worst = sorted(where.tasks, key=lambda task: task.perturbed - task.control)
-    names = [
-        f"{task.task} ({percent(task.control, 0)} to {percent(task.perturbed, 0)})"
-        for task in worst[:_MOST_TASKS]
-    ]
-    more = [f"{len(worst) - _MOST_TASKS} others"] if len(worst) > _MOST_TASKS else []
-    return f"mainly in {listed([*names, *more])}, of {where.of} tasks"
-
-
 def _other_tasks(finding: Finding) -> tuple[str, str]:
     texts = []
     for evidence in (evidence for evidence in finding.evidence if evidence.measure == "other_tasks"):
@@ -284,8 +268,8 @@ def describe_ability(ability: Ability) -> str:
 
     def name(tasks: Iterable[str]) -> str:
         ordered = sorted(tasks, key=natural)
-        names = [f"{task} ({counts[task]})" for task in ordered[:_MOST_TASKS]]
-        more = [f"{len(ordered) - _MOST_TASKS} others"] if len(ordered) > _MOST_TASKS else []
+        names = [f"{task} ({counts[task]})" for task in ordered[:MOST_TASKS]]
+        more = [f"{len(ordered) - MOST_TASKS} others"] if len(ordered) > MOST_TASKS else []
         return listed([*names, *more])
 
     done = ability.done_tasks

@@ -140,10 +140,13 @@ def evidence_from(
     value: float,
     interval: Interval | None,
     p: float | None,
+    *counts: int | None,
     **more: Any,
 ) -> Evidence:
-    """Evidence from one run or from several pooled runs."""
-    return Evidence(runs[0], measure, part, value, interval, p, **more, runs=runs if len(runs) > 1 else ())
+    """Evidence from one run or several pooled runs; ``counts``: hits and count, then those of the reference."""
+    more |= zip(("hits", "count", "reference_hits", "reference_count"), counts, strict=False)
+    more["runs"] = runs if len(runs) > 1 else ()
+    return Evidence(runs[0], measure, part, value, interval, p, **more)
 
 
 def one_sided_p(change: float, p: float) -> float:

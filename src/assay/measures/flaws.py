@@ -58,7 +58,7 @@ class OwnFlaw:
     """Claim about a policy that has it: ``Walks in circles``."""
     absent: str
     """Claim about a policy that was shown not to have it: ``Goes straight``."""
-    lacking: str = "no episode changes this alone, beside a control that succeeds"
+    lacking: str = "no episode makes this change alone and has a successful control"
     """Reason why runs could not test it."""
     consequences: tuple[str, ...] = ()
     """Flaws that it can cause."""

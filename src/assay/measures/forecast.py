@@ -22,8 +22,7 @@ from assay.measures.frames import label_changes, plausible
 from assay.measures.memory.memorisation import FAR
 from assay.measures.search import search_phrasings
 from assay.measures.success.task_labels import MIN_TASKS
-from assay.measures.words.actions import STRATUM
-from assay.measures.words.surface import LABEL
+from assay.measures.words.phrasing import STRATUM, SURFACE_LABEL
 from assay.runs.estimates import (
     DEFAULT_SUCCESS,
     Certificates,
@@ -250,7 +249,7 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
     """A plan in the form of a run's frame with `label_changes`, as far as tests depend on it."""
     instructions: dict[tuple[object, ...], str] = {}
     rows = []
-    text_labels = ("change", "axis", LABEL, *_WORDS)
+    text_labels = ("change", "axis", SURFACE_LABEL, *_WORDS)
     for number, spec in enumerate(specs):
         labels, text = spec.labels, None
         sensible = bool(labels.get("plausible", True))
@@ -292,7 +291,7 @@ def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) ->
     phrasings = same_names.group_by(STRATUM).agg(pl.col("action").n_unique())["action"]
     singles = {change for change in lost["change"].unique() if len(shown_by(change)) == 1}
     singles -= {Change.NAMES} if names else set()
-    singles -= {Change.SURFACE} if rows[LABEL].is_not_null().any() else set()
+    singles -= {Change.SURFACE} if rows[SURFACE_LABEL].is_not_null().any() else set()
     words = rows.filter((pl.col("axis") == "words") & (~pl.col("plausible") | pl.col("asked")))
     moved = rows.filter((pl.col("far") >= FAR) | pl.col("change").str.contains(Change.POSITION, literal=True))
     return sum(
@@ -301,7 +300,7 @@ def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) ->
             len(singles),
             names,
             bool(len(same_names.drop_nulls(_WORDS)) and (phrasings > 1).any()),
-            bool(rows[LABEL].is_not_null().any()),
+            bool(rows[SURFACE_LABEL].is_not_null().any()),
             bool((plausible(rows)["other_task"]).any()),
             bool((every["condition"] == CONTROL).any()),  # fails unperturbed
             paths and bool((every["condition"] == CONTROL).any()),  # ... close to the successful trajectory

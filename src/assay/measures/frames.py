@@ -52,12 +52,6 @@ def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
 
 
-def has_held_starts(rows: Codes) -> bool:
-    """Whether some start is shared by several seeds."""
-    starts = rows(START)
-    return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
-
-
 def number_clusters(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number of each row's cluster within its stratum (n,), and the stratum of each cluster."""
     width = clusters.max() + 1
@@ -171,8 +165,8 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
         happened = pl.col("events").map_elements(all_happened, return_dtype=pl.Boolean).fill_null(True)
         frame = frame.filter(happened)
     sensible = plausible(frame.select("id", *({"plausible"} & set(frame.columns))))["id"]
-    known = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
-    frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(known))
+    change = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
+    frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(change))
     if "instruction" not in frame.columns:
         return frame.with_columns(renamed=pl.lit(None, pl.String))
     worded = frame.filter(pl.col("change") == Change.WORDING).select("task", "instruction").unique()

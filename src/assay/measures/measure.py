@@ -127,8 +127,8 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "stops": "conduct.stops:STOPS",
             "grid": "words.paraphrase:GRID",
             "names": "words.names:NAMES",
-            "actions": "words.actions:ACTIONS",
-            "surface": "words.surface:SURFACE",
+            "actions": "words.phrasing:ACTIONS",
+            "surface": "words.phrasing:SURFACE",
             "object_gap": "words.paraphrase:OBJECT_GAP",
             "pride": "words.pride:PRIDE",
             "overestimation": "words.pride:OVERESTIMATION",
@@ -152,7 +152,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "time_limits": "time.timing:TIME_LIMITS",
             "time_to_success": "time.timing:TIME_TO_SUCCESS",
             "no_mistakes": "time.timing:NO_MISTAKES",
-            "efficiency": "time.efficiency:EFFICIENCY",
+            "efficiency": "time.timing:EFFICIENCY",
         }.items()
     },
 )

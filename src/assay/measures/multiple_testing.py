@@ -15,7 +15,7 @@ from assay.measures.findings import one_sided_p
 from assay.measures.profile import Profile
 from assay.measures.success.drops import AXES, CHANGES, DROPS, Drop, pool_drops
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
-from assay.support.stats.intervals import Interval, tested
+from assay.support.stats.intervals import Interval, widen_to_p
 from assay.support.stats.significance import SURE, holm
 
 NAMED_SHARE = 0.8
@@ -116,7 +116,7 @@ def _adjust_attribution(
         return replace(effect, p=adjusted.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p))
 
     def widen(interval: Interval | None) -> Interval | None:
-        return None if interval is None else tested(interval, 2.0 ** (1 - telling))
+        return None if interval is None else widen_to_p(interval, 2.0 ** (1 - telling))
 
     return replace(
         attribution,

@@ -21,7 +21,7 @@ from assay.support.stats.significance import (
     hypergeometric_moments,
     normal_below,
     normal_quantile,
-    paired,
+    paired_p,
 )
 from assay.support.streams import stream
 
@@ -63,7 +63,7 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
     if changed.sum() >= control.sum():
         return 1.0
     usual = np.rint(control / count)
-    return paired(usual, np.ones(len(count)), changed, count) / 2
+    return paired_p(usual, np.ones(len(count)), changed, count) / 2
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:

@@ -22,8 +22,8 @@ from assay.measures.sample_size import least_one_sided, loss_p, telling
 from assay.measures.success.drops import CHANGES, DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
 from assay.measures.success.task_changes import TASK_CHANGES, by_cell
-from assay.measures.words.actions import ACTIONS
-from assay.support.stats.significance import SURE, within
+from assay.measures.words.phrasing import ACTIONS
+from assay.support.stats.significance import within
 
 FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -61,21 +61,13 @@ class LossPattern:
     """An axis, a change, a condition, or a way to phrase the action."""
     change: str
     """The change made; empty if it is not a single one."""
-    hits: int
-    count: int
-    reference_hits: int
-    """Counts of the controls, or of the other phrasings."""
-    reference_count: int
+    counts: tuple[int, int, int, int]
+    """Successes and episodes; the same of the controls, or of the other phrasings."""
     p: float
     """One-sided."""
     least_p: float
     p_adjusted: float = 1.0
     """Adjusted for the whole search."""
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether success is significantly lower there."""
-        return self.p_adjusted < SURE
 
 
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
@@ -108,19 +100,10 @@ def _search_drops(run: int, profile: Profile) -> Iterator[LossPattern]:
     )
     for kind, drop in ((kind, drop) for kind, drops in kinds for drop in drops if drop.plausible):
         what = str(next(iter(drop.group.values())))
-        yield LossPattern(
-            kind=kind,
-            run=run,
-            task="",
-            what=what,
-            change=what if kind is PatternKind.TOGETHER else "",
-            hits=drop.both + drop.only_perturbed,
-            count=drop.pairs,
-            reference_hits=drop.both + drop.only_control,
-            reference_count=drop.pairs,
-            p=one_sided_p(drop.change, drop.p),
-            least_p=least_one_sided(telling(drop.table)),
-        )
+        change = what if kind is PatternKind.TOGETHER else ""
+        counts = drop.both + drop.only_perturbed, drop.pairs, drop.both + drop.only_control, drop.pairs
+        p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
+        yield LossPattern(kind, run, "", what, change, counts, p, least)
 
 
 def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
@@ -129,18 +112,9 @@ def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
         return
     for (task, change), table in by_cell(rows).items():
         control, hits, count = map(int, table.sum(axis=0))
+        p, least = loss_p(table), least_one_sided(int((table[:, 0] > 0).sum()))
         yield LossPattern(
-            kind=PatternKind.TASK,
-            run=run,
-            task=task,
-            what=change,
-            change=change,
-            hits=hits,
-            count=count,
-            reference_hits=control,
-            reference_count=count,
-            p=loss_p(table),
-            least_p=least_one_sided(int((table[:, 0] > 0).sum())),
+            PatternKind.TASK, run, task, change, change, (hits, count, control, count), p, least
         )
 
 
@@ -170,19 +144,8 @@ def _compare_phrasing(
     if count and others_count and hits * others_count < others * count:
         # Seeds of one wording are not independent, and another start is not another phrasing.
         p = max(within(*sides), within(*_sides(rows, ("task", "seed")))) / 2
-    return LossPattern(
-        kind=PatternKind.SAYING,
-        run=run,
-        task=task,
-        what=name,
-        change="",
-        hits=int(hits),
-        count=int(count),
-        reference_hits=int(others),
-        reference_count=int(others_count),
-        p=p,
-        least_p=_least_within(sides),
-    )
+    counts = int(hits), int(count), int(others), int(others_count)
+    return LossPattern(PatternKind.SAYING, run, task, name, "", counts, p, _least_within(sides))
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from assay.measures.evidence_text import describe_evidence, describe_tasks, rests_on_nonsense
-from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Untested, Verdict
+from assay.measures.evidence_text import MOST_TASKS, describe_evidence, rests_on_nonsense
+from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Untested, Verdict, Where
 from assay.measures.flaws import DEFAULT_TASK, LACKING, Degree, Flaw
 from assay.measures.measure import describe_flaw
 from assay.measures.sample_size import MoreSeeds
-from assay.measures.views.wording import describe_change, listed, p_phrase, plural
+from assay.measures.views.wording import describe_change, listed, p_phrase, percent, plural
+from assay.support.stats.significance import SURE
 
 DEGREES = MappingProxyType(
     {Degree.MOSTLY: "", Degree.PARTLY: " (at least in part)", Degree.RARELY: " (in a minority of episodes)"}
@@ -59,9 +60,24 @@ def format_finding(finding: Finding) -> Sentence:
         return _overall_loss(finding, claim, evidence)
     if finding.cause is not None:
         caveat = f"explained by: {describe_flaw(finding.cause).claim.lower()}"
-    caveat = "; ".join(part for part in (caveat, describe_tasks(finding.where)) if part)
+    caveat = "; ".join(part for part in (caveat, _describe_tasks(finding.where)) if part)
     degree = finding.degree if abs(first.value) < 1 - 1e-9 else None  # the numbers already say all
     return Sentence(claim + (DEGREES[degree] if degree else ""), evidence, caveat)
+
+
+def _describe_tasks(where: Where | None) -> str:
+    """Tasks in which a change costs most; empty if the tasks do not differ, or there is only one."""
+    if where is None or where.uneven_p is None or where.uneven_p >= SURE:
+        return ""
+    if not where.tasks:
+        return f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
+    worst = sorted(where.tasks, key=lambda task: task.perturbed - task.control)
+    names = [
+        f"{task.task} ({percent(task.control, 0)} to {percent(task.perturbed, 0)})"
+        for task in worst[:MOST_TASKS]
+    ]
+    more = [f"{len(worst) - MOST_TASKS} others"] if len(worst) > MOST_TASKS else []
+    return f"mainly in {listed([*names, *more])}, of {where.of} tasks"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from assay.episodes import LIBERO, Policy, world_policies, world_servers
 from assay.errors import PolicyError, did_you_mean, one_line, short_traceback
 from assay.support.addresses import arguments
-from assay.support.plugins import PYTHON, from_python, imported
+from assay.support.plugins import PYTHON, from_python, import_object
 
 LEROBOT = "lerobot:"
 """Prefix of the address of a LeRobot policy; its folder follows."""
@@ -87,7 +87,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
             raise PolicyError(
                 f"there is no kind of policy server '{scheme}': {did_you_mean(scheme, servers)}"
             )
-        return imported(servers[scheme]), ""
+        return import_object(servers[scheme]), ""
     name, _, query = address.partition("?")
     if name.startswith(LEROBOT):
         path = f"path={quote(name.removeprefix(LEROBOT), safe='/')}"
@@ -105,7 +105,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
             raise PolicyError(f"'{address}': did you mean '{suggestion}'?")
         nearest = did_you_mean(name, policies)
         raise PolicyError(f"there is no policy '{name}': {nearest} (or {_other_addresses(world)})")
-    return imported(policies[name]), query
+    return import_object(policies[name]), query
 
 
 def _suggest_python(name: str) -> str:

@@ -21,7 +21,7 @@ from assay.measures.success.rates import (
     has_perturbed_episodes,
     overview_figure,
 )
-from assay.measures.time.efficiency import EFFICIENCY
+from assay.measures.time.timing import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber, between, counted_in_order, percent, plural

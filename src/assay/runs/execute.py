@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.errors import DeclinedError, PolicyError, RunError
 from assay.experiments import Experiment
-from assay.experiments.reference_times import limited
+from assay.experiments.reference_times import apply_time_limit
 from assay.runs.certificates import (
     CertificateCache,
     CertifiedPlan,
@@ -184,7 +184,7 @@ def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
         times, limit = plan.experiment.reference, plan.experiment.limit
         specs: Iterable[EpisodeSpec] = plan.specs
         if times is not None:
-            specs = (limited(spec, limit, times.of(spec.task)) for spec in plan.specs)
+            specs = (apply_time_limit(spec, limit, times.of(spec.task)) for spec in plan.specs)
         store.plan(specs, place)
         return Ending(0, 0)
     with CertificateCache(cache_file(), plan.states_digest) as cache:

@@ -63,7 +63,7 @@ from assay.runs.rows import (
     with_labels,
 )
 from assay.support.console import number_of
-from assay.support.files import PATIENCE, locked, replacing
+from assay.support.files import PATIENCE, file_lock, replacing
 
 SUFFIX = ".assay"
 _AFTER_ALL = "~"
@@ -103,7 +103,7 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             try:
-                held.enter_context(locked(lock_file(path), patience))
+                held.enter_context(file_lock(lock_file(path), patience))
             except BlockingIOError:
                 raise RunError(f"{path}: another process is writing this run") from None
             except OSError as error:

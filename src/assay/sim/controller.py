@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.errors import AssetError
 from assay.sim.compose import GRIPPER, ROBOT
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 
 ARM = 7
 """Number of the arm's joints; they come first in every model."""
@@ -29,7 +29,7 @@ GRIPPER_SPEED = 0.01
 """Change of the gripper's command in one substep; the command ranges from -1 to 1."""
 
 
-@compiled
+@machine_code
 def _factor(matrix, size):  # type: ignore[no-untyped-def]
     """Replace the lower triangle of a symmetric positive matrix by its Cholesky factor."""
     for j in range(size):
@@ -44,7 +44,7 @@ def _factor(matrix, size):  # type: ignore[no-untyped-def]
             matrix[i, j] = value / matrix[j, j]
 
 
-@compiled
+@machine_code
 def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
     """Replace ``vector`` by the solution of ``factor factor^T x = vector``."""
     for i in range(size):
@@ -57,7 +57,7 @@ def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
         vector[i] /= factor[i, i]
 
 
-@compiled
+@machine_code
 def arm_torque(  # type: ignore[no-untyped-def]
     jacobian,  # (6, nv)
     packed_mass,  # MuJoCo's qM

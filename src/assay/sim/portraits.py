@@ -20,7 +20,7 @@ from assay.sim.layout import LAYOUTS
 from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.visibility import IMAGE_PIXELS
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 from assay.tasks.scene import Arena, Entity
 
 SUPERSAMPLING = 3
@@ -153,7 +153,7 @@ def _areas(triangles: np.ndarray) -> np.ndarray:
     return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
 
 
-@compiled
+@machine_code
 def _draw(
     drawn: np.ndarray,
     nearest: np.ndarray,

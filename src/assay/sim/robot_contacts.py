@@ -13,7 +13,7 @@ import numpy as np
 from assay.sim.compile import CompiledScene, EntityIndex
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.simulation import Simulation
-from assay.support.jit import compiled as machine_code
+from assay.support.jit import machine_code as machine_code
 
 ARENA = "arena"
 """Name of everything that is neither the robot nor an entity, such as the table and the floor."""
@@ -49,12 +49,12 @@ class Touches:
 class RobotContacts:
     """Reads the contacts of the robot from MuJoCo's data."""
 
-    def __init__(self, compiled: CompiledScene) -> None:
-        model = compiled.model
-        self.names = (*compiled.entities, ARENA)
+    def __init__(self, machine_code: CompiledScene) -> None:
+        model = machine_code.model
+        self.names = (*machine_code.entities, ARENA)
         """Names of the owners: the entities, then the arena."""
-        self._owner = np.full(model.ngeom, len(compiled.entities))
-        for number, entity in enumerate(compiled.entities.values()):
+        self._owner = np.full(model.ngeom, len(machine_code.entities))
+        for number, entity in enumerate(machine_code.entities.values()):
             self._owner[list(entity.geoms)] = number
         bodies = [model.body(body).name for body in model.geom_bodyid]
         self._part = np.array([_part(body) for body in bodies])

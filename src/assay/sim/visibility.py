@@ -26,7 +26,7 @@ from assay.sim.packs.pack import AssetPack
 from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 from assay.tasks.scene import Arena, Atom, CameraChange, Entity, Predicate, RobotStart, Scene, Staging
 
 MAIN = CAMERAS[0]
@@ -157,7 +157,7 @@ def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndar
     return np.asarray(windows, dtype=np.int64)
 
 
-@compiled
+@machine_code
 def _cast_rays(
     start: np.ndarray,
     looks: np.ndarray,

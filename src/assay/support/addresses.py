@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from assay.errors import AssayError, did_you_mean
 
 
-def configured(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
+def call_with_fields(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
     """Call ``made`` with the fields that a query sets; what ``made`` itself raises passes."""
     given = arguments(made, query, address, error)
     try:
@@ -45,7 +45,7 @@ def arguments(
             valid = did_you_mean(name, known) if known else "it has none"
             raise error(f"'{address}' has no field '{name}': {valid}")
         try:
-            values[name] = _parsed(known[name], text)
+            values[name] = _parse_value(known[name], text)
         except ValidationError as wrong:
             first = wrong.errors()[0]
             raise error(f"'{address}': {name}: {first['msg'].lower()}, got '{text}'") from None
@@ -66,7 +66,7 @@ def parameters(made: Callable[..., Any]) -> dict[str, Any]:
     }
 
 
-def _parsed(kind: Any, text: str) -> object:
+def _parse_value(kind: Any, text: str) -> object:
     """A field's value from its text, by its type; sequences are separated by commas."""
     given: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
     return TypeAdapter(kind).validate_python(given)

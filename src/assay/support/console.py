@@ -82,7 +82,7 @@ def emit(content: bytes) -> None:
         sys.stdout.buffer.flush()
 
 
-def styled(text: str, style: str) -> Text:
+def style_text(text: str, style: str) -> Text:
     """A text in a style, such as ``green`` or ``dim``."""
     return Text(text, style)
 

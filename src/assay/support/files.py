@@ -248,7 +248,7 @@ PATIENCE = 0.3
 
 
 @contextmanager
-def locked(file: Path, patience: float = PATIENCE) -> Iterator[None]:
+def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
     """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does so for long.
 
     Raises another OSError where there can be no such file.

@@ -16,7 +16,7 @@ _LOCK = RLock()
 """One thread at a time replaces functions by machine code."""
 
 
-def compiled(function: Function) -> Function:
+def machine_code(function: Function) -> Function:
     """A function that becomes machine code when it is first called, for several threads at once.
 
     It may call other such functions of its module by their names. The code is kept on disk where there is a place

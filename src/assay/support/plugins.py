@@ -86,7 +86,7 @@ def provide(kind: str, components: Mapping[str, str]) -> None:
             raise PluginError(f"two plugins provide the {kind} '{name}': {addresses[name]} and {address}")
 
 
-def provided(kind: str) -> Mapping[str, str]:
+def registered_addresses(kind: str) -> Mapping[str, str]:
     """Name -> address of the components that extensions and plugins provide."""
     discover_plugins()
     return MappingProxyType(_provided.get(kind, {}))
@@ -170,7 +170,7 @@ class Registry(Generic[T]):
         if name not in self._known and name not in self._addresses:
             discover_plugins()
         if name not in self._known and name in self._addresses:
-            self._known[name] = imported(self._addresses[name])
+            self._known[name] = import_object(self._addresses[name])
         if name not in self._known:
             others = f" (or {PYTHON}module:object)"
             raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")
@@ -293,7 +293,7 @@ def import_module(module: str) -> ModuleType:
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
 
 
-def imported(address: str) -> Any:
+def import_object(address: str) -> Any:
     """What ``module:object`` stands for, of Assay's own."""
     module, _, name = address.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -107,7 +107,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
         spliced: VideoStream | None = None
         written = 0
         for clip in clips:
-            with _opened(clip.path) as source:
+            with _open_input(clip.path) as source:
                 stream = source.streams.video[0]
                 if spliced is None:
                     header = stream.codec_context.extradata
@@ -171,7 +171,7 @@ def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[Vide
             yield packet
 
 
-def _opened(path: Path) -> InputContainer:
+def _open_input(path: Path) -> InputContainer:
     try:
         container: InputContainer = _open(path)
         return container

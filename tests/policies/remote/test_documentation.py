@@ -19,7 +19,7 @@ from assay.policies.remote.convention import ADJUSTABLE
 from assay.policies.remote.openpi import OpenPI
 from assay.sim import CompiledScene, Observation, Simulation
 from assay.sim.world import SceneEnv
-from assay.support.plugins import imported
+from assay.support.plugins import import_object
 
 PAGE = Path(__file__).parents[3] / "docs" / "policies.md"
 TASK = tasks.load("libero_goal/7")
@@ -96,7 +96,7 @@ def test_every_option_of_an_address_is_explained():
     table = PAGE.read_text().partition("Options are set in the address")[2].partition("\nA server that")[0]
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", table, re.MULTILINE)
     documented = [option.strip("`") for row in rows for option in row.split(", ")]
-    own = {option for kind in map(imported, world_servers(LIBERO).values()) for option in kind.options}
+    own = {option for kind in map(import_object, world_servers(LIBERO).values()) for option in kind.options}
     assert sorted(documented) == sorted(
         [*ADJUSTABLE, *Timeouts.__dataclass_fields__, *Access.__dataclass_fields__, *own, "client"]
     )

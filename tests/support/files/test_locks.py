@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.support.files import is_locked, locked
+from assay.support.files import file_lock, is_locked
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from assay.support.files import locked
-with locked(Path(sys.argv[1])):
+from assay.support.files import file_lock
+with file_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -22,9 +22,9 @@ with locked(Path(sys.argv[1])):
 def test_one_holds_it_and_the_file_is_gone_afterwards(tmp_path: Path):
     file = tmp_path / ".lock"
     assert not is_locked(file) and not file.exists(), "asking makes none"
-    with locked(file):
+    with file_lock(file):
         assert is_locked(file)
-        with pytest.raises(BlockingIOError), locked(file):
+        with pytest.raises(BlockingIOError), file_lock(file):
             raise AssertionError("held twice")
         assert is_locked(file)
     assert not is_locked(file) and not file.exists()
@@ -35,12 +35,12 @@ def test_a_process_that_is_killed_holds_nothing_but_leaves_its_file(tmp_path: Pa
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(file)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "held\n"
     assert is_locked(file)
-    with pytest.raises(BlockingIOError), locked(file):
+    with pytest.raises(BlockingIOError), file_lock(file):
         raise AssertionError("taken from another process")
     process.kill()
     process.wait()
     assert file.exists() and not is_locked(file)
-    with locked(file):
+    with file_lock(file):
         assert is_locked(file)
 
 
@@ -56,7 +56,7 @@ def test_asking_keeps_nobody_from_holding_it(tmp_path: Path):
     asking.start()
     try:
         for _ in range(100):
-            with locked(file):
+            with file_lock(file):
                 pass
     finally:
         over.set()
@@ -65,6 +65,6 @@ def test_asking_keeps_nobody_from_holding_it(tmp_path: Path):
 
 def test_a_lock_that_cannot_be_made_is_no_lock_that_is_held(tmp_path: Path):
     (tmp_path / "file").touch()
-    with pytest.raises(OSError) as refused, locked(tmp_path / "file" / ".lock"):
+    with pytest.raises(OSError) as refused, file_lock(tmp_path / "file" / ".lock"):
         raise AssertionError("held")
     assert not isinstance(refused.value, BlockingIOError)

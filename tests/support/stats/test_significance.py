@@ -15,7 +15,7 @@ from assay.support.stats.significance import (
     holm,
     least_p,
     mostly,
-    paired,
+    paired_p,
     share_above,
     sign_flip,
     telling,
@@ -108,14 +108,14 @@ def test_single_pairs_are_mcnemars_either_way():
     ones = np.ones(len(one))
     want = stats.binomtest(3, 17).pvalue
     assert within(one, ones, other, ones) == pytest.approx(want)
-    assert paired(one, ones, other, ones) == pytest.approx(want)
+    assert paired_p(one, ones, other, ones) == pytest.approx(want)
 
 
 def false_positives(control: np.ndarray, changed: np.ndarray, each: int, many: int) -> float:
     """The share of runs (runs, strata) in which chance passes for a difference."""
     counts, counts_now = np.full(control.shape[1], float(each)), np.full(control.shape[1], float(many))
     found = [
-        paired(one.astype(float), counts, other.astype(float), counts_now)
+        paired_p(one.astype(float), counts, other.astype(float), counts_now)
         for one, other in zip(control, changed, strict=True)
     ]
     return float(np.mean(np.array(found) < 0.05))
@@ -149,6 +149,6 @@ def test_a_hundred_thousand_episodes_take_no_more_than_a_few_megabytes():
     counts = rng.integers(1500, 2500, size=50).astype(float)
     before, after = rng.binomial(counts.astype(int), 0.9), rng.binomial(counts.astype(int), 0.5)
     tracemalloc.start()
-    assert paired(before.astype(float), counts, after.astype(float), counts) < 1e-12
+    assert paired_p(before.astype(float), counts, after.astype(float), counts) < 1e-12
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()

@@ -256,13 +256,13 @@ def _write_stats(stats: GridStats, folder: Path) -> None:
     from dataclasses import replace
 
     from assay.measures.result import MeasureError
-    from assay.measures.words import paraphrase_statistics
+    from assay.measures.words import paraphrase
     from assay.report.page import write_files
 
     tables = {
-        "table-8": paraphrase_statistics.counts_table,
-        "table-9": paraphrase_statistics.originals_table,
-        "figure-12": paraphrase_statistics.names_table,
+        "table-8": paraphrase.counts_table,
+        "table-9": paraphrase.originals_table,
+        "figure-12": paraphrase.names_table,
     }
     written = []
     for name, make in tables.items():
@@ -271,12 +271,10 @@ def _write_stats(stats: GridStats, folder: Path) -> None:
         except MeasureError as error:
             say(f"{name}: {error}", aside=True)
     drawings = []
-    for which, (label, _) in paraphrase_statistics.DISTANCES.items():
+    for which, (label, _) in paraphrase.DISTANCES.items():
         try:
             drawings.append(
-                replace(
-                    paraphrase_statistics.distance_grid(stats, which), name=label.lower().replace(" ", "-")
-                )
+                replace(paraphrase.distance_grid(stats, which), name=label.lower().replace(" ", "-"))
             )
         except MeasureError as error:
             say(f"{label}: {error}", aside=True)

@@ -83,11 +83,11 @@ class _Reader:
             "difficulty": entry.difficulty,
             "number": entry.id,
         }
-        labels |= self._compared(entry, [change for _, change in changes])
+        labels |= self._compare(entry, [change for _, change in changes])
         condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
         return Variant(condition, tuple(change for _, change in changes), labels)
 
-    def _compared(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
+    def _compare(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
         """What the scene of a file alone changes: the instruction stays the built-in one."""
         match changes:
             case [FromFile(file)]:
@@ -139,7 +139,11 @@ def _view(
     horizontal: int, vertical: int, distance: int, turn: int, tilt: int
 ) -> Iterator[tuple[str, Perturbation]]:
     view = SphereView(
-        _signed(horizontal), _signed(vertical), distance / 100, turn=_signed(turn), tilt=_signed(tilt)
+        _parse_signed(horizontal),
+        _parse_signed(vertical),
+        distance / 100,
+        turn=_parse_signed(turn),
+        tilt=_parse_signed(tilt),
     )
     if view == SphereView():
         return
@@ -155,6 +159,6 @@ def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
     return name, made(severity + 1, cameras=(CAMERA,))
 
 
-def _signed(degrees: int) -> float:
+def _parse_signed(degrees: int) -> float:
     """345 degrees as -15."""
     return float((degrees + 180) % 360 - 180)

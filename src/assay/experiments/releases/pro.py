@@ -120,24 +120,24 @@ def _atoms(other: OtherGoal) -> tuple[str, ...]:
 def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
     """Each task's joint draw for each dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
-    for task, pairs in _grouped(
+    for task, pairs in _group(
         (category.task, (category.old, category.new)) for category in pro.categories(folder)
     ).items():
-        draws[task]["object"] = RecategoriseEach(tuple(_grouped(pairs).items()))
-    for task, pairs in _grouped(
+        draws[task]["object"] = RecategoriseEach(tuple(_group(pairs).items()))
+    for task, pairs in _group(
         (position.task, (position.old, position.new)) for position in pro.positions(folder)
     ).items():
-        draws[task]["position"] = ExchangeEach(tuple(_grouped(pairs).items()))
-    for task, texts in _grouped((said.task, said.text) for said in pro.wordings(folder)).items():
+        draws[task]["position"] = ExchangeEach(tuple(_group(pairs).items()))
+    for task, texts in _group((said.task, said.text) for said in pro.wordings(folder)).items():
         draws[task]["semantic"] = AnyWording(texts)
-    for task, rooms in _grouped(pro.rooms(folder)).items():
+    for task, rooms in _group(pro.rooms(folder)).items():
         draws[task]["environment"] = AnyRoom(rooms)
-    for task, goals in _grouped((goal.task, (goal.text, _atoms(goal))) for goal in pro.goals(folder)).items():
+    for task, goals in _group((goal.task, (goal.text, _atoms(goal))) for goal in pro.goals(folder)).items():
         draws[task]["task"] = AnyGoal(goals)
     return draws
 
 
-def _grouped(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
+def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
     """What belongs to each name."""
     grouped: dict[str, list[Value]] = defaultdict(list)
     for name, value in pairs:

@@ -18,7 +18,7 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
-from assay.experiments.reference_times import timed
+from assay.experiments.reference_times import with_reference_times
 from assay.experiments.releases import Variants, change_labels, release
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import FromFile, Unavailable
@@ -62,7 +62,7 @@ def libero_x(
         control_labels=partial(_labels, 1),
         keep=_in_turn if protocol == "release" else lambda spec: True,
     )
-    return timed(design, 1.1 if time is None else time, times) if times else design
+    return with_reference_times(design, 1.1 if time is None else time, times) if times else design
 
 
 def _variants(checkout: x.Checkout) -> Variants:
@@ -89,11 +89,11 @@ def _variants(checkout: x.Checkout) -> Variants:
         name = f"libero-x/level{file.level}" + ("" if half is None else f"/{half}")
         here.append(Variant(name, (scene, Say(file.task.instruction.text)), labels))
         if half is not None:
-            here += [_reworded(each, half, scene, labels) for each in rewordings.pop(file.wording, ())]
+            here += [_reword(each, half, scene, labels) for each in rewordings.pop(file.wording, ())]
     for wording in (each for rest in rewordings.values() for each in rest):
         half = _half(wording.task.removeprefix("libero_x/").partition("/")[2])
         scene = Unavailable(NO_SCENE, wording.task)
-        variants[first].append(_reworded(wording, half, scene, {"plausible": True, "objects": half}))
+        variants[first].append(_reword(wording, half, scene, {"plausible": True, "objects": half}))
     return variants
 
 
@@ -106,7 +106,7 @@ def _labels(level: int, task: Task) -> dict[str, Label]:
     return {"level": level, **{f"label:{name}": value for name, value in families(task).items()}}
 
 
-def _reworded(wording: ReleaseWording, half: str, scene: Perturbation, labels: dict[str, Label]) -> Variant:
+def _reword(wording: ReleaseWording, half: str, scene: Perturbation, labels: dict[str, Label]) -> Variant:
     form = str(wording.labels["form"])
     reworded: dict[str, Label] = labels | {"axis": "words+world", "change": None, "level": 5, "form": form}
     return Variant(f"libero-x/level5/{half}/{form}", (scene, Say(wording.text)), reworded)

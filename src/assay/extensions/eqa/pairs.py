@@ -16,7 +16,7 @@ from assay.extensions.eqa.actions import ANGLES, MAX_PITCH_DEG, Turning, differe
 from assay.extensions.eqa.episode import EpisodeSource, QualityRules, SourceEpisode, Tally
 from assay.extensions.eqa.question import UnreadableError
 from assay.extensions.eqa.views import CameraView
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 
 MAX_KEY_FRAMES = 20
 """Key frames per episode."""
@@ -78,7 +78,7 @@ def _light_and_sharpness(grey: np.ndarray) -> tuple[float, float]:
     return light / max(grey.size, 1), sharp
 
 
-@compiled
+@machine_code
 def _sums(grey: np.ndarray) -> tuple[int, int, int]:
     """Sums of the grey values, of the Laplacian and of its squares."""
     rows, columns = grey.shape

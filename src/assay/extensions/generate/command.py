@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +52,6 @@ def generate(
         MAX_DRAWS,
         LabelTargets,
         SceneRequest,
-        count_refusals,
         write_scenes,
     )
 
@@ -74,7 +74,10 @@ def generate(
         say(f"no scene after {MAX_DRAWS} draws: {', '.join(index['failed'])}")
     _print_labels(index, count_of_tasks, wanted=request.labels is LabelTargets.LIBERO_X)
     table = table_of("refused", "why")
-    for reason, times in count_refusals(index).most_common():
+    refused: Counter[str] = Counter()
+    for scene in (*scenes, *index["failed"].values()):
+        refused.update(scene["refused"])
+    for reason, times in refused.most_common():
         table.add_row(str(times), reason)
     output.print(table)
 

@@ -398,14 +398,6 @@ def count_labels(index: dict[str, Any]) -> Counter[Label]:
     )
 
 
-def count_refusals(index: dict[str, Any]) -> Counter[str]:
-    """Reasons for which scenes and tasks of an index were rejected, and their numbers."""
-    total: Counter[str] = Counter()
-    for scene in (*index["scenes"].values(), *index["failed"].values()):
-        total.update(scene["refused"])
-    return total
-
-
 def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
     file = out / INDEX
     wanted: dict[str, Any] = {"format": FORMAT, "order": asdict(request), "scenes": {}, "failed": {}}

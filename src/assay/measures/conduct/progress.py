@@ -137,10 +137,7 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
     staged = any(group.score is not None for group in groups)
     if staged:
         columns += ["score", "score_interval"]
-        note += (
-            "Progress: mean progress of the goal's atoms by stages; 100 % for a success (docs/progress.md defines the "
-            "stages). "
-        )
+        note += "Progress: mean progress of the goal's atoms by stages; 100 % for a success. "
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (

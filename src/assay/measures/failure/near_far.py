@@ -22,7 +22,7 @@ from assay.measures.frames import START, goal, in_another_world, perturbed_rows,
 from assay.measures.memory.paths import Paths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
-from assay.support.addresses import configured
+from assay.support.addresses import call_with_fields
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import mostly
 
@@ -68,7 +68,7 @@ def near_far_rule(text: str) -> NearFarRule:
         return RULES[text]
     if "=" not in text:
         raise MeasureError(f"there is no rule '{text}' for near failures: {did_you_mean(text, RULES)}")
-    rule: NearFarRule = configured(NearFarRule, text, text, MeasureError)
+    rule: NearFarRule = call_with_fields(NearFarRule, text, text, MeasureError)
     return rule
 
 

@@ -316,27 +316,17 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         controls = [profile.get("control") for _, profile in profiles]
         tasks = max(0 if control is None else control.tasks for control in controls)
         detail = _group_by_call(episodes, tasks)
-    evidence = {
-        call: evidence_from(
-            runs,
-            MEMORISATION.name,
-            index.group,
-            index.index,
-            index.interval,
-            index.p,
-            hits=index.alike,
-            count=index.count,
-        )
-        for call, index in calls.items()
-    }
+    evidence = {}
+    for call, index in calls.items():
+        part = (index.group, index.index, index.interval, index.p, index.alike, index.count)
+        evidence[call] = evidence_from(runs, MEMORISATION.name, *part)
     notes = tuple(dict.fromkeys(why for _, profile in profiles if (why := profile.why(MEMORISATION.name))))
 
     def test(flaw: Flaw, call: str, *order: str) -> FlawTest:
         index = calls[call]
         ordered = tuple(evidence[name] for name in order if name in evidence)
-        return FlawTest(
-            flaw, ordered, index.p, index.interval, least_p=index.chance**index.starts, detail=detail
-        )
+        least = index.chance**index.starts
+        return FlawTest(flaw, ordered, index.p, index.interval, least_p=least, detail=detail)
 
     if Calls.MOVED in calls:
         yield test(Flaw.MEMORISES, Calls.MOVED, Calls.MOVED, Calls.ASKED, Calls.NONSENSE)

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.episodes.episode import Trajectory
 from assay.runs.store import Store
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 
 POINTS = 50
 """Points of a resampled trajectory, as in LIBERO-Para."""
@@ -83,7 +83,7 @@ class Paths:
         return np.asarray(_sample(self.points, first, self.lengths(ids), stride, counts, most)), counts
 
 
-@compiled
+@machine_code
 def _sample(
     points: np.ndarray,
     first: np.ndarray,
@@ -134,7 +134,7 @@ def open_distances(
     return np.asarray(_distances(paths, lengths, references, which, True, within))
 
 
-@compiled
+@machine_code
 def _distances(
     paths: np.ndarray,
     lengths: np.ndarray,

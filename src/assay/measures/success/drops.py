@@ -41,11 +41,11 @@ from assay.support.stats.intervals import (
     kish,
     mean_over_tasks,
     share_interval,
-    tested,
+    widen_to_p,
 )
 from assay.support.stats.regression import LogOdds, conditional_log_odds
 from assay.support.stats.resampling import bootstrap
-from assay.support.stats.significance import SURE, holm, least_p, normal_below, paired
+from assay.support.stats.significance import SURE, holm, least_p, normal_below, paired_p
 from assay.support.stats.significance import telling as count_telling
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     control, changed, count = outcomes.T
     effective = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
     usual, ones = np.rint(control / count), np.ones(len(count))  # the majority, for a start in several runs
-    p = paired(usual, ones, changed, count)
+    p = paired_p(usual, ones, changed, count)
     if _has_wordings(rows):  # the control has no wordings
         effective = effective[0], min(effective[1], shares(rows, "success", given=_FIXED)[()][0])
         apart = pl.col("success") - pl.col("control_success")
@@ -233,7 +233,7 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     estimate = difference_of((control, changed), (count, count), effective)
     if early:
         p = max(p, _anytime_p(rows))
-    interval = tested(estimate.interval, p)
+    interval = widen_to_p(estimate.interval, p)
     _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
@@ -301,21 +301,12 @@ def _drops_by_change(run: RunData) -> tuple[Drop, ...]:
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
     """Evidence from the cost of a change."""
-    once = drop.pairs == drop.starts  # otherwise controls are counted several times
-    return evidence_from(
-        runs,
-        measure,
-        part,
-        drop.change,
-        drop.interval,
-        one_sided_p(drop.change, drop.p),
-        hits=drop.both + drop.only_perturbed,
-        count=drop.pairs,
-        reference_hits=drop.both + drop.only_control if once else None,
-        reference_count=drop.pairs if once else None,
-        reference=drop.control,
-        cost=True,
-    )
+    p, hits = one_sided_p(drop.change, drop.p), drop.both + drop.only_perturbed
+    reference: tuple[int, ...] = ()
+    if drop.pairs == drop.starts:  # otherwise controls are counted several times
+        reference = drop.both + drop.only_control, drop.pairs
+    counts, more = (hits, drop.pairs, *reference), {"reference": drop.control, "cost": True}
+    return evidence_from(runs, measure, part, drop.change, drop.interval, p, *counts, **more)
 
 
 def loss_test(
@@ -464,9 +455,9 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
             yield f"Changes of the {name} cost {number(100 * -drop.change)} points ({numbers})."
             continue
         same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
-        paired = "" if same else " (each control counted once per pair)"
+        control_note = "" if same else " (each control counted once per pair)"
         yield (
-            f"Under changes of the {name} success goes from {percent(drop.control, 0)}{paired} to "
+            f"Under changes of the {name} success goes from {percent(drop.control, 0)}{control_note} to "
             f"{percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')} ({numbers})."
         )
 

@@ -25,7 +25,7 @@ from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
-from assay.support.stats.intervals import LEVEL, Interval, tested
+from assay.support.stats.intervals import LEVEL, Interval, widen_to_p
 from assay.support.stats.significance import sign_flip, t_quantile
 
 FAIR = 0.5
@@ -77,9 +77,9 @@ class OtherTasks(Result):
 def other_tasks(run: RunData) -> OtherTasks:
     """Success at other tasks; empty if none is requested."""
     rows = valid_rows(run.frame)
-    known = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
+    source = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
-    asked = plausible(rows).filter((change == Change.TASK) & (pl.col("condition") != CONTROL))
+    requests = plausible(rows).filter((change == Change.TASK) & (pl.col("condition") != CONTROL))
     usual = controls(rows)
     goals = {
         str(task): atoms(truth) for task, truth in usual.select("task", "truth").unique("task").iter_rows()
@@ -87,10 +87,10 @@ def other_tasks(run: RunData) -> OtherTasks:
     partner = pl.struct("task", "truth").map_elements(
         lambda row: _partner(row["task"], atoms(row["truth"]), goals), return_dtype=pl.String
     )
-    asked = asked.with_columns(known.cast(pl.String).alias("_known"), partner.alias("_partner"))
-    single = asked.filter(pl.col("_known").is_not_null()).with_columns(task=pl.col("_known"))
-    double = asked.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
-    new = asked.filter(pl.col("_known").is_null() & pl.col("_partner").is_null())
+    requests = requests.with_columns(source.cast(pl.String).alias("_known"), partner.alias("_partner"))
+    single = requests.filter(pl.col("_known").is_not_null()).with_columns(task=pl.col("_known"))
+    double = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
+    new = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_null())
     table = _with_controls(single, double, usual)
     once = _with_controls(single, double.clear(), usual) if len(single) else table
     parts = [
@@ -157,16 +157,16 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
         if (key := tuple(drop.group.values()))[0] not in conditions
         else replace(right[key], family=drop.family)
         if key in right
-        else replace(drop, p=1.0, p_holm=1.0, interval=tested(drop.interval, 1.0))
+        else replace(drop, p=1.0, p_holm=1.0, interval=widen_to_p(drop.interval, 1.0))
         for drop in drops
     )
 
 
-def _new_goals(asked: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
-    if not len(asked):
+def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
+    if not len(requests):
         return None
     rate = pl.col("success").mean()
-    table = asked.group_by("task", maintain_order=True).agg(
+    table = requests.group_by("task", maintain_order=True).agg(
         rate.alias("rate"), pl.col("success").sum().alias("hits"), pl.len().alias("count")
     )
     table = table.join(usual.group_by("task").agg(rate.alias("control")), on="task", maintain_order="left")
@@ -196,27 +196,16 @@ def _new_goals(asked: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
 def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test other tasks, each against the control of the requested task, and new goals."""
     runs, results = select_results(profiles, OTHER_TASKS)
-    asked = [result.asked[-1] for result in results if result.asked]
+    drops_of_known = [result.asked[-1] for result in results if result.asked]
     tests = []
-    if asked and (drop := pool_drops(asked)).control:
+    if drops_of_known and (drop := pool_drops(drops_of_known)).control:
         tests.append(loss_test(Flaw.OTHER_TASKS, runs, OTHER_TASKS.name, "known", drop))
     for run, result in zip(runs, results, strict=True):
         new = result.new
         if new is None or not new.control or new.interval is None:
             continue
-        evidence = Evidence(
-            run,
-            OTHER_TASKS.name,
-            "new",
-            new.change,
-            new.interval,
-            new.p,
-            hits=new.successes,
-            count=new.count,
-            share=new.rate,
-            reference=new.control,
-            same_tasks=False,
-        )
+        part = (OTHER_TASKS.name, "new", new.change, new.interval, new.p, new.successes, new.count)
+        evidence = Evidence(run, *part, share=new.rate, reference=new.control, same_tasks=False)
         least = least_one_sided(new.tasks)
         tests.append(FlawTest(Flaw.OTHER_TASKS, (evidence,), new.p, loss(new.interval), least_p=least))
     if tests:  # the most significant counts, adjusted for the number of tests

@@ -36,8 +36,8 @@ from assay.measures.views.wording import (
     plural,
     points,
 )
-from assay.support.stats.intervals import Interval, share_interval, stratified, tested
-from assay.support.stats.significance import SURE, holm, hypergeometric, paired, t_quantile
+from assay.support.stats.intervals import Interval, share_interval, stratified_difference, widen_to_p
+from assay.support.stats.significance import SURE, holm, hypergeometric, paired_p, t_quantile
 from assay.support.streams import stream
 
 if TYPE_CHECKING:
@@ -315,9 +315,9 @@ def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, f
     if not len(table):
         return None
     sides = table.select("others", "others_count", "hits", "count").to_numpy().astype(float).T
-    p = paired(*sides)
-    estimate = stratified(*sides)
-    return estimate.difference, tested(estimate.interval, p), p
+    p = paired_p(*sides)
+    estimate = stratified_difference(*sides)
+    return estimate.difference, widen_to_p(estimate.interval, p), p
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:

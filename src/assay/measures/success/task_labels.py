@@ -134,20 +134,9 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
             for rate in values:
                 if isinstance(rate, LabelRate) and rate.behind is not None:
                     (name,) = rate.group.values()
-                    evidence.append(
-                        Evidence(
-                            run,
-                            LABELS.name,
-                            f"{family}={name}",
-                            rate.behind,
-                            rate.behind_interval,
-                            rate.p,
-                            hits=rate.successes,
-                            count=rate.count,
-                            reference_hits=rate.others,
-                            reference_count=rate.others_count,
-                        )
-                    )
+                    part = (f"{family}={name}", rate.behind, rate.behind_interval, rate.p)
+                    counts = (rate.successes, rate.count, rate.others, rate.others_count)
+                    evidence.append(Evidence(run, LABELS.name, *part, *counts))
         if evidence:
             best = min(evidence, key=lambda each: each.p or 0.0)
             assert best.interval is not None and best.p is not None
@@ -180,13 +169,13 @@ Spoke = tuple[str, str]
 
 def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
     """Labels of the runs, in order. Raises MeasureError if they are too few for a radar plot."""
-    spokes = {
+    spokes = dict.fromkeys(  # not a set, whose order differs between processes
         (family, group_name(rate.group))
         for families in runs
         for family, values in families.items()
         for rate in values
         if rate.rate is not None
-    }
+    )
     if not spokes:
         raise MeasureError("no episode has a label family")
     if len(spokes) < _MIN_SPOKES:

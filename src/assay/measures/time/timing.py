@@ -1,4 +1,4 @@
-"""Time: success within a limit, time to success, and success without a mistake."""
+"""Time: success within a limit, time to success, success without a mistake, and the cost of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import medians, shares
+from assay.measures.clustering import mean, medians, shares
 from assay.measures.conduct.progress import NO_ATOMS
 from assay.measures.failure.grounding import goal_objects
 from assay.measures.frames import controls, valid_rows
@@ -27,6 +27,7 @@ from assay.support.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
 """Limits as multiples of a reference time, as in LIBERO-X; None for no limit."""
@@ -365,4 +366,69 @@ NO_MISTAKES = Measure(
     "no_mistakes",
     "Success without a mistake, by condition.",
     lambda run: no_mistakes(run.whole, ignoring=run.world.start_columns),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionCost(Result):
+    """Cost of one condition."""
+
+    condition: str
+    planned: int
+    used: int
+    """Episodes until it was stopped, or all that were done."""
+    saved: int
+    """Planned episodes that were not needed."""
+    rule: str | None
+    """The rule that stopped it; None if it was not stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Efficiency(Result):
+    """Cost of a run."""
+
+    planned: int
+    used: int
+    saved: int
+    share: float
+    """saved / planned"""
+    conditions: tuple[ConditionCost, ...]
+    decisions: float
+    """Mean number of decisions of the policy per episode."""
+    decisions_interval: Interval | None
+    episodes: int
+    """Episodes of that mean."""
+
+
+def efficiency(
+    frame: pl.DataFrame, counts: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]]
+) -> Efficiency:
+    """Cost of a run, from its frame, ``Store.counts`` and ``Store.stopped``."""
+    rows = valid_rows(frame)
+    costs = []
+    for condition, planned, done in counts.select("condition", "planned", "done").iter_rows():
+        used, rule = done, None
+        if condition in stopped:
+            used, rule = int(stopped[condition]["episodes"]), str(stopped[condition]["rule"])
+        costs.append(ConditionCost(condition, planned, used, planned - used if rule else 0, rule))
+    planned, used = sum(cost.planned for cost in costs), sum(cost.used for cost in costs)
+    if not planned:
+        raise MeasureError("the run has no plan")
+    saved = sum(cost.saved for cost in costs)
+    return Efficiency(
+        planned,
+        used,
+        saved,
+        saved / planned,
+        tuple(costs),
+        float(rows["decisions"].to_numpy().mean()),
+        mean(rows, "decisions"),
+        len(rows),
+    )
+
+
+EFFICIENCY = Measure(
+    "efficiency",
+    "Cost of the run: episodes saved by early stopping, decisions of the policy.",
+    lambda run: efficiency(run.frame, run.counts, run.stopped),
 )

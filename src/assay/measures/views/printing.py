@@ -90,17 +90,6 @@ class Print:
         return self.names.get(text, text)
 
 
-def print_size(size: tuple[float, float], how: Print, *, in_a_column: bool) -> tuple[float, float]:
-    """Width and height, inches, of a figure that has ``size`` on the page.
-
-    A figure that spans the page has rows, which keep their height; any other keeps its aspect ratio.
-    """
-    width = how.width if in_a_column else max(how.width, PAGE)
-    if in_a_column and size[0] > NARROW:
-        return width, size[1]
-    return width, max(1.8, size[1] * width / size[0])
-
-
 def readable(figure: Figure, how: Print) -> None:
     """Apply the chosen names and the smallest font size."""
     from matplotlib.text import Text

@@ -16,7 +16,7 @@ from html import escape
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any
 
-from assay.measures.views.printing import Print, print_size, readable
+from assay.measures.views.printing import NARROW, PAGE, Print, readable
 from assay.measures.views.wording import signed
 
 if TYPE_CHECKING:  # matplotlib takes half a second to import and is loaded when a figure is drawn
@@ -135,7 +135,11 @@ class Drawing:
         from matplotlib.figure import Figure
 
         global _print
-        width, height = print_size(self.size, how, in_a_column=self.in_a_column)
+        width, height = how.width if self.in_a_column else max(how.width, PAGE), self.size[1]
+        if (
+            not self.in_a_column or self.size[0] <= NARROW
+        ):  # only rows of full-width figures keep their height
+            height = max(1.8, height * width / self.size[0])
         here = replace(how, width=width)
         style = {**_STYLE, **how.style, "svg.hashsalt": self.name}
         with _ONE_AT_A_TIME, matplotlib.rc_context(style):

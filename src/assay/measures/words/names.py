@@ -30,8 +30,8 @@ from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, p_value, plural, points
-from assay.support.stats.intervals import Interval, stratified, tested
-from assay.support.stats.significance import SURE, holm, paired
+from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
+from assay.support.stats.significance import SURE, holm, paired_p
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
@@ -123,7 +123,10 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
     columns = ("hits", "count", "new_hits", "new_count")
     hits, count, new_hits, new_count = table.select(columns).to_numpy().astype(float).T
-    estimate, p = stratified(hits, count, new_hits, new_count), paired(hits, count, new_hits, new_count)
+    estimate, p = (
+        stratified_difference(hits, count, new_hits, new_count),
+        paired_p(hits, count, new_hits, new_count),
+    )
     return NameGap(
         noun=noun,
         kept=int(hits.sum()),
@@ -131,7 +134,7 @@ def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
         changed=int(new_hits.sum()),
         changed_count=int(new_count.sum()),
         change=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         strata=len(table),
         p=p,
         table=table,
@@ -139,19 +142,8 @@ def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:
-    return evidence_from(
-        runs,
-        NAMES.name,
-        part,
-        gap.change,
-        gap.interval,
-        one_sided_p(gap.change, gap.p),
-        hits=gap.changed,
-        count=gap.changed_count,
-        reference_hits=gap.kept,
-        reference_count=gap.kept_count,
-        **more,
-    )
+    p, counts = one_sided_p(gap.change, gap.p), (gap.changed, gap.changed_count, gap.kept, gap.kept_count)
+    return evidence_from(runs, NAMES.name, part, gap.change, gap.interval, p, *counts, **more)
 
 
 def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:

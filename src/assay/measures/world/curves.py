@@ -21,8 +21,8 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, listed, p_phrase, plural
 from assay.measures.views.wording import points as signed_points
 from assay.measures.words.names import WORDS
-from assay.support.stats.intervals import Interval, stratified, tested
-from assay.support.stats.significance import paired
+from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
+from assay.support.stats.significance import paired_p
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,8 +133,8 @@ def _with_loss(point: CurvePoint, before: pl.DataFrame, now: pl.DataFrame) -> Cu
     if not len(shared):
         return point
     sides = shared.to_numpy().astype(float).T
-    estimate, p = stratified(*sides), paired(*sides)
-    interval = tested(estimate.interval, p)
+    estimate, p = stratified_difference(*sides), paired_p(*sides)
+    interval = widen_to_p(estimate.interval, p)
     return replace(point, change=estimate.difference, interval=interval, starts=len(shared), p=p)
 
 

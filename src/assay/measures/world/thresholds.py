@@ -211,13 +211,13 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
 
 def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
     """Success over the magnitude, one panel for each task and axis."""
-    shown = result.found[:MOST_PANELS]
-    columns = min(4, len(shown))
-    rows = math.ceil(len(shown) / columns)
+    drawn = result.found[:MOST_PANELS]
+    columns = min(4, len(drawn))
+    rows = math.ceil(len(drawn) / columns)
 
     def paint(figure: Figure) -> None:
         grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
-        for axes, threshold in zip_longest(grid.flat, shown):
+        for axes, threshold in zip_longest(grid.flat, drawn):
             if threshold is None:
                 axes.set_axis_off()
             else:

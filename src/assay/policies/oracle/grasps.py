@@ -19,7 +19,7 @@ from assay.policies.oracle.scene_state import SceneState
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 from assay.sim.controller import ARM
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 
 MAX_GRASP_WIDTH_M = 0.074
 """Widest piece that is grasped; the gripper opens to 0.08."""
@@ -97,7 +97,7 @@ class Obstacles:
         )
 
 
-@compiled
+@machine_code
 def _count_inside(points, centres, rotations, halves, low, high):  # type: ignore[no-untyped-def]
     """The number of points (p, 3) inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
     least, most = points[0].copy(), points[0].copy()

@@ -297,7 +297,7 @@ def examine(
         ]
         lengths = (length for length in sorted({1, 5, max(chunk // 2, 1), chunk}) if length <= chunk)
         replan = _field("replan", *({"replan": length} for length in lengths))
-        contenders = search.vary((replan, WAIT), original, specs, server.success_score, "episodes")
+        contenders = search.settle((replan, WAIT), specs, server.success_score, "episodes", original)
         counts = {
             server.address(contender.value): (int(sum(contender.scores)), len(contender.scores))
             for contender in contenders
@@ -328,45 +328,26 @@ class _Search:
         rounds: Sequence[R],
         score: Callable[[Options, R], float],
         topic: str,
-    ) -> None:
-        """Race all combinations of fields, and keep the best."""
-        searched = self._open_fields(fields)
-        combinations = product(*(field.alternatives for field in searched))
-        contenders = [
-            dict(self.best) | {name: value for options in chosen for name, value in options.items()}
-            for chosen in combinations
-        ]
-        self._race(searched, contenders, rounds, score, topic)
-
-    def vary(
-        self,
-        fields: Sequence[ConventionField],
-        original: Options,
-        rounds: Sequence[R],
-        score: Callable[[Options, R], float],
-        topic: str,
+        original: Options | None = None,
     ) -> list[Contender[Options]]:
-        """Race the best options against changes of one field at a time, and against the original ones."""
-        searched = self._open_fields(fields)
-        changes = (alternative for field in searched for alternative in field.alternatives[1:])
-        contenders = [dict(self.best), *({**self.best, **change} for change in changes)]
-        if self.server.address(original) != self.server.address(self.best):
-            contenders.append(dict(original))
-        return self._race(searched, contenders, rounds, score, topic)
+        """Race all combinations of the fields that the user has not set, and keep the best.
 
-    def _open_fields(self, fields: Sequence[ConventionField]) -> list[ConventionField]:
-        """The fields that the user has not set, with the present alternative first."""
+        With ``original``, race changes of one field at a time instead, and the original options.
+        """
         present = self.server.convention(self.best)
-        return [field.with_first(present) for field in fields if not field.options & set(self.server.fixed)]
+        fixed = set(self.server.fixed)
+        fields = [field.with_first(present) for field in fields if not field.options & fixed]
+        options: list[Options] = []
+        if original is None:
+            for chosen in product(*(field.alternatives for field in fields)):
+                changed = {name: value for alternative in chosen for name, value in alternative.items()}
+                options.append({**self.best, **changed})
+        else:
+            changes = (alternative for field in fields for alternative in field.alternatives[1:])
+            options += [dict(self.best), *({**self.best, **change} for change in changes)]
+            if self.server.address(original) != self.server.address(self.best):
+                options.append(dict(original))
 
-    def _race(
-        self,
-        fields: Sequence[ConventionField],
-        options: Sequence[Options],
-        rounds: Sequence[R],
-        score: Callable[[Options, R], float],
-        topic: str,
-    ) -> list[Contender[Options]]:
         def report(racing: int) -> None:
             self.say(f"{topic}: {racing} of {len(options)} left")
 

@@ -32,7 +32,7 @@ from assay.policies.remote.transport import (
     UnreachableError,
 )
 from assay.support.files import scratch_folder
-from assay.support.plugins import imported
+from assay.support.plugins import import_object
 
 if TYPE_CHECKING:
     from assay.policies.remote.client import RemotePolicy
@@ -301,7 +301,7 @@ def open_relay(address: str) -> Iterator[str]:
     if client is None or "batch=" not in address:
         yield address
         return
-    policy: RemotePolicy = imported(client)(address)
+    policy: RemotePolicy = import_object(client)(address)
     if policy.batches is None:  # batch=1
         yield address
         return

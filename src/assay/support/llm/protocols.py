@@ -160,7 +160,7 @@ class OpenAI:
         user = prompt.user if isinstance(prompt.user, str) else [_openai(part, shown) for part in prompt.user]
         messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
         effort = {"reasoning_effort": manner.effort} if manner.effort else {}
-        return merged({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
+        return merge_request({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
 
     def said(self, content: Any) -> Said:
         """The answer."""
@@ -213,7 +213,7 @@ class Anthropic:
         ]
         messages = [{"role": "user", "content": content}]
         request = {"model": manner.model, **bounds, "system": prompt.system, "messages": messages}
-        return merged(request, manner.extra)
+        return merge_request(request, manner.extra)
 
     def said(self, content: Any) -> Said:
         """The answer."""
@@ -263,7 +263,7 @@ class Gemini:
             "contents": [{"role": "user", "parts": parts}],
             "generationConfig": bounds,
         }
-        return merged(request, manner.extra)
+        return merge_request(request, manner.extra)
 
     def said(self, content: Any) -> Said:
         """The answer; a thought is none, but its tokens are paid for."""
@@ -291,12 +291,14 @@ SPEECHES: Mapping[str, Speech] = MappingProxyType(
 )
 
 
-def merged(request: JSON, extra: Mapping[str, Any]) -> JSON:
+def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     """A request with more in it: objects are merged, anything else is replaced."""
     found = dict(request)
     for name, value in extra.items():
         mine = found.get(name)
-        found[name] = merged(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
+        found[name] = (
+            merge_request(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
+        )
     return found
 
 

@@ -202,7 +202,9 @@ def difference_of(
     return newcombe((shares[0], shares[1]), effective, together)
 
 
-def stratified(hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray) -> Difference:
+def stratified_difference(
+    hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
+) -> Difference:
     """Two shares compared within strata (strata,), each of which has both sides.
 
     A stratum weighs as much as it knows about the difference (Mantel and Haenszel), so that a side with more
@@ -221,13 +223,13 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
         wilson(share, count) for share, count in zip(shares, effective, strict=True)
     )
     difference = shares[1] - shares[0]
-    down = _joined(shares[1] - low_now, high - shares[0], together)
-    up = _joined(high_now - shares[1], shares[0] - low, together)
+    down = _combine(shares[1] - low_now, high - shares[0], together)
+    up = _combine(high_now - shares[1], shares[0] - low, together)
     interval = Interval(max(-1.0, difference - down), min(1.0, difference + up), "newcombe")
     return Difference(shares[0], shares[1], difference, interval)
 
 
-def tested(interval: Interval, p: float) -> Interval:
+def widen_to_p(interval: Interval, p: float) -> Interval:
     """The interval of a difference, and 0 with it, where an exact test (p) cannot exclude that."""
     if p < 1 - LEVEL:
         return interval
@@ -253,7 +255,7 @@ def median_interval(values: np.ndarray, effective: float | None = None) -> Inter
     return Interval(float(low), float(high), "order statistics")
 
 
-def _joined(one: float, other: float, together: float) -> float:
+def _combine(one: float, other: float, together: float) -> float:
     return float(np.sqrt(max(one**2 + other**2 - 2 * together * one * other, 0.0)))
 
 

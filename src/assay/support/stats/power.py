@@ -36,7 +36,7 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
     telling = np.arange(starts + 1)
     chances = np.exp(_log_choose(starts, telling) + _times_log(telling, lost + won)
                      + _times_log(starts - telling, 1 - lost - won))  # fmt: skip
-    needed = _needed(starts, level / family)
+    needed = _least_losses(starts, level / family)
     enough = needed <= telling
     found = scipy.special.bdtrc(np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won))
     return float(min(1.0, (chances[enough] * found).sum()))
@@ -72,7 +72,7 @@ def starts_for(loss: float, control: float, family: int = 1, level: float = NAME
 
 
 @lru_cache(maxsize=64)
-def _needed(starts: int, level: float) -> np.ndarray:
+def _least_losses(starts: int, level: float) -> np.ndarray:
     """Of each number of telling starts, 0 to ``starts``, how many must be losses for the tail to be below
     ``level``; more than there are where none are enough."""
     found = np.empty(starts + 1, int)

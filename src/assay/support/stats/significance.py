@@ -97,7 +97,7 @@ _ENUMERATED = 16
 """Differences of which all signs are tried, where they have no small common denominator."""
 
 
-def paired(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
+def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
     """Two-sided exact p that two outcomes differ, from successes and episodes of each, (strata,) all.
 
     A stratum is what both share: a start, a way to say it. The larger of two: that of ``sign_flip`` over

@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.options import JsonFile, check_picture, write_json
 from assay.extensions.eqa.commands import shared
-from assay.support.console import output, progress_bar, say, styled, table_of
+from assay.support.console import output, progress_bar, say, style_text, table_of
 from assay.support.extras import require
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def _format_probe(result: LeakProbe | None) -> Text | str:
         verdict, colour = "too few to tell", "yellow"
     else:
         verdict, colour = "chance", "green"
-    return styled(f"{result.accuracy:.1%} of {result.questions}, {verdict}", colour)
+    return style_text(f"{result.accuracy:.1%} of {result.questions}, {verdict}", colour)
 
 
 def _probe_json(result: LeakProbe) -> dict[str, object]:

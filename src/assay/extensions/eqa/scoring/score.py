@@ -21,7 +21,7 @@ from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Hierarchy, Mean
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet
 from assay.measures.result import Result
 from assay.measures.views.table import Column
-from assay.support.stats.intervals import Interval, paired_difference, share_interval, tested
+from assay.support.stats.intervals import Interval, paired_difference, share_interval, widen_to_p
 from assay.support.stats.significance import chi_square_above, holm, sign_flip
 
 
@@ -281,7 +281,7 @@ def _contrast(
         first_share=paired.first,
         second_share=paired.second,
         difference=paired.difference,
-        interval=tested(paired.interval, p),
+        interval=widen_to_p(paired.interval, p),
         p=p,
     )
 

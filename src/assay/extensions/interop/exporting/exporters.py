@@ -20,7 +20,7 @@ from assay.measures.summary import NOT_EXPECTED, ConditionRate, summarise
 from assay.runs.store import Store
 from assay.support.extras import require
 from assay.support.files import replacing
-from assay.support.plugins import provided
+from assay.support.plugins import registered_addresses
 
 DEFAULT_IMAGE_SIZE = 256
 """Pixels each way; LIBERO's policies are trained on images of this size."""
@@ -176,7 +176,7 @@ def _hf_notes(share: ConditionRate, meta: dict[str, object]) -> str:
 
 EXPORTERS: Mapping[str, Callable[[Store, ExportOptions], str]] = MappingProxyType(
     {
-        **{name: _tracker_exporter(name) for name in provided("tracker")},
+        **{name: _tracker_exporter(name) for name in registered_addresses("tracker")},
         "rerun": _export_rerun,
         "lerobot": _export_lerobot,
         "hf": _export_hf,

@@ -21,7 +21,7 @@ from assay.errors import DemonstrationError
 from assay.extensions.learn.demonstrations import dataset
 from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
 from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
-from assay.support.files import locked
+from assay.support.files import file_lock
 from assay.support.images import Orientation
 from assay.tasks import short_name
 from assay.tasks.formats.lerobot_writer import RecordedEpisode
@@ -123,7 +123,7 @@ def open_folder(
     root.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         try:
-            stack.enter_context(locked(root / ".lock"))
+            stack.enter_context(file_lock(root / ".lock"))
         except BlockingIOError:
             raise DemonstrationError(f"{root} is in use by another process") from None
         yield DemonstrationFolder(root, pack, size, recipe, orientation)

@@ -18,7 +18,7 @@ from assay.measures.success.rates import CONTROLS, success_rate
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import methods, task_instruction
-from assay.measures.words import paraphrase_statistics
+from assay.measures.words import paraphrase
 from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.perturb.words.grid.table import GridStats, GridWording, grid_stats
@@ -474,13 +474,11 @@ def _of_wordings(show: Callable[..., Part], *args: str) -> Callable[[Sequence[Pa
 
 
 PARAPHRASES = (
-    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase_statistics.counts_table)),
-    ExhibitPlan(
-        "Table 9", "Paraphrases of each original", _of_wordings(paraphrase_statistics.originals_table)
-    ),
-    ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase_statistics.names_table)),
+    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase.counts_table)),
+    ExhibitPlan("Table 9", "Paraphrases of each original", _of_wordings(paraphrase.originals_table)),
+    ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase.names_table)),
     *(
-        ExhibitPlan(label, title, _of_wordings(paraphrase_statistics.distance_grid, which))
-        for which, (label, title) in paraphrase_statistics.DISTANCES.items()
+        ExhibitPlan(label, title, _of_wordings(paraphrase.distance_grid, which))
+        for which, (label, title) in paraphrase.DISTANCES.items()
     ),
 )

@@ -21,7 +21,7 @@ from assay.support.stats.intervals import (
     share_interval,
     wilson_interval,
 )
-from assay.support.stats.significance import binomial_at_least, paired, within
+from assay.support.stats.significance import binomial_at_least, paired_p, within
 
 
 class PromptFlaw(StrEnum):
@@ -193,7 +193,7 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
     first, second = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
     ones = np.ones(len(shared))
     difference = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))
-    p = paired(first, ones, second, ones)
+    p = paired_p(first, ones, second, ones)
     return Modalities(
         len(shared), int(first.sum()), int(second.sum()), difference.difference, difference.interval, p
     )

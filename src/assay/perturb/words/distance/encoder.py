@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.perturb.words.distance.models import TOKENIZER, WEIGHTS, ModelError
 from assay.support.extras import optional_import
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 
 with optional_import("words", "word embeddings need tokenizers and safetensors", ModelError):
     from safetensors.numpy import load
@@ -181,7 +181,7 @@ def _unit(vectors: Array) -> Array:
     return unit
 
 
-@compiled
+@machine_code
 def _gelu(values):  # type: ignore[no-untyped-def]
     """Gaussian error linear unit, in place; numpy has no error function."""
     for index in range(len(values)):

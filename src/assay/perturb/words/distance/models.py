@@ -14,7 +14,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, 
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.support.files import data_folder, download, locked, pip, scratch_folder
+from assay.support.files import data_folder, download, file_lock, pip, scratch_folder
 
 
 class ModelError(AssayError):
@@ -202,7 +202,7 @@ def _alone(what: str) -> Iterator[None]:
     folder = data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / f".{what}.lock", PATIENCE):
+        with file_lock(folder / f".{what}.lock", PATIENCE):
             yield
     except BlockingIOError:
         raise ModelError(

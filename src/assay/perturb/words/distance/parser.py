@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from assay.perturb.words.distance.encoder import one_thread
 from assay.perturb.words.distance.models import PARSER, PARSER_VERSION, SETUP, ModelError, parser_folder
 from assay.support.extras import optional_import
-from assay.support.jit import compiled
+from assay.support.jit import machine_code
 
 with optional_import("words", "parsing instructions needs spaCy", ModelError):
     import spacy
@@ -73,7 +73,7 @@ def edit_distance(one: Tree, other: Tree) -> int:
     )
 
 
-@compiled
+@machine_code
 def _edit_distance(  # type: ignore[no-untyped-def]
     labels_a, leftmost_a, keyroots_a, labels_b, leftmost_b, keyroots_b
 ):

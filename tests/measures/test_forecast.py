@@ -28,7 +28,7 @@ def test_a_plan_counts_the_tests_and_the_patterns_of_its_report(experiment: str)
     assert told.searched == len(search([(0, report)]))
 
 
-def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
+def test_conditions_without_expected_success_are_not_tested():
     specs = planned("corruption", GOALS[:2], 3)
     told = expect_tests(specs)
     assert told.changes and all(each.named and each.starts == 6 for each in told.changes)
@@ -37,7 +37,7 @@ def test_what_is_tested_are_changes_and_not_what_cannot_be_lost():
     assert not unlikely & {name for each in told.changes for name in each.conditions}
 
 
-def test_changes_made_together_are_only_looked_for_unless_they_are_one_question():
+def test_joint_changes_are_searched_unless_they_are_one_question():
     found = {each.change: each for each in expect_tests(planned("pro", GOALS[:1], 1)).changes}
     assert found["position"].named and found["appearance+object"].named
     assert not found["position+appearance+object"].named

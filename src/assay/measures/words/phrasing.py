@@ -1,4 +1,4 @@
-"""Ways to phrase the action: each compared with the others, with all names kept."""
+"""Phrasing of the action and writing of the sentence: their costs, with all names kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from assay.measures.flaws import Flaw
 from assay.measures.frames import Codes, require, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.support.stats.intervals import Interval, stratified, tested
+from assay.measures.sample_size import least_one_sided, telling
+from assay.measures.success.drops import Drop, drop_evidence, drops, pool_drops
+from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
 from assay.support.stats.significance import SURE, holm, within
 
 STRATUM = ("task", "object")
@@ -116,7 +118,7 @@ def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -
         return None
     p = max(within(*outcomes.sides(action)) for outcomes in units)
     hits, count, others, others_count = strata
-    estimate = stratified(others, others_count, hits, count)
+    estimate = stratified_difference(others, others_count, hits, count)
     return ActionGap(
         action=action,
         successes=int(hits.sum()),
@@ -124,7 +126,7 @@ def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -
         others=int(others.sum()),
         others_count=int(others_count.sum()),
         change=estimate.difference,
-        interval=tested(estimate.interval, p),
+        interval=widen_to_p(estimate.interval, p),
         strata=strata.shape[1],
         p=p,
     )
@@ -138,24 +140,14 @@ def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     gaps = pool_actions([result.rows for result in results]).actions
     adjusted = holm([one_sided_p(gap.change, gap.p) for gap in gaps])
     ranked = sorted(zip(adjusted, gaps, strict=True), key=lambda entry: (entry[0], entry[1].change))
-    evidence = tuple(
-        evidence_from(
-            runs,
-            ACTIONS.name,
-            gap.action,
-            gap.change,
-            gap.interval,
-            one_sided_p(gap.change, gap.p),
-            hits=gap.successes,
-            count=gap.count,
-            reference_hits=gap.others,
-            reference_count=gap.others_count,
-            shows=Shows.LOSS if p < SURE and gap.interval.high < 0 else Shows.NOTHING,
-        )
-        for p, gap in ranked
-    )
+    evidence = []
+    for p, gap in ranked:
+        part = (ACTIONS.name, gap.action, gap.change, gap.interval, one_sided_p(gap.change, gap.p))
+        counts = (gap.successes, gap.count, gap.others, gap.others_count)
+        shows = Shows.LOSS if p < SURE and gap.interval.high < 0 else Shows.NOTHING
+        evidence.append(evidence_from(runs, *part, *counts, shows=shows))
     p, worst = ranked[0]
-    yield FlawTest(Flaw.WORDING, evidence, p, loss(worst.interval))
+    yield FlawTest(Flaw.WORDING, tuple(evidence), p, loss(worst.interval))
 
 
 ACTIONS = Measure(
@@ -164,4 +156,44 @@ ACTIONS = Measure(
     lambda run: action_gaps(run.changed),
     needs=("action", "object"),
     tests=_test_phrasings,
+)
+
+
+SURFACE_LABEL = "surface"
+"""Label of episodes whose instruction is written differently: the form."""
+
+
+def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test the cost of all forms together, and of each form, the costliest first."""
+    runs = tuple(run for run, profile in profiles if profile.get(SURFACE) is not None)
+    by_form: dict[str, list[Drop]] = {}
+    for _, profile in profiles:
+        for drop in profile.get(SURFACE) or ():
+            by_form.setdefault(str(drop.group[SURFACE_LABEL]), []).append(drop)
+    forms = [(form, drop) for form, parts in by_form.items() if (drop := pool_drops(parts)).control]
+    if not forms:
+        return
+    adjusted = holm([one_sided_p(drop.change, drop.p) for _, drop in forms])
+    ranked = sorted(zip(adjusted, forms, strict=True), key=lambda entry: (entry[0], entry[1][1].change))
+    evidence = tuple(
+        replace(
+            drop_evidence(runs, SURFACE.name, form, drop),
+            shows=Shows.LOSS if p < SURE and drop.interval.high < 0 else Shows.NOTHING,
+        )
+        for p, (form, drop) in ranked
+    )
+    together = pool_drops([drop for _, drop in forms])
+    worst = ranked[0][1][1] if evidence[0].shows is Shows.LOSS else together
+    # Two tests, of a small loss in all forms and of a large one in a single form: the smaller p counts, doubled.
+    p = min(1.0, 2 * min(one_sided_p(together.change, together.p), ranked[0][0]))
+    least = 2 * least_one_sided(telling(together.table))
+    yield FlawTest(Flaw.SURFACE, evidence, p, loss(worst.interval), least_p=least)
+
+
+SURFACE = Measure(
+    "surface",
+    "Paired difference to the control if the same words are written differently, by form.",
+    lambda run: drops(run.frame, (SURFACE_LABEL,), stopped=run.stopped),
+    needs=(SURFACE_LABEL,),
+    tests=_test_forms,
 )

@@ -25,7 +25,7 @@ def table(lost: int, starts: int, failing: int = 0) -> pl.DataFrame:
     )
 
 
-def test_only_starts_whose_control_succeeds_can_tell():
+def test_only_starts_with_successful_controls_are_informative():
     assert telling(table(2, 6, failing=2)) == 4
     assert loss_p(table(4, 6, failing=2)) == least_one_sided(4) == 1 / 16
     assert loss_p(table(0, 6)) == 1.0
@@ -44,7 +44,7 @@ def test_a_smaller_loss_needs_more_seeds_and_no_loss_needs_none():
     assert more_seeds(table(0, 8), 10.0) is None
 
 
-def test_the_seeds_that_are_advised_have_the_power_that_is_said():
+def test_advised_seeds_have_the_stated_power():
     """Half of the starts are lost: with so many seeds four of five repeated experiments are certain."""
     times, found = 12.0, more_seeds(table(5, 10), 12.0)
     assert found is not None
@@ -65,14 +65,14 @@ def test_a_detectable_loss_is_found_in_four_of_five_experiments():
     assert detectable(1.0, interval, 4, times) is None, "four starts cannot be certain whatever happens"
 
 
-def test_what_cannot_be_certain_costs_the_others_nothing():
+def test_hopeless_tests_do_not_count_in_the_family():
     able, few = 0.001, 0.5
     assert adjust([0.002, 0.9], [able, able]) == pytest.approx([2 * 0.002 / NAMED_SHARE, 1.0])
     assert adjust([0.002, 0.9], [able, few])[0] == pytest.approx(0.002 / NAMED_SHARE)
     assert adjust([0.002], [able], SEARCHED_SHARE) == pytest.approx([0.002 / SEARCHED_SHARE])
 
 
-def test_the_least_that_a_test_could_come_to_is_that_of_its_family():
+def test_least_adjusted_p_depends_on_the_family():
     values, least = [0.5, 0.5, 0.5], [1 / 64, 1 / 64, 1 / 64]
     assert least_adjusted(0, values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
     assert least_adjusted(0, values, least) >= SURE, "six starts, three questions: too few"
@@ -82,7 +82,7 @@ def test_the_least_that_a_test_could_come_to_is_that_of_its_family():
     )
 
 
-def test_a_family_is_wrong_in_no_more_than_its_part():
+def test_family_wise_error_stays_within_its_share():
     """Exact tests of nothing, of eight starts each: how often the surest of ten is certain."""
     random = np.random.default_rng(11)
     tail = np.array([binomial_at_least(k, 8, 0.5) for k in range(9)])

@@ -32,7 +32,7 @@ def recorded(made):
     return one
 
 
-def test_progress_is_told_of_goals_of_one_atom_where_stages_are_recorded(run, recorded):
+def test_progress_of_single_atom_goals_uses_stages(run, recorded):
     (found,) = progress(
         run([recorded(True, 7), recorded(False, 2, seed=1), recorded(False, 0, seed=2)]).frame()
     )
@@ -57,7 +57,7 @@ def test_failures_stop_at_the_furthest_stage(run, recorded):
     assert found["touched"].interval.low < 2 / 3 < found["touched"].interval.high
 
 
-def test_a_request_that_was_taken_back_stops_nowhere_and_has_no_atoms(run, recorded, made):
+def test_cancelled_instruction_has_no_stages_or_atoms(run, recorded, made):
     did_it = {"stages": {}, "progress": 0.0}
     cancelled = made(False, seed=1, truth={GOAL: ((3, 99),), "Up plate_1": ()}, more=did_it)
     frame = run([recorded(False, 2), cancelled]).frame()
@@ -66,7 +66,7 @@ def test_a_request_that_was_taken_back_stops_nowhere_and_has_no_atoms(run, recor
     assert (found.count, found.several) == (2, 0) and found.score == pytest.approx(1 / 7)
 
 
-def test_of_several_atoms_the_one_that_was_worked_on_tells():
+def test_stage_is_that_of_the_most_advanced_open_atom():
     done, begun, open_ = "On a_1 b_1", "On c_1 b_1", "On d_1 b_1"
     stages = (
         f'{{"{done}": {{"reached": 1, "done": 9}}, "{begun}": {{"reached": 5, "touched": 6, "done": null}}, '
@@ -94,7 +94,7 @@ def test_side_effects_are_counted_by_their_thresholds(run, recorded):
     assert found.path is not None and found.path.median == 1
 
 
-def test_runs_that_do_not_record_it_say_so(run, made):
+def test_runs_without_records_raise(run, made):
     frame = run([made(True), made(False, seed=1)]).frame()
     for measure in (stops, side_effects):
         with pytest.raises(MeasureError, match="does not record"):
@@ -120,3 +120,38 @@ def test_the_frame_has_a_column_for_each(run, recorded, made):
     )
     assert [new[name] for name in names] == [1.0, 1, 0.3, 0.0, 0.0, 0.0, 3]
     assert [old[name] for name in names] == [None] * len(names)
+
+
+BOTH = ("On soup_1 basket_1_contain_region", "On sauce_1 basket_1_contain_region")
+
+
+def held(first: tuple, second: tuple = ()) -> dict:
+    """When each of two atoms held."""
+    return dict(zip(BOTH, (first, second), strict=True))
+
+
+def test_progress_is_the_share_of_atoms_at_the_end_and_the_most_at_once(run, made):
+    store = run(
+        [
+            made(True, seed=0, truth=held(((50, 101),), ((100, 101),))),
+            made(False, seed=1, truth=held(((50, 101),))),  # one is there, and stays
+            made(False, seed=2, truth=held(((50, 60),))),  # one was there
+            made(False, seed=3, truth=held(((50, 60),), ((55, 101),))),  # both were, for a moment
+        ]
+    )
+    (found,) = progress(store.frame())
+    assert (found.group, found.count) == ({"condition": "control"}, 4)
+    assert (found.success, found.at_end, found.best) == (0.25, 0.5, 0.75)
+    assert found.at_end_interval.low < 0.5 < found.at_end_interval.high < 1
+    assert found.best_interval.low < 0.75 < found.best_interval.high
+
+
+def test_each_condition_has_its_own(run, made):
+    rows = [made(True, seed=seed, truth=held(((9, 101),), ((9, 101),))) for seed in range(3)]
+    rows += [made(False, seed=seed, condition="moved", truth=held(((9, 101),))) for seed in range(3)]
+    found = {each.group["condition"]: each.at_end for each in progress(run(rows).frame())}
+    assert found == {"control": 1.0, "moved": 0.5}
+
+
+def test_single_atom_goals_have_no_partial_progress(run, made):
+    assert progress(run([made(True), made(False, seed=1)]).frame()) == ()
