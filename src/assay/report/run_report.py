@@ -66,7 +66,7 @@ class RunReport:
     paths: tuple[TaskPaths, ...]
     """A sample of paths for figures."""
     damage: str
-    """The unreadable parts of the file; empty if there are none."""
+    """The unreadable parts of the file; empty for an intact file."""
     problems: tuple[str, ...] = ()
     """Plugins that are missing or have changed, and frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
