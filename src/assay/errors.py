@@ -1,51 +1,50 @@
-"""The errors Assay raises on purpose: all of them, whichever module they live in.
+"""The exceptions that Assay raises on purpose, in whichever module they are defined.
 
-    AssayError                    anything a person can act on; the CLI prints it in one line
-    ├── TaskError                 a task, scene or goal that makes no sense
-    │   ├── BDDLError             ... in a BDDL file: knows file and line
-    │   ├── ImpossibleError       ... for the oracle: an atom that it cannot make true
-    │   └── NoSuchTaskError       ... a number that a suite does not have, for scripts written for LIBERO
-    ├── AssetError                an asset pack lacks something
-    ├── StateError                an initial state that does not fit the scene, or is not one
-    │   └── NoSuchStateError      ... a number that a task does not have, for scripts written for LIBERO
-    ├── ActionError               an action with a wrong shape or a value that is not finite
-    ├── PolicyError               a policy that broke: says which one and at which step
-    │   └── RemoteError           ... or its server: knows the address and the reason
-    │       ├── UnreachableError  nobody answers there
-    │       ├── StalledError      no answer in time
-    │       ├── LostError         the connection ended
-    │       ├── ServerError       the server says that it failed
-    │       └── ReplyError        an answer that makes no sense
-    ├── PlacementError            a scene whose regions leave no room for its objects
-    │   └── RefusedError          ... says which of them are to blame
-    ├── PerturbationError         a perturbation that does not exist, or cannot be applied
-    ├── ExperimentError           an experiment or condition that does not exist or makes no sense
-    │   ├── SpecError             ... an episode spec that makes no sense
-    │   └── AxisError             ... an axis that a task cannot have: a stove cannot be moved
-    ├── WorldError                a world that does not exist, or cannot do what is asked of it
-    ├── PluginError               a plugin that cannot be imported, or takes a name that another has
-    ├── RunError                  a run file that is not one, is in use, or does not fit what is asked
-    │   └── DeclinedError         ... a run that was not started because it was declined
-    ├── FileError                 a file or folder that cannot be written, or is in the way
-    ├── MeasureError              a measure that a run cannot give: says what the run lacks
-    ├── PaperError                a paper that Assay does not know, or whose numbers it does not have
-    ├── RenderingError            no way to draw a picture on this machine
-    │   ├── DiedError             ... this time: the process that drew it died
-    │   └── PutOffError           ... just now: somebody waits for another picture
-    ├── DistanceError             a text, or a table of texts, for which there is no distance
-    ├── ModelError                a language model that is not here, or is not the one it should be
-    ├── ReleaseError              a folder that does not hold the release it should
-    ├── DemonstrationError        a folder of demonstrations that does not fit, or is none
-    ├── LLMError                  an endpoint that cannot be used, or a setting that makes no sense
-    │   ├── RefusedError          ... it will not answer this, however often it is asked
-    │   ├── UnansweredError       ... it did not answer after all attempts; it may later
-    │   └── NonsenseError         ... what it answers is not in its protocol
-    ├── QuestionError             a source of episodes, or a folder of questions, that cannot be used
-    │   └── UnreadableError       ... one episode, or its pictures, that cannot be read; others may be
-    ├── NotFoundError             the web app has nothing of that name
-    └── ServingError              the web app cannot be served there
+    AssayError                       anything a user can act on; the command line prints it in one line
+    ├── TaskError                    an invalid task, scene or goal
+    │   ├── BDDLError                a BDDL file that cannot be read: has file and line
+    │   ├── ImpossibleError          an atom that the oracle cannot make true
+    │   └── NoSuchTaskError          a number that a suite does not have, for scripts written for LIBERO
+    ├── AssetError                   something missing from an asset pack
+    ├── StateError                   an initial state that does not fit the scene
+    │   └── NoSuchStateError         a number that a task does not have, for scripts written for LIBERO
+    ├── ActionError                  an action with a wrong shape or a value that is not finite
+    ├── PolicyError                  an error of a policy: names the policy and the step
+    │   └── RemoteError              an error of a policy server: has the address and the reason
+    │       ├── UnreachableError     no connection
+    │       ├── StalledError         no reply in time
+    │       ├── LostError            the connection was lost
+    │       ├── ServerError          the server reported an error
+    │       └── ReplyError           an invalid reply
+    ├── PlacementError               no room for the objects of a scene
+    │   └── RejectedLayoutError      a layout that did not settle: names the objects to blame
+    ├── PerturbationError            an unknown perturbation, or one that cannot be applied
+    ├── ExperimentError              an unknown or invalid experiment or condition
+    │   ├── SpecError                an invalid episode spec
+    │   └── AxisError                an axis that a task does not have: a stove cannot be moved
+    ├── WorldError                   an unknown world, or an operation that it does not support
+    ├── PluginError                  a plugin that cannot be imported, or a name that is already taken
+    ├── RunError                     a file that is not a run, is in use, or does not fit the command
+    │   └── DeclinedError            a run that was not started because it was declined
+    ├── FileError                    a file or folder that cannot be written
+    ├── MeasureError                 a measure that a run does not allow: names what is missing
+    ├── PaperError                   an unknown paper, or one without published numbers
+    ├── RenderingError               no way to render an image on this machine
+    │   └── _AbandonedError          a video that nothing requests any more
+    ├── DistanceError                a text, or a table of texts, without a distance
+    ├── ModelError                   a language model that is missing, or not the expected one
+    ├── ReleaseError                 a folder that does not hold the expected release
+    ├── DemonstrationError           a folder that does not hold suitable demonstrations
+    ├── LLMError                     an unusable endpoint, or an invalid setting
+    │   ├── RefusedError             a request that the model refuses
+    │   ├── UnansweredError          no answer after all attempts
+    │   └── NonsenseError            an answer that does not follow the protocol
+    ├── QuestionError                an unusable source of episodes, or folder of questions
+    │   └── UnreadableError          an episode, or its images, that cannot be read
+    ├── NotFoundError                a name that the web app does not know
+    └── ServingError                 an address at which the web app cannot listen
 
-Every message says what is wrong, where, and what would be valid.
+Every message states what is wrong, where, and what is valid.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _INSTALLED = frozenset(
 
 
 class AssayError(Exception):
-    """Anything a person can act on."""
+    """Anything a user can act on."""
 
 
 class TaskError(AssayError):

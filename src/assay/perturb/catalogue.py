@@ -34,33 +34,33 @@ class Description:
 
 def listed() -> dict[str, type[Perturbation]]:
     """Every perturbation of the words, the world and the senses by its kind, sorted."""
-    return {kind: made for kind, made in sorted(kinds().items()) if not kind.startswith(RELEASE)}
+    return {kind: cls for kind, cls in sorted(kinds().items()) if not kind.startswith(RELEASE)}
 
 
 def catalogue() -> tuple[Description, ...]:
     """All of them in words."""
-    return tuple(_description(kind, made) for kind, made in listed().items())
+    return tuple(_description(kind, cls) for kind, cls in listed().items())
 
 
 def markdown(descriptions: tuple[Description, ...]) -> str:
     """A table for documents."""
     rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
     for description in descriptions:
-        told = (
+        cells = (
             f"`{description.kind}`",
             f"`{description.name}`",
             description.about,
             "<br>".join(description.fields),
             description.plausible,
         )
-        rows.append(f"| {' | '.join(told)} |")
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def _description(kind: str, made: type[Perturbation]) -> Description:
-    told, hints = _field_docs(made), get_type_hints(made)
+    docs, hints = _field_docs(made), get_type_hints(made)
     described = tuple(
-        f"`{_with_default(field)}`{_valid(field, hints[field.name], told.get(field.name, ''))}"
+        f"`{_with_default(field)}`{_valid(field, hints[field.name], docs.get(field.name, ''))}"
         for field in fields(made)  # type: ignore[arg-type]
         if field.name != "plausible"
     )
@@ -98,8 +98,8 @@ def _valid(each: Field[Any], hint: Any, told: str) -> str:
     options = [member for kind in (hint, *get_args(hint)) for member in _members(kind)]
     valid = valid_range(each) if "valid" in each.metadata else ", ".join(options)
     first = told.split(". ")[0].rstrip(".").replace("``", "`")
-    said = first[:1].lower() + first[1:]
-    return (f" ({valid})" if valid else "") + (f": {said}" if said else "")
+    sentence = first[:1].lower() + first[1:]
+    return (f" ({valid})" if valid else "") + (f": {sentence}" if sentence else "")
 
 
 def _members(kind: Any) -> list[str]:
@@ -108,7 +108,7 @@ def _members(kind: Any) -> list[str]:
 
 def _field_docs(made: type) -> dict[str, str]:
     """The docstrings below the fields of a class and of what it is made from, on one line each."""
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for base in reversed(made.__mro__[:-1]):
         if not hasattr(base, "__dataclass_fields__"):
             continue
@@ -122,5 +122,5 @@ def _field_docs(made: type) -> dict[str, str]:
             if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
                 text = other.value if isinstance(other, ast.Expr) else None
                 if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    found[one.target.id] = " ".join(text.value.split())
-    return found
+                    docs[one.target.id] = " ".join(text.value.split())
+    return docs

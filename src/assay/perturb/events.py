@@ -56,7 +56,7 @@ class Knock(MidEpisodeChange):
         model, data = simulation.model, simulation.data
         first = int(model.jnt_qposadr[held.joints[-1]])
         then = env.state.vector[1 + first : 8 + first]
-        kept = simulation.state().vector.copy()
+        before = simulation.state().vector.copy()
         hand = simulation.controller.seen_position
         start = rng.uniform(0, 2 * np.pi)
         for number in range(DIRECTIONS):
@@ -66,7 +66,7 @@ class Knock(MidEpisodeChange):
             rested = _ground(simulation, held, float(then[0]), float(then[1]), float(then[2]) + FROM)
             if below is None or rested is None or abs(below - rested) > ABOVE:
                 continue  # off the table, or on something that stands there
-            vector = kept.copy()
+            vector = before.copy()
             vector[1 + first : 8 + first] = (x, y, below + then[2] - rested + ABOVE, *then[3:])
             dof = 1 + model.nq + int(model.jnt_dofadr[held.joints[-1]])
             vector[dof : dof + 6] = 0.0

@@ -93,14 +93,14 @@ class Vocabulary:
 
 def predicate(word: str) -> Predicate:
     """The predicate a file spells in any case; TaskError if there is none of that name."""
-    found = _PREDICATES.get(word.lower())
-    if found is not None:
-        return found
+    match = _PREDICATES.get(word.lower())
+    if match is not None:
+        return match
     if word.lower() in _CONNECTIVES:
         raise TaskError(f"{quote(word)} is not supported: a goal is one predicate or an 'And' of predicates")
     nearest = did_you_mean(word.lower()[:80], _PREDICATES)
-    for lower, known in _PREDICATES.items():
-        nearest = nearest.replace(f"'{lower}'", f"'{known.value}'")
+    for lower, predicate in _PREDICATES.items():
+        nearest = nearest.replace(f"'{lower}'", f"'{predicate.value}'")
     raise TaskError(f"unknown predicate {quote(word)}; {nearest}")
 
 
@@ -109,12 +109,12 @@ def parse_atom(words: Sequence[str]) -> Atom:
 
     Whether the names are known is not looked at: that takes a scene.
     """
-    known = predicate(words[0])
+    predicate_ = predicate(words[0])
     names = tuple(word.lower() for word in words[1:])
-    reason = arity_flaw(known, len(names))
+    reason = arity_flaw(predicate_, len(names))
     if reason is not None:
         raise TaskError(reason)
-    return Atom(known, names)
+    return Atom(predicate_, names)
 
 
 def arity_flaw(predicate: Predicate, count: int) -> str | None:
@@ -147,11 +147,11 @@ def rectangle_flaw(rectangle: Rectangle) -> str | None:
 
 def quote(text: str, *, limit: int = 60) -> str:
     """A name from outside, fit for a message: in quotes, on one line, not too long."""
-    shown = text if len(text) <= limit else text[: limit - 3] + "..."
-    return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in shown) + "'"
+    text_ = text if len(text) <= limit else text[: limit - 3] + "..."
+    return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text_) + "'"
 
 
-_PREDICATES = {known.value.lower(): known for known in Predicate}
+_PREDICATES = {predicate.value.lower(): predicate for predicate in Predicate}
 
 
 def _name_flaws(scene: Scene) -> Iterator[TaskFlaw]:

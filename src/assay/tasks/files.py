@@ -90,14 +90,14 @@ def task_files(path: str) -> tuple[str, ...]:
     """The task files at or below a path, sorted within each folder. Raises TaskError where there is none."""
     if not Path(path).is_dir():
         return (path,)
-    found: list[str] = []
+    files: list[str] = []
     for folder, folders, names in os.walk(path):
         folders.sort()
         ours = (name for name in sorted(names) if name.lower().endswith(ENDINGS) and name != INDEX)
-        found += [str(Path(folder, name)) for name in ours]
-    if not found:
+        files += [str(Path(folder, name)) for name in ours]
+    if not files:
         raise TaskError(f"{path}: no task file there, nor in a folder below it; valid: .bddl and .json files")
-    return tuple(found)
+    return tuple(files)
 
 
 def states_file(id: str) -> Path | None:
@@ -146,7 +146,7 @@ def to_json(task: Task) -> str:
         "format": FORMAT,
         "instruction": task.instruction.text,
         "scene": _scene_to_plain(task.scene),
-        "goal": [str(each) for each in task.goal.atoms],
+        "goal": [str(atom) for atom in task.goal.atoms],
         "of_interest": list(task.of_interest),
     }
     return _laid_out(content, "\n", 3) + "\n"
@@ -167,7 +167,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
         task = Task(
             id=id,
             scene=_scene_from_plain(content.get("scene"), file),
-            goal=Goal(tuple(parse_atom(each.split() or [""]) for each in _texts(content, "goal", file))),
+            goal=Goal(tuple(parse_atom(text.split() or [""]) for text in _texts(content, "goal", file))),
             instruction=Instruction(_text(content, "instruction", file)),
             of_interest=tuple(_texts(content, "of_interest", file)),
         )
@@ -215,32 +215,32 @@ def _laid_out(value: Any, line: str, levels: int) -> str:
         return json.dumps(value, ensure_ascii=False)
     deeper = line + "  "
     if isinstance(value, list):
-        items = (_laid_out(each, deeper, 0) for each in value)
+        items = (_laid_out(item, deeper, 0) for item in value)
         return "[" + ",".join(f"{deeper}{item}" for item in items) + f"{line}]"
-    pairs = (f"{json.dumps(key)}: {_laid_out(each, deeper, levels - 1)}" for key, each in value.items())
+    pairs = (f"{json.dumps(key)}: {_laid_out(item, deeper, levels - 1)}" for key, item in value.items())
     return "{" + ",".join(f"{deeper}{pair}" for pair in pairs) + f"{line}}}"
 
 
 def _scene_to_plain(scene: Scene) -> dict[str, Any]:
     plain: dict[str, Any] = _SCENE.dump_python(scene, mode="json", exclude_defaults=True)
-    plain["initial"] = [str(each) for each in scene.initial]
+    plain["initial"] = [str(atom) for atom in scene.initial]
     return plain
 
 
 def _scene_from_plain(value: object, file: str) -> Scene:
     if not isinstance(value, dict):
         raise TaskError(f"{file}: 'scene' must be an object")
-    given = dict(value)
-    initial = [parse_atom(text.split() or [""]) for text in _texts(given, "initial", file)]
-    given["initial"] = [{"predicate": each.predicate, "arguments": each.arguments} for each in initial]
+    content = dict(value)
+    initial = [parse_atom(text.split() or [""]) for text in _texts(content, "initial", file)]
+    content["initial"] = [{"predicate": atom.predicate, "arguments": atom.arguments} for atom in initial]
     try:
-        scene = _SCENE.validate_json(json.dumps(given), strict=True)
+        scene = _SCENE.validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in ("scene", *first["loc"]))
         raise TaskError(f"{file}: {place}: {first['msg'].lower()}") from None
     full = _SCENE.dump_python(scene, mode="json")
-    for place in _unknown(given, full, "scene"):
+    for place in _unknown(content, full, "scene"):
         raise TaskError(f"{file}: there is no field {quote(place)}")
     return scene
 
@@ -249,13 +249,13 @@ def _unknown(given: Any, full: Any, place: str) -> list[str]:
     """The places of a JSON value that the value read from it lacks."""
     if isinstance(given, dict) and isinstance(full, dict):
         return [
-            found
-            for key, each in given.items()
-            for found in (_unknown(each, full[key], f"{place}.{key}") if key in full else [f"{place}.{key}"])
+            path
+            for key, item in given.items()
+            for path in (_unknown(item, full[key], f"{place}.{key}") if key in full else [f"{place}.{key}"])
         ]
     if isinstance(given, list) and isinstance(full, list):
         pairs = enumerate(zip(given, full, strict=False))
-        return [found for i, (one, other) in pairs for found in _unknown(one, other, f"{place}.{i}")]
+        return [path for i, (one, other) in pairs for path in _unknown(one, other, f"{place}.{i}")]
     return []
 
 
@@ -274,7 +274,7 @@ def _text(content: dict[str, Any], key: str, file: str) -> str:
 
 def _texts(content: dict[str, Any], key: str, file: str) -> list[str]:
     value = content.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TaskError(f"{file}: '{key}' must be a list of texts")
     return value
 

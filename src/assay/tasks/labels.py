@@ -99,7 +99,7 @@ class Census:
             **asdict(self.all),
             "labels": {family: _plain(counts) for family, counts in self.labels.items()},
             **{f"{part}s": _plain(counts) for part, counts in self.parts.items()},
-            "flows": [[*triple, each.tasks] for triple, each in self.flows.items()],
+            "flows": [[*triple, frequency.tasks] for triple, frequency in self.flows.items()],
         }
 
     @property
@@ -110,23 +110,23 @@ class Census:
 
 def census(tasks: Iterable[Asked]) -> Census:
     """Count what tasks ask for."""
-    asked = list(tasks)
+    requests = list(tasks)
     labels: dict[str, dict[str, list[Asked]]] = defaultdict(lambda: defaultdict(list))
     flows: dict[tuple[str, str, str], list[Asked]] = defaultdict(list)
     parts: tuple[dict[str, list[Asked]], ...] = tuple(defaultdict(list) for _ in range(3))
-    for each in asked:
-        for family, found in each.labels.items():
-            for label in found:
-                labels[family][label].append(each)
-        triples = dict.fromkeys(map(_triple, each.goal))
+    for request in requests:
+        for family, labels_ in request.labels.items():
+            for label in labels_:
+                labels[family][label].append(request)
+        triples = dict.fromkeys(map(_triple, request.goal))
         for triple in triples:
-            flows[triple].append(each)
+            flows[triple].append(request)
         for place, part in enumerate(parts):
             for name in dict.fromkeys(triple[place] for triple in triples if triple[place]):
-                part[name].append(each)
+                part[name].append(request)
     predicates, objects, containers = map(_frequencies, parts)
     return Census(
-        _frequency(asked),
+        _frequency(requests),
         {
             family: {
                 label: _frequency(labels[family][label])
@@ -142,7 +142,7 @@ def census(tasks: Iterable[Asked]) -> Census:
 
 
 def _plain(counts: Mapping[str, Frequency]) -> dict[str, dict[str, int | None]]:
-    return {name: asdict(each) for name, each in counts.items()}
+    return {name: asdict(frequency) for name, frequency in counts.items()}
 
 
 def _triple(atom: str) -> tuple[str, str, str]:
@@ -152,11 +152,11 @@ def _triple(atom: str) -> tuple[str, str, str]:
 
 
 def _frequency(asked: list[Asked]) -> Frequency:
-    scenes = {each.scene for each in asked}
+    scenes = {request.scene for request in asked}
     return Frequency(None if None in scenes else len(scenes), len(asked))
 
 
 def _frequencies(found: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
     """The most frequent first; ties in the order in which they are met."""
-    counts = {name: _frequency(asked) for name, asked in found.items()}
+    counts = {name: _frequency(requests) for name, requests in found.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

@@ -25,7 +25,7 @@ MOVES = [0.1] * 7
 def opened(
     experiment: str | Experiment, condition: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> OffScreenRenderEnv:
-    """The environment of a condition's task, in a session of its own."""
+    """Return the environment of a condition's task, in a new session."""
     whole = load_experiment(experiment) if isinstance(experiment, str) else experiment
     design = whole.only(condition)
     specs = list(design.plan(design.choose("libero_goal/7"), (0,), pack="primitives"))
@@ -35,7 +35,7 @@ def opened(
     now = DropinSession("primitives", str(folder), str(folder / "plan.json"), str(folder / "episodes"))
     now.write(folder / "session.json")
     monkeypatch.setenv(VARIABLE, str(folder / "session.json"))
-    [changed] = [each for each in planned if condition.split("/")[-1] in each.spec(0).condition]
+    [changed] = [task for task in planned if condition.split("/")[-1] in task.spec(0).condition]
     [file] = folder.rglob(f"{changed.name}.bddl")
     return OffScreenRenderEnv(bddl_file_name=str(file), camera_heights=32, camera_widths=32)
 
@@ -51,8 +51,8 @@ def test_requested_observations_are_perturbed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(benchmark, "task_maps", benchmark._TaskMaps())
     opened("surface", "capitals", tmp_path, monkeypatch).close()
+    monkeypatch.setattr(benchmark, "task_maps", benchmark.read_task_maps())
     suite = benchmark.get_benchmark("libero_goal")()
     for asked, reason in (
         (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1 .*not LIBERO's numbers"),

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import crc32c
 import numpy as np
-import polars as pl
 import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
@@ -20,7 +19,6 @@ from assay.extensions.eqa.episode import SourceEpisode, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.extensions.eqa.views import CameraView
-from assay.support.video import VideoWriter
 
 FRAMES = 24
 TEXTS = ("put the carrot on the plate", "put the pot on the stove", "open the drawer", "fold the cloth")
@@ -168,45 +166,5 @@ def tfds(tmp_path: Path) -> Callable[..., Path]:
             path = folder / f"{name}-train.tfrecord-0000{shard}-of-00002"
             path.write_bytes(b"".join(record(each) for each in some))
         return tmp_path / name
-
-    return write
-
-
-@pytest.fixture
-def lerobot_2(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a LeRobotDataset v2.1 of BridgeData's layout: a table and videos for each episode."""
-
-    def write(walks: Sequence[np.ndarray], texts: Sequence[str] = TEXTS) -> Path:
-        folder = tmp_path / "bridge_v21"
-        key = "observation.images.image_0"
-        info = {
-            "codebase_version": "v2.1",
-            "fps": 5,
-            "chunks_size": 1000,
-            "data_path": "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
-            "video_path": "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4",
-            "features": {key: {"dtype": "video"}, "observation.state": {"dtype": "float32", "shape": [8]}},
-        }
-        (folder / "meta").mkdir(parents=True)
-        (folder / "data/chunk-000").mkdir(parents=True)
-        (folder / "meta/info.json").write_text(json.dumps(info))
-        rows, start = [], 0
-        for number, states in enumerate(walks):
-            rows.append(
-                {"episode_index": number, "tasks": [texts[number % len(texts)]], "length": len(states)}
-            )
-            raw = np.column_stack(
-                [states[:, :3], np.radians(states[:, 3:6]), np.zeros(len(states)), states[:, 6]]
-            )
-            table = pl.DataFrame(
-                {"observation.state": raw.tolist(), "index": range(start, start + len(states))}
-            )
-            table.write_parquet(folder / f"data/chunk-000/episode_{number:06d}.parquet")
-            start += len(states)
-            with VideoWriter(folder / f"videos/chunk-000/{key}/episode_{number:06d}.mp4", fps=5) as video:
-                for state in states:
-                    video.add(picture(state))
-        (folder / "meta/episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return folder
 
     return write

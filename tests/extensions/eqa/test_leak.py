@@ -56,7 +56,7 @@ def test_independent_options_do_not_leak():
     results = probe(some, NOWHERE)
     assert not any(result.leaks for result in results)
     for result in results:
-        highest = round(result.interval[1] * 120)
+        highest = round(result.chance[1] * 120)
         assert binom.sf(highest, 120, result.missed) == pytest.approx(0.8), "detected with 80 % power"
 
 

@@ -115,7 +115,7 @@ def test_a_word_that_is_no_judgement_is_refused_with_its_place(sheet: Path, tmp_
 
 def test_sheets_of_other_samples_are_refused(sheet: Path, tmp_path: Path) -> None:
     other = filled(tmp_path / "1.csv", sheet, paraphrase=["other"] * 4, same=["yes"] * 4)
-    with pytest.raises(PerturbationError, match="another pair of texts"):
+    with pytest.raises(PerturbationError, match="has other texts"):
         read_sheets([filled(tmp_path / "2.csv", sheet, same=["yes"] * 4), other])
 
 

@@ -152,14 +152,14 @@ def agree(
     from assay.perturb.words.human_check import (
         Marks,
         agreement,
-        once_each,
+        check_distinct,
         read_sheets,
         sample,
         write_annotation_sheet,
     )
 
     if export is not None:
-        once_each(tables)
+        check_distinct(tables)
         chosen = sample([row for table in tables for row in with_tasks(read(table))], share, seed)
         scenes: dict[str, str] = {}
         if pictures:

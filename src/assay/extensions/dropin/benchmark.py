@@ -55,50 +55,25 @@ def grab_language_from_filename(x: str) -> str:
     return " ".join(words.split("_"))
 
 
-class _TaskMaps(dict[str, dict[str, Task]]):
-    """Tasks of each suite by name, read on access."""
+libero_suites = ["libero_spatial", "libero_object", "libero_goal", "libero_90", "libero_10"]
 
-    def __missing__(self, suite: str) -> dict[str, Task]:
-        if suite not in libero_suites:
-            raise KeyError(suite)
+
+def read_task_maps() -> dict[str, dict[str, Task]]:
+    """Tasks of each suite by name: LIBERO's, or those of the plan."""
+    maps = {}
+    for suite in libero_suites:
         if plan():
             names = {task.name: task.language for task in plan() if task.suite in (suite, EVERYWHERE)}
         else:
             names = {name: entry.task.instruction.text for name, entry in suite_entries(suite)}
-        self[suite] = {
+        maps[suite] = {
             name: Task(name, language, "Libero", suite, f"{name}.bddl", f"{name}.pruned_init")
             for name, language in names.items()
         }
-        return self[suite]
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Tasks of a suite, or the default."""
-        return self[key] if key in self else default  # noqa: SIM401 - dict.get is being defined
-
-    def __contains__(self, key: object) -> bool:
-        return key in libero_suites
-
-    def __iter__(self) -> Any:
-        return iter(libero_suites)
-
-    def __len__(self) -> int:
-        return len(libero_suites)
-
-    def keys(self) -> Any:
-        """Names of the suites."""
-        return dict.fromkeys(libero_suites).keys()
-
-    def items(self) -> Any:
-        """Names and tasks of all suites."""
-        return {suite: self[suite] for suite in libero_suites}.items()
-
-    def values(self) -> Any:
-        """Tasks of all suites."""
-        return {suite: self[suite] for suite in libero_suites}.values()
+    return maps
 
 
-libero_suites = ["libero_spatial", "libero_object", "libero_goal", "libero_90", "libero_10"]
-task_maps = _TaskMaps()
+task_maps = read_task_maps()
 AnyClass = TypeVar("AnyClass", bound=type)
 
 

@@ -76,7 +76,7 @@ def group_specs(
 
     Specs are also kept apart if each seed of a condition has its own instruction or variant. ``waiting`` maps the
     episodes to be played to their numbers. All tasks have the same number of initial states, because scripts do the
-    same number of trials of every task: where some are already recorded, the others are repeated.
+    same number of trials of every task: if some are already recorded, the others are repeated.
     """
     groups = planned_tasks(specs)
     apart = apart or _varies_by_seed(groups)

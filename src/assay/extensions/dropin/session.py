@@ -90,7 +90,10 @@ def get_libero_path(query_key: str) -> str:
     if query_key == "bddl_files" and not session().plan:  # with a plan, the command has written them
         for suite in tasks.suites():
             for name, entry in suite_entries(suite):
-                write_task(session().folder / BDDL / suite / f"{name}.bddl", _task_in_file(entry))
+                task = entry.task
+                if entry.file_wording is not None:  # some files are worded differently from the catalogue
+                    task = replace(task, instruction=Instruction(entry.file_wording))
+                write_task(session().folder / BDDL / suite / f"{name}.bddl", task)
     folder = session().folder / _FOLDERS[query_key]
     folder.mkdir(parents=True, exist_ok=True)
     return str(folder)
@@ -111,13 +114,6 @@ def suite_entries(suite: str) -> tuple[tuple[str, CatalogueEntry], ...]:
     """Tasks of a suite with the names of their files."""
     entries = [tasks.entry(task.id) for task in tasks.suite(suite)]
     return tuple((entry.file or entry.task.id.replace("/", "_"), entry) for entry in entries)
-
-
-def _task_in_file(entry: CatalogueEntry) -> Task:
-    """A task with the wording of LIBERO's file, which differs from the catalogue for some."""
-    if entry.file_wording is None:
-        return entry.task
-    return replace(entry.task, instruction=Instruction(entry.file_wording))
 
 
 def write_task(file: Path, task: Task) -> None:

@@ -49,7 +49,7 @@ class LeakProbe:
     probe: str
     questions: int
     accuracy: float
-    interval: tuple[float, float]
+    chance: tuple[float, float]
     """Accuracies consistent with chance, at `CONFIDENCE` over everything that was probed."""
     missed: float
     """Accuracy that is detected with 80 % power: smaller leaks may remain unnoticed."""
@@ -57,7 +57,7 @@ class LeakProbe:
     @property
     def leaks(self) -> bool:
         """Whether the accuracy is outside of chance, on either side: a probe that is wrong too often has learnt too."""
-        return not self.interval[0] <= self.accuracy <= self.interval[1]
+        return not self.chance[0] <= self.accuracy <= self.chance[1]
 
 
 def group_questions(questions: Sequence[Question]) -> dict[tuple[QuestionKind, str], list[Question]]:

@@ -78,7 +78,7 @@ class ExchangePlaces(Perturbation):
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
 
         def partners(thing: str) -> list[tuple[str, str] | None]:
-            marks = {each for said in spoken.about(thing) for mark in said.landmarks for each in mark}
+            marks = {name for relation in spoken.about(thing) for mark in relation.landmarks for name in mark}
             firsts = (thing, *sorted(marks - {thing}))
             return [
                 None,
@@ -122,14 +122,14 @@ class ExchangePlaces(Perturbation):
                 here = Ground(scene, snug=True).spots[name]
                 for _ in range(TRIES):
                     dx, dy = float(rng.uniform(*X)) - here.x, float(rng.uniform(*Y)) - here.y
-                    found = (
+                    further = (
                         _with_room(scene, task, name, (dx, dy), snug, rng)
                         if hypot(dx, dy) >= self.apart
                         else None
                     )
-                    there = None if found is None else _move_all(scene, found)
-                    if found is not None and there is not None and before.in_view(there):
-                        scene, moves = there, moves | found
+                    there = None if further is None else _move_all(scene, further)
+                    if further is not None and there is not None and before.in_view(there):
+                        scene, moves = there, moves | further
                         break
             yield snug, moves
 
@@ -142,10 +142,10 @@ class ExchangePlaces(Perturbation):
             return None
         before, after = Ground(task.scene, snug=True), Ground(scene, snug=True).spots
         broken = [relation for relation in spoken.relations if not relation.picks_out(after)]
-        followers = dict.fromkeys(each.thing for each in broken if each.thing not in moves)
+        followers = dict.fromkeys(relation.thing for relation in broken if relation.thing not in moves)
         if not broken:
             return scene if before.in_view(scene) else None
-        if len(followers) != 1 or any(each.thing not in followers for each in broken):
+        if len(followers) != 1 or any(relation.thing not in followers for relation in broken):
             return None
         (thing,) = followers
         for dx, dy in _beside(broken[0], moves, after, rng):
@@ -168,7 +168,7 @@ def things_about(task: Task) -> tuple[str, ...]:
     names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
     entities = {entity.name for entity in scene.entities}
     standing = dict.fromkeys(carrier(scene, name) for name in names if name in entities)
-    return tuple(each for each in standing if each in movable(task)) or tuple(standing)
+    return tuple(name for name in standing if name in movable(task)) or tuple(standing)
 
 
 def has_partners(task: Task) -> bool:

@@ -228,9 +228,9 @@ def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     new = _shift_region(replace(region, name=f"{name}_moved_region"), dx, dy)
     beside = _beside(scene, name)
     others = tuple(
-        _shift_region(each, dx, dy) if each.full_name in beside else each
-        for each in scene.regions
-        if each.full_name != new.full_name
+        _shift_region(other, dx, dy) if other.full_name in beside else other
+        for other in scene.regions
+        if other.full_name != new.full_name
     )
     initial = tuple(
         Atom(atom.predicate, (name, new.full_name))
@@ -251,7 +251,7 @@ def _shift_region(region: Region, dx: float, dy: float) -> Region:
 def _beside(scene: Scene, name: str) -> set[str]:
     """The places on the workspace that are named after an entity and where nothing stands at the start."""
     taken = {atom.arguments[-1] for atom in scene.initial}
-    found = set()
+    places = set()
     for region in scene.regions:
         what = _BESIDE.fullmatch(region.name)
         if what is None or region.target != scene.arena.workspace or region.full_name in taken:
@@ -260,8 +260,8 @@ def _beside(scene: Scene, name: str) -> set[str]:
             entity.name for entity in scene.entities if f"_{entity.category}".endswith(f"_{what['what']}")
         )
         if next(owners, None) == name:
-            found.add(region.full_name)
-    return found
+            places.add(region.full_name)
+    return places
 
 
 def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:

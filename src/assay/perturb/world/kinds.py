@@ -46,14 +46,14 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
         case Among.SAME:
             still = category in pack.fixtures
             family = (base for base in _bases(pack) if (base in pack.fixtures) == still)
-            found = {each for each in family if sort_of(each) == sort_of(category)}
+            chosen = {other for other in family if sort_of(other) == sort_of(category)}
         case Among.OTHER:
-            found = {each for each in small() if sort_of(each) != sort_of(category)}
+            chosen = {other for other in small() if sort_of(other) != sort_of(category)}
         case Among.UNSEEN:
-            found = set(unseen())
+            chosen = set(unseen())
         case Among.SHAPE:
-            found = set(SHAPES) & pack.categories
-    return tuple(sorted(found - {category}))
+            chosen = set(SHAPES) & pack.categories
+    return tuple(sorted(chosen - {category}))
 
 
 def _bases(pack: AssetPack) -> frozenset[str]:
@@ -69,7 +69,9 @@ def small() -> frozenset[str]:
 
 def unseen() -> tuple[str, ...]:
     """Small movable things of sorts that no built-in task has, sorted."""
-    return tuple(sorted(each for each in _little(planning_pack()) if sort_of(each) not in _trained_sorts()))
+    return tuple(
+        sorted(category for category in _little(planning_pack()) if sort_of(category) not in _trained_sorts())
+    )
 
 
 @cache
@@ -85,7 +87,7 @@ def _trained_sorts() -> frozenset[str]:
 def _little(pack: AssetPack) -> frozenset[str]:
     """What is small, movable, and something in particular."""
     movable = _bases(pack) - pack.fixtures - frozenset(SHAPES)
-    return frozenset(each for each in movable if max(footprint(each).half) < _SMALLEST)
+    return frozenset(category for category in movable if max(footprint(category).half) < _SMALLEST)
 
 
 def sort_of(category: str) -> str:
@@ -94,14 +96,14 @@ def sort_of(category: str) -> str:
     noun = next((word for word in reversed(words) if word in _NOUNS), None)
     if noun is not None:
         return noun
-    known = planning_pack().categories
+    categories = planning_pack().categories
     ends = ["_".join(words[start:]) for start in range(len(words) - 1, -1, -1)]
-    return next((end for end in ends if end in known), category)
+    return next((end for end in ends if end in categories), category)
 
 
 def works_alike(one: str, other: str) -> bool:
     """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
-    mechanisms = [(OPENING.get(each), SWITCHING.get(each)) for each in (one, other)]
+    mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
     still = planning_pack().fixtures
     return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
@@ -127,14 +129,14 @@ def _packs() -> Iterator[AssetPack]:
 
 def check_category(category: str, *, movable: bool = False) -> None:
     """Raise PerturbationError with the nearest name if no asset pack has such a category, or it cannot be moved."""
-    known: set[str] = set()
+    categories: set[str] = set()
     for pack in _packs():
         if category in pack.categories:
             if movable and category in pack.fixtures:
                 raise PerturbationError(f"{category} is a fixture; valid: movable things")
             return
-        known |= pack.categories
-    raise PerturbationError(f"there is no category '{category}': {did_you_mean(category, known)}")
+        categories |= pack.categories
+    raise PerturbationError(f"there is no category '{category}': {did_you_mean(category, categories)}")
 
 
 def is_category(category: str) -> bool:

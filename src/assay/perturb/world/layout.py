@@ -48,10 +48,10 @@ class Distractors(Perturbation):
         about = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
         taken = {sort_of(entity.category) for entity in scene.entities if entity.name in about}
         pool = sorted(
-            each
-            for each in self.categories or small() - present
-            if sort_of(each) not in taken
-            and not any(mentions(task.instruction.text, name) for name in names_of(each))
+            category
+            for category in self.categories or small() - present
+            if sort_of(category) not in taken
+            and not any(mentions(task.instruction.text, name) for name in names_of(category))
         )
         if not pool:
             raise PerturbationError(
@@ -59,7 +59,9 @@ class Distractors(Perturbation):
             )
         for number in range(1, self.count + 1):
             drawn = str(pool[int(rng.integers(len(pool)))])
-            smaller = sorted((each for each in pool if _area(each) < _area(drawn)), key=_area, reverse=True)
+            smaller = sorted(
+                (category for category in pool if _area(category) < _area(drawn)), key=_area, reverse=True
+            )
             for snug, category in product((False, True), (drawn, *smaller)):
                 entity = Entity(fresh_name(scene, f"distractor_{category}"), category)
                 spot = Ground(scene, task.goal, snug=snug).anywhere(rng, entity)

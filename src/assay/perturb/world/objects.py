@@ -64,7 +64,7 @@ class Recolour(Perturbation):
             colour = self._colour(colours_said(task, entity))
         except PerturbationError:
             return []
-        return [Finish(each, self.pattern) for each in ((colour,) if colour is not None else HUES)]
+        return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
     def is_true(self, task: Task) -> bool:
         """Whether a task's words stay true."""
@@ -144,10 +144,10 @@ class Replace(Perturbation):
         if self.category:
             return self._recategorise(task, entity, self.category)
         reason = f"{self.kind}: nothing among '{self.among}' may take the place of {entity.name}"
-        said = colours_said(task, entity) if self.among is Among.SAME else ()
-        if said:
-            reason += f" and is {' and '.join(sorted(said))}, as the words have it"
-        possible = _absent(task, entity, self.among, said)
+        colours = colours_said(task, entity) if self.among is Among.SAME else ()
+        if colours:
+            reason += f" and is {' and '.join(sorted(colours))}, as the words have it"
+        possible = _absent(task, entity, self.among, colours)
         for category in map(str, rng.permutation(possible)):
             try:
                 return self._recategorise(task, entity, category)
@@ -196,7 +196,7 @@ class Alter(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Alters one category after the other. Raises PerturbationError where one cannot be altered at all."""
-        made = task
+        changed = task
         for thing in _about(task):
             ways = self._ways(task, thing)
             if not ways:
@@ -205,8 +205,10 @@ class Alter(Perturbation):
             other = way[int(rng.integers(len(way)))]
             for entity in task.scene.entities:
                 if entity.category == thing.category:
-                    made = with_entity(made, replace(other, name=entity.name, size=entity.size * other.size))
-        return made
+                    changed = with_entity(
+                        changed, replace(other, name=entity.name, size=entity.size * other.size)
+                    )
+        return changed
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
         """What may take a thing's place: it with other looks, larger, other models; whichever there are."""
@@ -278,21 +280,22 @@ def _about(task: Task) -> list[Entity]:
     """One thing of each category that a task's goal is about."""
     scene = task.scene
     named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
-    found = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}
-    return list(reversed(found.values()))
+    by_category = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}
+    return list(reversed(by_category.values()))
 
 
 def _as_large(one: str, other: str, *, fixture: bool) -> bool:
     """Whether two categories are about as long, as wide and as high."""
     sizes = [
-        (*found.half, found.height) for found in (footprint(each, fixture=fixture) for each in (one, other))
+        (*size.half, size.height)
+        for size in (footprint(category, fixture=fixture) for category in (one, other))
     ]
     return all(1 / AS_LARGE <= a / b <= AS_LARGE for a, b in zip(*sizes, strict=True))
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:
     """What may take the place of an entity, if the words call it by these colours."""
-    here = {each.category for each in task.scene.entities}  # two alike would leave the words ambiguous
+    here = {other.category for other in task.scene.entities}  # two alike would leave the words ambiguous
     return [
         candidate
         for candidate in candidates(entity.category, among)

@@ -179,7 +179,7 @@ class Relocate(Perturbation):
         spots = Ground(task.scene, task.goal).spots
 
         def radius(name: str) -> float:
-            gaps = (spots[name].distance(other) for each, other in spots.items() if each != name)
+            gaps = (spots[name].distance(other) for other_name, other in spots.items() if other_name != name)
             return self.share * min(gaps, default=0.3)
 
         def draw(name: str) -> tuple[float, float]:
@@ -215,7 +215,9 @@ class Swap(Perturbation):
             spoken.spots,
             {entity.name: (entity.category, entity.finish) for entity in scene.entities},
         )
-        movable = [str(each) for each in rng.permutation([e.name for e in scene.objects if e.name in spots])]
+        movable = [
+            str(chosen) for chosen in rng.permutation([e.name for e in scene.objects if e.name in spots])
+        ]
         firsts = [one] if self.first else sorted(movable, key=lambda name: name != one)
         seconds = [named_entity(scene, self.second).name] if self.second else movable
         pairs = [(a, b) for a in firsts for b in seconds if looks[a] != looks[b] and {a, b} <= spots.keys()]
@@ -256,8 +258,8 @@ class MoveFixture(Perturbation):
         ground, spoken = Ground(task.scene), Spoken(task)
         fixtures = [fixture.name for fixture in task.scene.fixtures if fixture.name in ground.spots]
         wanted = [named_entity(task.scene, self.fixture).name] if self.fixture else rng.permutation(fixtures)
-        for name in (str(each) for each in wanted if each in ground.spots):
-            here, others = ground.spots[name], [spot for each, spot in ground.spots.items() if each != name]
+        for name in (str(chosen) for chosen in wanted if chosen in ground.spots):
+            here, others = ground.spots[name], [spot for other, spot in ground.spots.items() if other != name]
             for _ in range(TRIES):
                 angle, distance = rng.uniform(0, 2 * np.pi), self.distance * rng.uniform(0.5, 1.0)
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))

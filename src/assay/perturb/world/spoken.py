@@ -55,7 +55,7 @@ class Relation:
         return here <= self.limit and all(self._off(like, spots) >= here + clear for like in self.likes)
 
     def _off(self, name: str, spots: Mapping[str, Spot]) -> float:
-        choices = product(*([spots[each] for each in landmark] for landmark in self.landmarks))
+        choices = product(*([spots[candidate] for candidate in landmark] for landmark in self.landmarks))
         return min(self.off(spots[name], marks) for marks in choices)
 
 
@@ -80,23 +80,26 @@ class Spoken:
     def tell(self, thing: str, double: str, spot: Spot) -> bool:
         """Whether the words say where a thing stands, and that is not where its double does."""
         spots = {**self.spots, double: spot}
-        return any(replace(each, likes=(*each.likes, double)).picks_out(spots) for each in self.about(thing))
+        return any(
+            replace(relation, likes=(*relation.likes, double)).picks_out(spots)
+            for relation in self.about(thing)
+        )
 
     @property
     def condition(self) -> str:
         """What must stay true, for the end of a reason; empty if the words do not say where things stand."""
-        said = " and ".join(
+        texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
-        return f"; the words must stay true of one thing alone: {said}" if said else ""
+        return f"; the words must stay true of one thing alone: {texts}" if texts else ""
 
 
 def colours_said(task: Task, entity: Entity) -> set[str]:
     """The colours by which an instruction calls an entity: ``black`` in "the black bowl"."""
     for names in (names_of(entity.category), (sort_of(entity.category),)):
-        found = colours_of(task.instruction.text, names)
-        if found is not None:
-            return found
+        colours = colours_of(task.instruction.text, names)
+        if colours is not None:
+            return colours
     return set()
 
 
@@ -116,19 +119,19 @@ def _relations(task: Task) -> Iterator[Relation]:
     }
     names = {entity.name: names_of(entity.category) for entity in scene.entities}
     named = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
-    for entity in (each for each in scene.entities if each.name in named):
+    for entity in (candidate for candidate in scene.entities if candidate.name in named):
         alike = [
-            each.name
-            for each in scene.entities
-            if each != entity and (each.category, each.finish) == (entity.category, entity.finish)
+            other.name
+            for other in scene.entities
+            if other != entity and (other.category, other.finish) == (entity.category, entity.finish)
         ]
         for said in (position for form in names[entity.name] for position in positions(text, form, names)):
             landmarks, (off, limit) = said.landmarks, measures[said.relation]
             if said.relation == "middle":
-                landmarks = tuple((each,) for each in (entity.name, *alike))
+                landmarks = tuple((same,) for same in (entity.name, *alike))
             try:
-                thing, likes = carrier(scene, entity.name), tuple(carrier(scene, each) for each in alike)
-                marks = tuple(tuple(carrier(scene, each) for each in mark) for mark in landmarks)
+                thing, likes = carrier(scene, entity.name), tuple(carrier(scene, same) for same in alike)
+                marks = tuple(tuple(carrier(scene, landmark) for landmark in mark) for mark in landmarks)
             except PerturbationError:
                 continue  # something hangs in the air
             yield Relation(said.text, thing, likes, marks, off, limit)

@@ -54,7 +54,7 @@ class Room(Perturbation):
         """Renames what belongs to the old workspace."""
         if task.scene.arena is self.arena:
             raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
-        others = [each for each in Arena if each is not task.scene.arena and _clears_robot(task.scene, each)]
+        others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
         if self.arena is None and not others:
             raise PerturbationError(f"{self.kind}: in no other room are the fixtures clear of the robot")
         arena = self.arena or others[int(rng.integers(len(others)))]
@@ -282,12 +282,14 @@ def check_camera(kind: str, camera: str) -> None:
 
 def _change_of(task: Task, camera: str) -> CameraChange:
     """How a camera is changed so far."""
-    return next((each for each in task.scene.staging.cameras if each.name == camera), CameraChange(camera))
+    return next(
+        (change for change in task.scene.staging.cameras if change.name == camera), CameraChange(camera)
+    )
 
 
 def _with_camera(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
     """A task with a camera changed so, in place of what was changed there."""
     (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
     change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
-    others = (each for each in task.scene.staging.cameras if each.name != camera)
+    others = (other for other in task.scene.staging.cameras if other.name != camera)
     return with_staging(task, cameras=(*others, change))

@@ -60,17 +60,17 @@ class UnseenTargets(Perturbation):
         """Draws a category for each. Raises PerturbationError where nothing is moved, or too little would fit."""
         things = moved_things(task, self.kind)
         here = {entity.category for entity in task.scene.entities}
-        pool = [str(each) for each in rng.permutation(list(new_names())) if each not in here]
+        pool = [str(category) for category in rng.permutation(list(new_names())) if category not in here]
         new: dict[str, list[str]] = {}
-        made = task
+        changed = task
         for thing in things:
-            for category in (each for each in pool if _fits(task, thing, each)):
+            for category in (candidate for candidate in pool if _fits(task, thing, candidate)):
                 try:
-                    there = Replace(category, thing=thing.name).apply(made, rng)
+                    there = Replace(category, thing=thing.name).apply(changed, rng)
                 except PerturbationError:
                     continue
                 if Ground(task.scene).in_view(there.scene):
-                    made = there
+                    changed = there
                     pool.remove(category)
                     new.setdefault(thing.category, []).append(new_names()[category])
                     break
@@ -79,7 +79,7 @@ class UnseenTargets(Perturbation):
                     f"{self.kind}: no unseen category fits, in view, where {thing.name} is and goes"
                 )
 
-        return replace(made, instruction=_rename_objects(task, new))
+        return replace(changed, instruction=_rename_objects(task, new))
 
     def example(self, task: Task) -> Task:
         """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
@@ -109,8 +109,8 @@ def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instructi
     """A task's words, with other names for the things of some categories, in their order."""
 
     def rename(category: str, noun: str, plural: bool) -> str:
-        found = " and the ".join(names[category])
-        return f"the {found}" if plural else found
+        listing = " and the ".join(names[category])
+        return f"the {listing}" if plural else listing
 
     return Instruction(rename_moved(task.instruction.text, names, rename))
 
@@ -142,14 +142,14 @@ class VariedTarget(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draws a look, then adds the look-alikes to free places."""
-        usual, look, made = self._vary(task, rng)
-        there = {_looks(obj) for obj in made.scene.objects}
+        usual, look, changed = self._vary(task, rng)
+        there = {_looks(obj) for obj in changed.scene.objects}
         for finish in (usual.finish, look.other):
-            name = fresh_name(made.scene, f"{usual.name}_look_alike")
+            name = fresh_name(changed.scene, f"{usual.name}_look_alike")
             alike = replace(usual, name=name, finish=finish)
             if _looks(alike) not in there:
-                made = self._with(made, alike, rng)
-        return made
+                changed = self._with(changed, alike, rng)
+        return changed
 
     def example(self, task: Task) -> Task:
         """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
@@ -162,15 +162,17 @@ class VariedTarget(Perturbation):
         things = moved_things(task, self.kind)
         first = things[0]
         look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
-        made = replace(task, instruction=self._describe_target(task, look.words))
+        changed = replace(task, instruction=self._describe_target(task, look.words))
         for thing in things:
             if thing.category == first.category:
-                made = with_entity(made, replace(thing, finish=look.finish, size=thing.size * look.size))
-        if not Ground(task.scene).in_view(made.scene):
+                changed = with_entity(
+                    changed, replace(thing, finish=look.finish, size=thing.size * look.size)
+                )
+        if not Ground(task.scene).in_view(changed.scene):
             raise PerturbationError(
                 f"{self.kind}: nobody would see {first.name} at {look.size:g} times its size"
             )
-        return first, look, made
+        return first, look, changed
 
     def _describe_target(self, task: Task, words: str) -> Instruction:
         """A task's words, with what is moved first told by its new attribute."""
@@ -185,15 +187,15 @@ class VariedTarget(Perturbation):
 
     def _with(self, task: Task, alike: Entity, rng: np.random.Generator) -> Task:
         """A task with one more thing, placed so that whatever else the words tell by its place is still told."""
-        told = len(Spoken(task).relations)
+        count = len(Spoken(task).relations)
         for snug in (False, True):
             for _ in range(_PLACES):
                 spot = Ground(task.scene, task.goal, snug=snug).anywhere(rng, alike)
                 if spot is None:
                     break
-                made = replace(task, scene=add_entity(task.scene, alike, spot))
-                if len(Spoken(made).relations) == told:
-                    return made
+                changed = replace(task, scene=add_entity(task.scene, alike, spot))
+                if len(Spoken(changed).relations) == count:
+                    return changed
         raise PerturbationError(
             f"{self.kind}: no room in view for another {alike.category}{Spoken(task).condition}"
         )
@@ -209,14 +211,14 @@ def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
     """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
     objects = {obj.name: obj for obj in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
-    found = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
-    if not found:
+    targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
+    if not targets:
         raise PerturbationError(f"{kind}: '{task.instruction.text}' moves nothing but fixtures")
     places = {name for atom in task.goal.atoms for name in atom.arguments[1:]}
-    both = [each.name for each in found if each.name in places]
+    both = [entity.name for entity in targets if entity.name in places]
     if both:
         raise PerturbationError(f"{kind}: {both[0]} is moved, and something is put on it")
-    return found
+    return targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +237,10 @@ class _Look:
 def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
     """The new colours by which a thing, or another that goes by the same noun, might be called as it is."""
     nouns = {noun.name for noun in lexicon().of_category(thing.category)}
-    known = {category for name in nouns for category in lexicon().nouns[name].things}
-    kind = [obj for obj in task.scene.objects if obj.category in known]
-    written = {word for each in kind for word in each.category.split("_")} | set(" ".join(nouns).split())
-    seen = {name for name in NEW_COLOURS if any(_is_partly(each, COLOURS[name]) for each in kind)}
+    categories = {category for name in nouns for category in lexicon().nouns[name].things}
+    kind = [obj for obj in task.scene.objects if obj.category in categories]
+    written = {word for obj in kind for word in obj.category.split("_")} | set(" ".join(nouns).split())
+    seen = {name for name in NEW_COLOURS if any(_is_partly(obj, COLOURS[name]) for obj in kind)}
     return {*written, *colours_said(task, thing), *seen}
 
 
@@ -248,11 +250,11 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
     It has none of the colours that are ``taken``.
     """
     colours = [
-        str(each)
-        for each in rng.permutation([new_colour for new_colour in NEW_COLOURS if new_colour not in taken])
+        str(colour)
+        for colour in rng.permutation([new_colour for new_colour in NEW_COLOURS if new_colour not in taken])
     ]
-    patterns = [str(each) for each in rng.permutation(list(NEW_PATTERNS))]
-    sizes = [str(each) for each in rng.permutation(_sizes(thing))]
+    patterns = [str(pattern) for pattern in rng.permutation(list(NEW_PATTERNS))]
+    sizes = [str(size) for size in rng.permutation(_sizes(thing))]
     looks: dict[Attribute, Iterator[_Look]] = {
         Attribute.COLOUR: (
             _Look(one, Finish(COLOURS[one]), 1.0, Finish(COLOURS[another]))
@@ -275,12 +277,12 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
     for look in looks[attribute]:
         new = replace(thing, finish=look.finish, size=thing.size * look.size)
         before, beside = difference(new, thing), difference(new, replace(thing, finish=look.other))
-        told = {
+        is_distinct = {
             Attribute.COLOUR: min(before.colour, beside.colour) >= OTHER_COLOUR,
             Attribute.PATTERN: before.is_distinguishable and beside.pattern >= PATTERN,
             Attribute.SIZE: before.colour >= OTHER_COLOUR and beside.size >= SIZE,
         }
-        if told[attribute]:
+        if is_distinct[attribute]:
             return look
     raise PerturbationError(f"no new {attribute} would tell {thing.name} from what it looks like")
 
@@ -289,7 +291,7 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
     """Whether a good part of a thing has about the hue of a colour, so that a word for it may be used of the thing."""
     seen = portrait(replace(thing, name=""), planning_pack())
     pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
-    vivid, wanted = (each - each.mean(axis=-1, keepdims=True) for each in (pixels, np.array(colour)))
+    vivid, wanted = (values - values.mean(axis=-1, keepdims=True) for values in (pixels, np.array(colour)))
     length = np.linalg.norm(vivid, axis=-1)
     alike = vivid @ wanted > SAME_HUE * length * np.linalg.norm(wanted)
     return bool((alike & (length > GREYISH)).mean() > PARTLY)

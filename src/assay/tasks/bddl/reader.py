@@ -87,7 +87,7 @@ def region_from(group: Group) -> Region:
 
 
 def _attributes(group: Group, name: str) -> dict[str, Group]:
-    found: dict[str, Group] = {}
+    attributes: dict[str, Group] = {}
     for node in group.rest:
         attribute = as_group(node, f"an attribute of region {quote(name)} in parentheses")
         if attribute.head not in ATTRIBUTES:
@@ -96,10 +96,10 @@ def _attributes(group: Group, name: str) -> dict[str, Group]:
                 f"region {quote(name)} has an unknown attribute {quote(attribute.head)}; {nearest}",
                 attribute,
             )
-        if attribute.head in found:
+        if attribute.head in attributes:
             raise fail(f"region {quote(name)} has '{attribute.head}' twice", attribute)
-        found[attribute.head] = attribute
-    return found
+        attributes[attribute.head] = attribute
+    return attributes
 
 
 def _rectangles(group: Group) -> tuple[Rectangle, ...]:
@@ -133,11 +133,11 @@ def _rgba(group: Group) -> tuple[float, float, float, float]:
 
 def _numbers(group: Group, count: int) -> list[float]:
     words = [as_word(node, "a number") for node in group.items]
-    found = expressions(word.text for word in words)
-    if len(found) != count:
-        raise fail(f"expected {count} numbers, found {len(found)}", group)
+    texts = expressions(word.text for word in words)
+    if len(texts) != count:
+        raise fail(f"expected {count} numbers, found {len(texts)}", group)
     numbers: list[float] = []
-    for text in found:
+    for text in texts:
         try:
             numbers.append(evaluate(text))
         except ValueError as error:
@@ -258,8 +258,8 @@ class _BddlReader:
 
     def _sections(self) -> dict[str, Group]:
         if self._root.head != "define":
-            found = quote(f"({self._root.head}")
-            raise fail(f"a task file begins with '(define', not with {found}", self._root)
+            start = quote(f"({self._root.head}")
+            raise fail(f"a task file begins with '(define', not with {start}", self._root)
         sections: dict[str, Group] = {}
         for node in self._root.rest:
             group = as_group(node, "a section in parentheses")
@@ -354,23 +354,23 @@ class _BddlReader:
                 f"the workspace '{workspace}' is a '{category}', not {quote(entities[places[0]].category)}",
                 self._lines[("fixtures", places[0])],
             )
-        kept = [index for index in range(len(entities)) if index != places[0]]
-        lines = [self._lines[("fixtures", index)] for index in kept]
+        others = [index for index in range(len(entities)) if index != places[0]]
+        lines = [self._lines[("fixtures", index)] for index in others]
         self._lines.update({("fixtures", index): line for index, line in enumerate(lines)})
-        return tuple(entities[index] for index in kept)
+        return tuple(entities[index] for index in others)
 
     def _initial(self, group: Group, vocabulary: Vocabulary) -> tuple[Atom, ...]:
-        kept: list[Atom] = []
+        atoms: list[Atom] = []
         for node in group.rest:
             relation = as_group(node, "a relation in parentheses")
-            found = _atom(relation)
-            if not any(name in vocabulary for name in found.arguments):
-                stated = quote(str(found), limit=120)
+            atom = _atom(relation)
+            if not any(name in vocabulary for name in atom.arguments):
+                stated = quote(str(atom), limit=120)
                 self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
                 continue
-            self._lines[("initial", len(kept))] = relation.line
-            kept.append(found)
-        return tuple(kept)
+            self._lines[("initial", len(atoms))] = relation.line
+            atoms.append(atom)
+        return tuple(atoms)
 
     def goal(self, group: Group) -> Goal:
         self._lines[("goal",)] = group.line
@@ -395,8 +395,8 @@ class _BddlReader:
     # -- what is legal but odd --------------------------------------------------------------------------
 
     def _look_at_placements(self, scene: Scene) -> None:
-        placing = [found for found in scene.initial if found.predicate in (Predicate.ON, Predicate.IN)]
-        counts = Counter(found.arguments[0] for found in placing)
+        placing = [atom for atom in scene.initial if atom.predicate in (Predicate.ON, Predicate.IN)]
+        counts = Counter(atom.arguments[0] for atom in placing)
         for section, entities in (("fixtures", scene.fixtures), ("objects", scene.objects)):
             for index, entity in enumerate(entities):
                 count = counts[entity.name]

@@ -63,7 +63,7 @@ def entry(id: str) -> CatalogueEntry:
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
         raise TaskError(f"unknown task {quote(id)}; write suite and number, such as 'libero_goal/0'{nearest}")
-    entries = {str(index): found for index, found in enumerate(_suite(name).entries)}
+    entries = {str(index): entry for index, entry in enumerate(_suite(name).entries)}
     if number not in entries:
         last = len(entries) - 1
         raise TaskError(f"unknown task {quote(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
@@ -76,7 +76,7 @@ def siblings(task: Task) -> tuple[Task, ...]:
         return suite(task.id.partition("/")[0])
     folder = Path(task.id.rpartition("@")[0]).parent
     beside = (load_file(str(file)) for file in sorted(folder.iterdir()) if names_file(file.name))
-    return tuple(each for each in beside if each.scene == task.scene)
+    return tuple(sibling for sibling in beside if sibling.scene == task.scene)
 
 
 def trained_with(id: str) -> tuple[Task, ...]:
@@ -98,19 +98,19 @@ def resolve(selection: str) -> tuple[Task, ...]:
     chosen: dict[str, Task] = {}
     for part in filter(None, (part.strip() for part in selection.split(","))):
         if part == "all":
-            found = tuple(task for name in ALL for task in suite(name))
+            selected = tuple(task for name in ALL for task in suite(name))
         elif part in _SUITES:
-            found = suite(part)
+            selected = suite(part)
         elif names_file(part) or Path(part).is_dir():
-            found = tuple(load_file(file) for file in task_files(part))
+            selected = tuple(load_file(file) for file in task_files(part))
         elif "/" in part and part.partition("/")[0] in _SUITES:
-            found = (load(part),)
+            selected = (load(part),)
         else:
             nearest = did_you_mean(part[:80], ("all", *_SUITES))
             raise TaskError(
                 f"unknown task or suite {quote(part)}; {nearest} (nor is there a folder of that name)"
             )
-        chosen.update((task.id, task) for task in found)
+        chosen.update((task.id, task) for task in selected)
     if not chosen:
         raise TaskError(
             f"no task selected; valid: all, {', '.join(_SUITES)}, an id such as '{_SUITES[0]}/0', "

@@ -77,16 +77,16 @@ def instruction(value: object, place: str) -> str:
 
 def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
     """The id of the task whose file is called so, without ending. Raises ReleaseError where there is none."""
-    known = (
+    ids = (
         _files()
         if suite is None
         else {file: id for file, id in _files().items() if id.startswith(f"{suite}/")}
     )
-    if name not in known:
+    if name not in ids:
         raise ReleaseError(
-            f"{place}: there is no task {quote(name, limit=120)}: {did_you_mean(name[:200], known)}"
+            f"{place}: there is no task {quote(name, limit=120)}: {did_you_mean(name[:200], ids)}"
         )
-    return known[name]
+    return ids[name]
 
 
 def task_and_suffix(name: str) -> tuple[str, str] | None:

@@ -78,7 +78,7 @@ class LerobotEpisode:
 
     def stills(self, camera: str) -> Sequence[bytes]:
         """The images of a camera that are files of their own, JPEG or PNG, in the table."""
-        return [each["bytes"] for each in self.frames((camera,))[camera].to_list()]
+        return [image["bytes"] for image in self.frames((camera,))[camera].to_list()]
 
 
 class LerobotFolder:
@@ -88,7 +88,7 @@ class LerobotFolder:
         self.folder = folder
         try:
             self.info: dict[str, Any] = json.loads((folder / INFO).read_text(encoding="utf-8"))
-            told = _Info.model_validate(self.info)
+            info = _Info.model_validate(self.info)
             self.features: dict[str, dict[str, Any]] = self.info["features"]
         except ValidationError as error:
             first = error.errors()[0]
@@ -96,10 +96,12 @@ class LerobotFolder:
             raise ReleaseError(f"{folder / INFO}: {place}: {first['msg'].lower()}") from error
         except BROKEN as error:
             raise ReleaseError(f"{folder / INFO}: cannot be read: {one_line(error)}") from error
-        self.fps, self.version, self._told = told.fps, told.codebase_version, told
+        self.fps, self.version, self._told = info.fps, info.codebase_version, info
         if self.version not in VERSIONS:
             raise ReleaseError(f"{folder}: LeRobotDataset {self.version}; valid: {', '.join(VERSIONS)}")
-        self.cameras = {key for key, each in self.features.items() if each.get("dtype") in ("video", "image")}
+        self.cameras = {
+            key for key, feature in self.features.items() if feature.get("dtype") in ("video", "image")
+        }
         self.videos = {key for key in self.cameras if self.features[key].get("dtype") == "video"}
         count = self.info.get("total_episodes")
         self.total = count if isinstance(count, int) else None
@@ -124,9 +126,9 @@ class LerobotFolder:
             number = _COUNT.validate_python(row["episode_index"])
             place = {"episode_index": number, "episode_chunk": number // self._told.chunks_size}
             clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.videos}
-            told = str((row.get("tasks") or [""])[0])
+            instruction = str((row.get("tasks") or [""])[0])
             length = _COUNT.validate_python(row["length"])
-            yield LerobotEpisode(number, told, self._data(**place), None, length, clips, row)
+            yield LerobotEpisode(number, instruction, self._data(**place), None, length, clips, row)
 
     def _rows_3(self) -> Iterator[LerobotEpisode]:
         episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")

@@ -133,9 +133,9 @@ def _rows(file: Path) -> Iterator[tuple[PublishedParaphrase, str]]:
             )
         for row in rows:
             place = f"{file}:{rows.line_num}"
-            made = _ROW.validate_python({name: row[name] for name in COLUMNS})
-            types_of((made.high, made.mid, made.low), place)
-            yield made, place
+            paraphrase = _ROW.validate_python({name: row[name] for name in COLUMNS})
+            types_of((paraphrase.high, paraphrase.mid, paraphrase.low), place)
+            yield paraphrase, place
     except csv.Error as error:
         raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
     except ValidationError as error:
@@ -149,16 +149,16 @@ def _task_files(place: Path) -> Iterator[ReleaseWording]:
         if name is None:
             raise ReleaseError(f"{file}: the name says no type, task and version")
         content = text_of(file)
-        said = _LANGUAGE.search(content)
-        if said is None:
+        language = _LANGUAGE.search(content)
+        if language is None:
             raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
         # Files of a task differ in what they say alone, so that the rest is parsed once for each task.
-        rest = f"{content[: said.start(1)]}{PLACEHOLDER}{content[said.end(1) :]}"
+        rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
         if rest not in homes:
             homes[rest] = _home(rest, file)
         types = types_of((name["high"], name["mid"], name["low"]), str(file))
         yield ReleaseWording(
-            homes[rest], instruction(said[1], str(file)), _labels(types, int(name["number"]))
+            homes[rest], instruction(language[1], str(file)), _labels(types, int(name["number"]))
         )
 
 

@@ -110,7 +110,7 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
         content = json.loads(text_of(file))
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{file}: is not JSON: {one_line(str(error))}") from None
-    if not isinstance(content, dict) or not all(isinstance(each, list) for each in content.values()):
+    if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
         raise ReleaseError(f"{file}: must map suites to lists of tasks")
     return tuple(_entry(suite, entry, file) for suite, entries in content.items() for entry in entries)
 
@@ -121,7 +121,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     What the folder ``libero_mix`` repeats from the four suites is read once.
     """
     place = find_release(folder, "LIBERO-plus", *TASKS)
-    difficulty = {(each.task, each.language): each.difficulty for each in read_classification(folder)}
+    difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
     read = tuple(
         ReleaseWording(task, text, {"number": number, "difficulty": difficulty.get((task, number))})
         for task, number, text in _language_files(place)

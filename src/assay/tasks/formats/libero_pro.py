@@ -90,9 +90,9 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
     files = []
     for suite in SUITES:
         for place in _folders(folder, suite):
-            known = dimension_of(place.name.removeprefix(f"{suite}_"))
-            if known is not None:
-                dimension, axis, distance = known
+            parsed = dimension_of(place.name.removeprefix(f"{suite}_"))
+            if parsed is not None:
+                dimension, axis, distance = parsed
                 for file in sorted(place.glob("*.bddl")):
                     task = task_of_file(file.stem, str(place), suite=suite)
                     files.append(FrozenFile(task, dimension, file, axis, distance))
@@ -135,8 +135,8 @@ def positions(folder: Path) -> Iterator[PublishedExchange]:
 def goals(folder: Path) -> Iterator[OtherGoal]:
     """Other goals in the same scene."""
     for task, content, place in _table(folder, "ood_task.yaml"):
-        for said, entry in _mapping(content, place).items():
-            text = instruction(said, place)
+        for wording, entry in _mapping(content, place).items():
+            text = instruction(wording, place)
             stated = entry.get("goal") if isinstance(entry, dict) else None
             try:
                 yield OtherGoal(task, text, bddl.parse_goal(str(stated)))
@@ -200,7 +200,7 @@ def _list(value: object, place: str) -> list[Any]:
 
 
 def _texts(value: object, place: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ReleaseError(f"{place}: must have lists of names")
     return value
 

@@ -91,7 +91,7 @@ class Checkout:
 
 def task_folder(folder: Path) -> Path:
     """Where the levels' folders of task files are."""
-    return find_release(folder, "LIBERO-X", *(f"{each}bddl/LEVEL1" for each in _FOLDERS)).parent
+    return find_release(folder, "LIBERO-X", *(f"{prefix}bddl/LEVEL1" for prefix in _FOLDERS)).parent
 
 
 def read(folder: Path) -> Checkout:
@@ -120,7 +120,7 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
     for file in files[1]:
         scenes[file.scene].append(file)
     numbered: dict[str, TaskFile] = {}
-    for file in (each for level in LEVELS for each in files[level]):
+    for file in (candidate for level in LEVELS for candidate in files[level]):
         base = numbered.get(file.number) or named.get((file.scene, file.words))
         if base is None and file.problem is None:
             same = (other for other in scenes[file.scene] if other.task.goal == file.task.goal)
@@ -138,7 +138,7 @@ def _wordings(
     The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
     """
     files = {file.wording: file.path.stem for file in level4 if file.number}
-    kept: list[ReleaseWording] = []
+    wordings: list[ReleaseWording] = []
     for form in FORMS:
         file = folder / f"L5-{form}.jsonl"
         try:
@@ -149,22 +149,22 @@ def _wordings(
         for number, line in enumerate(lines, start=1):
             place = f"{file.name}:{number}"
             try:
-                kept += [_wording(line, form, place, files)] if line.strip() else []
+                wordings += [_wording(line, form, place, files)] if line.strip() else []
             except ReleaseError as error:
                 bad.append(Unreadable(5, place, str(error).removeprefix(f"{place}: ")))
-    return tuple(kept)
+    return tuple(wordings)
 
 
 def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
     """The task files of a level whose names say which they are."""
-    kept: list[TaskFile] = []
+    files: list[TaskFile] = []
     for path in sorted(folder.glob("*.bddl")):
         name = _NAME.fullmatch(path.stem)
         if name is None:
             bad.append(Unreadable(level, path.name, NAMELESS))
         else:
-            kept.append(TaskFile(path, level, **name.groupdict("")))
-    return tuple(kept)
+            files.append(TaskFile(path, level, **name.groupdict("")))
+    return tuple(files)
 
 
 def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> ReleaseWording:

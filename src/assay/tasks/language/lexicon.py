@@ -49,7 +49,7 @@ def mentions(text: str, form: str) -> bool:
 
 def thing_of(name: str) -> str:
     """The thing that a goal names, or whose region it names; any other name is its own."""
-    return found[1] if (found := _THING.fullmatch(name)) else name
+    return match[1] if (match := _THING.fullmatch(name)) else name
 
 
 def category_of(name: str) -> str:
@@ -57,8 +57,8 @@ def category_of(name: str) -> str:
 
     A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
     """
-    found = _THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
-    return found["category"] if found else name
+    match = _THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
+    return match["category"] if match else name
 
 
 HERE = files(__package__)
@@ -132,7 +132,7 @@ def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
     plain = " ".join(words(text)).replace(*_NO_COLOUR)
     forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
-    return {word for each in called for word in each.split() if word in COLOURS} if called else None
+    return {word for phrase in called for word in phrase.split() if word in COLOURS} if called else None
 
 
 def is_ranked(text: str) -> bool:
@@ -142,9 +142,9 @@ def is_ranked(text: str) -> bool:
 
 def looks_named(text: str) -> set[str]:
     """By which looks a text tells things apart: colour, size, pattern; empty where by their category alone."""
-    said = set(words(" ".join(words(text)).replace(*_NO_COLOUR)))
+    vocabulary_ = set(words(" ".join(words(text)).replace(*_NO_COLOUR)))
     vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
-    return {look for look, vocabulary in vocabularies.items() if said & vocabulary}
+    return {look for look, vocabulary in vocabularies.items() if vocabulary_ & vocabulary}
 
 
 class Noun(YamlRecord):
@@ -199,13 +199,13 @@ class Lexicon(YamlRecord):
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
         """The nouns of a category of things. Raises PerturbationError if it has none."""
-        found = tuple(noun for noun in self.nouns.values() if category in noun.things)
-        if not found:
+        nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
+        if not nouns:
             raise PerturbationError(
                 f"the lexicon has no name for the category '{category}': add one to {self.file}, "
                 "or give a file of your own with --lexicon"
             )
-        return found
+        return nouns
 
     def parts_of(self, noun: Noun) -> tuple[Noun, ...]:
         """The parts of a thing that originals speak of."""
@@ -213,8 +213,8 @@ class Lexicon(YamlRecord):
 
     def with_parts(self, nouns: Iterable[Noun]) -> tuple[Noun, ...]:
         """Nouns and those of their parts, each once."""
-        found = {each.name: each for noun in nouns for each in (noun, *self.parts_of(noun))}
-        return tuple(found.values())
+        by_name = {part.name: part for noun in nouns for part in (noun, *self.parts_of(noun))}
+        return tuple(by_name.values())
 
 
 @cache
@@ -238,8 +238,8 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise PerturbationError(f"{file}: must map each name to its fields, as nouns.yaml does")
     named = {str(name): {"name": str(name)} | entry for name, entry in content.items()}
-    found = validate(dict[str, Noun], named, file)
-    for noun in found.values():
+    nouns = validate(dict[str, Noun], named, file)
+    for noun in nouns.values():
         qualified = (f"{word} {noun.name}" for word in noun.functional)
         listed = [word.lower() for word in (*qualified, *noun.habitual, *noun.contextual, *noun.also)]
         for word in listed:
@@ -248,7 +248,7 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
         for word in " ".join((*noun.functional, *noun.habitual, *noun.contextual)).split():
             if word in attribute_words() and word not in noun.name:
                 raise PerturbationError(f"{file}: '{noun.name}' has '{word}', a visual or spatial attribute")
-    return found
+    return nouns
 
 
 PARTICLES = frozenset({"up", "on", "off", "out", "in", "down", "open", "shut", "closed", "over"})
@@ -339,11 +339,11 @@ def verb_table() -> VerbTable:
 @cache
 def senses_by_verb() -> Mapping[str, tuple[str, ...]]:
     """Every verb that is understood -> the senses it may have; the longest verbs first."""
-    found: dict[str, list[str]] = {}
+    senses: dict[str, list[str]] = {}
     for name, sense in verb_table().senses.items():
         for written in (*sense.habitual, *sense.contextual, *sense.only_original):
-            found.setdefault(written.removesuffix("->").strip(), []).append(name)
-    return {verb: tuple(found[verb]) for verb in sorted(found, key=len, reverse=True)}
+            senses.setdefault(written.removesuffix("->").strip(), []).append(name)
+    return {verb: tuple(senses[verb]) for verb in sorted(senses, key=len, reverse=True)}
 
 
 @cache

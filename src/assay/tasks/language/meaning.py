@@ -117,16 +117,16 @@ def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention,
         if form == noun.name or form not in usual
         for written, plural in noun.numbers_of(form)
     }
-    known = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
-    found: list[Mention] = []
+    pattern = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+    mentions: list[Mention] = []
 
     def field(match: re.Match[str]) -> str:
         mention = forms[match[0]]
-        if mention not in found:
-            found.append(mention)
-        return f"{{{_field(found.index(mention), mention)}}}"
+        if mention not in mentions:
+            mentions.append(mention)
+        return f"{{{_field(mentions.index(mention), mention)}}}"
 
-    return re.sub(rf"\b(?:{known})\b", field, text), tuple(found)
+    return re.sub(rf"\b(?:{pattern})\b", field, text), tuple(mentions)
 
 
 def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention, ...]) -> None:
@@ -181,20 +181,20 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         both, rest = re.fullmatch(r"(both )?(.*)", without_place(phrase)).groups("")  # type: ignore[union-attr]
         parts = rest.removeprefix("the ").split(" and the ")
         plural = both != "" and not rest.startswith("the ")
-        found = [_category(part, wanted) for part in parts]
-        for category in filter(None, found):
+        categories_ = [_category(part, wanted) for part in parts]
+        for category in filter(None, categories_):
             if named.setdefault(category, phrase) != phrase:
                 raise PerturbationError(
                     f"'{text}' says {named[category]!r} and {phrase!r} of things of one kind"
                 )
         new = [
             None if category is None else rename(category, _noun(part, category), plural)
-            for part, category in zip(parts, found, strict=True)
+            for part, category in zip(parts, categories_, strict=True)
         ]
         if not any(new):
             return phrase
-        said = [name or part for name, part in zip(new, parts, strict=True)]
-        return f"{both}{said[0]}" if plural else f"{both}the {' and the '.join(said)}"
+        names = [name or part for name, part in zip(new, parts, strict=True)]
+        return f"{both}{names[0]}" if plural else f"{both}the {' and the '.join(names)}"
 
     steps = [
         replace(step, thing=rename_phrase(step.thing)) if step.preposition else step
@@ -211,13 +211,13 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
 def _category(part: str, categories: Iterable[str]) -> str | None:
     """The category that a noun phrase without an article names: by LIBERO's own name for it, else by its noun."""
     for names in (names_of, _nouns):
-        found = [
+        matching = [
             category for category in categories if _says(part, names(category), qualified=names is _nouns)
         ]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise PerturbationError(f"'{part}' may be any of {', '.join(found)}")
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise PerturbationError(f"'{part}' may be any of {', '.join(matching)}")
     return None
 
 

@@ -57,14 +57,14 @@ def is_located(phrase: str) -> bool:
 
 def without_place(phrase: str) -> str:
     """A thing without where it is: "the bowl" for "the bowl on the stove"."""
-    found = _LOCATED.fullmatch(phrase)
-    return found["head"] if found else phrase
+    match = _LOCATED.fullmatch(phrase)
+    return match["head"] if match else phrase
 
 
 def is_plural(phrase: str) -> bool:
     """Whether several things are meant."""
-    found = _LOCATED.fullmatch(phrase)
-    head = found["head"] if found else phrase
+    match = _LOCATED.fullmatch(phrase)
+    head = match["head"] if match else phrase
     field = FIELD.search(phrase)
     return head.startswith("both ") or " and the " in head or (field is not None and field[0][1] == "p")
 
@@ -81,10 +81,10 @@ def pronoun(phrase: str) -> str:
 
 def with_place_clause(phrase: str) -> str:
     """A thing with its place in a clause: "the bowl that is on the stove"."""
-    found = _LOCATED.fullmatch(phrase)
-    if found is None or found["where"].startswith("from "):
+    match = _LOCATED.fullmatch(phrase)
+    if match is None or match["where"].startswith("from "):
         return phrase
-    return f"{found['head']} that is {found['where']}"
+    return f"{match['head']} that is {match['where']}"
 
 
 def without_articles(phrase: str) -> str:
@@ -111,8 +111,8 @@ def with_noun_alone(phrase: str) -> str:
 
 def split_part_and_whole(phrase: str) -> tuple[str, str] | None:
     """Of "the middle {n0} of the {n1}": "middle {n0}" and "the {n1}"."""
-    found = _WHOLE.fullmatch(phrase)
-    return (found["part"], found["whole"]) if found else None
+    match = _WHOLE.fullmatch(phrase)
+    return (match["part"], match["whole"]) if match else None
 
 
 _CENTRE = "(?:table (?:center|centre)|(?:center|centre|middle) of the table)"
@@ -160,9 +160,9 @@ def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Ite
             yield Position(form + after[0], after[1])
         for relation, (pattern, count) in _AFTER.items():
             start = re.match(rf" {pattern}(?: |$)", rest)
-            found = _landmarks(rest[start.end() :], count, names) if start else None
-            if start and found is not None:
-                landmarks, length = found
+            located = _landmarks(rest[start.end() :], count, names) if start else None
+            if start and located is not None:
+                landmarks, length = located
                 yield Position(rest[: start.end() + length].strip(), relation, landmarks)
 
 
@@ -170,7 +170,7 @@ def _landmarks(
     text: str, count: int, names: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], int] | None:
     """What the names at the beginning of a text, joined by ``and``, may mean, and how long they are."""
-    found: list[tuple[str, ...]] = []
+    landmarks: list[tuple[str, ...]] = []
     end = 0
     for _ in range(count):
         ends: dict[str, int] = {}
@@ -181,6 +181,6 @@ def _landmarks(
                     ends[name] = max(match.end(), ends.get(name, 0))
         if not ends:
             return None
-        found.append(tuple(name for name in ends if ends[name] == max(ends.values())))
+        landmarks.append(tuple(name for name in ends if ends[name] == max(ends.values())))
         end += max(ends.values())
-    return tuple(found), end
+    return tuple(landmarks), end

@@ -143,18 +143,18 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if body is None:
             continue
         puts = [sense for sense in senses if sense == "push" or sense.startswith("put_")]
-        found = _match_place(body) if puts else None
-        if "take" in senses and (found is None or taken_up):
+        placed = _match_place(body) if puts else None
+        if "take" in senses and (placed is None or taken_up):
             return Step("take", verb, body)
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
-        if found is None:
+        if placed is None:
             raise PerturbationError(f"{quote(clause)} does not say where to {name} it")
         elsewhere = "push" if "push" in puts else "put_at"
-        sense = "push" if puts == ["push"] else _SENSES.get(found["relation"], elsewhere)
-        return Step(sense, verb, found["thing"], found["preposition"], found["target"] or "")
-    known = ", ".join(name for names in verb_table().plain.values() for name in names)
-    raise PerturbationError(f"{quote(clause)} begins with no verb that it knows, such as {known}")
+        sense = "push" if puts == ["push"] else _SENSES.get(placed["relation"], elsewhere)
+        return Step(sense, verb, placed["thing"], placed["preposition"], placed["target"] or "")
+    verbs = ", ".join(name for names in verb_table().plain.values() for name in names)
+    raise PerturbationError(f"{quote(clause)} begins with no verb that it knows, such as {verbs}")
 
 
 def _after_verb(clause: str, verb: Verb) -> str | None:

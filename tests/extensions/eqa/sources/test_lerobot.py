@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +20,61 @@ from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.lerobot import LerobotSource
 from assay.extensions.eqa.views import CameraView
 from assay.extensions.learn.demonstrations import collect
+from assay.support.video import VideoWriter
 
 from ..conftest import TEXTS, encoded, picture, walk
 
 Write = Callable[..., Path]
+STATE, IMAGE = "observation.state", {"dtype": "image", "shape": [64, 64, 3]}
+
+
+def write_dataset(
+    folder: Path, features: dict, tables: Sequence[dict[str, list]], texts: Sequence[str], **info: object
+) -> Path:
+    """Write a LeRobotDataset v2.1 with one table for each episode."""
+    (folder / "meta").mkdir(parents=True)
+    (folder / "data/chunk-000").mkdir(parents=True)
+    path = "chunk-{episode_chunk:03d}/episode_{episode_index:06d}"
+    content = {
+        "codebase_version": "v2.1",
+        "fps": 5,
+        "chunks_size": 1000,
+        "data_path": f"data/{path}.parquet",
+        "features": features,
+    }
+    (folder / "meta/info.json").write_text(json.dumps(content | info))
+    rows, start = "", 0
+    for number, table in enumerate(tables):
+        count = len(next(iter(table.values())))
+        row = {"episode_index": number, "tasks": [texts[number % len(texts)]], "length": count}
+        rows += json.dumps(row, ensure_ascii=False) + "\n"
+        frame = pl.DataFrame({**table, "index": range(start, start + count)})
+        frame.write_parquet(folder / f"data/chunk-000/episode_{number:06d}.parquet")
+        start += count
+    (folder / "meta/episodes.jsonl").write_text(rows, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def lerobot_2(tmp_path: Path) -> Write:
+    """Writes a LeRobotDataset v2.1 with BridgeData's layout: a table and a video for each episode."""
+
+    def write(walks: Sequence[np.ndarray]) -> Path:
+        key, tables = "observation.images.image_0", []
+        for states in walks:
+            still = np.zeros(len(states))
+            raw = np.column_stack([states[:, :3], np.radians(states[:, 3:6]), still, states[:, 6]])
+            tables.append({STATE: raw.tolist()})
+        features = {key: {"dtype": "video"}, STATE: {"dtype": "float32", "shape": [8]}}
+        videos = "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4"
+        folder = write_dataset(tmp_path / "bridge_v21", features, tables, TEXTS, video_path=videos)
+        for number, states in enumerate(walks):
+            with VideoWriter(folder / f"videos/chunk-000/{key}/episode_{number:06d}.mp4", fps=5) as video:
+                for state in states:
+                    video.add(picture(state))
+        return folder
+
+    return write
 
 
 def test_version_2_is_read(lerobot_2: Write):
@@ -101,25 +152,11 @@ def test_invalid_folders_are_refused(lerobot_2: Write):
         open_source(str(folder))
 
 
-def stills(folder: Path, states: np.ndarray, table: dict[str, list], features: dict, **info: object) -> Path:
-    """A LeRobotDataset v2.1 of one episode whose pictures lie in its table."""
-    told = {
-        "codebase_version": "v2.1",
-        "fps": 5,
-        "chunks_size": 1000,
-        "data_path": "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet",
-        "features": features,
-    }
-    (folder / "meta").mkdir(parents=True)
-    (folder / "data/chunk-000").mkdir(parents=True)
-    (folder / "meta/info.json").write_text(json.dumps(told | info))
-    row = {"episode_index": 0, "tasks": ["open the\u2028drawer"], "length": len(states)}
-    (folder / "meta/episodes.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
-    pictures = [{"bytes": encoded(picture(state)), "path": ""} for state in states]
-    cameras = {key: pictures for key, each in features.items() if each["dtype"] == "image"}
-    frame = pl.DataFrame({**table, **cameras, "index": range(len(states))})
-    frame.write_parquet(folder / "data/chunk-000/episode_000000.parquet")
-    return folder
+def stills(folder: Path, states: np.ndarray, table: dict[str, list], features: dict) -> Path:
+    """A dataset of one episode whose images are in its table."""
+    images = [{"bytes": encoded(picture(state)), "path": ""} for state in states]
+    cameras = {key: images for key, feature in features.items() if feature["dtype"] == "image"}
+    return write_dataset(folder, features, [{**table, **cameras}], ["open the\u2028drawer"])
 
 
 RT1 = ["x", "y", "z", "rx", "ry", "rz", "rw", "gripper"]
@@ -130,14 +167,14 @@ def rt1(folder: Path, names: object) -> Path:
     turns = Rotation.from_euler("xyz", states[:, 3:6], degrees=True).as_quat()
     raw = np.column_stack([states[:, :3], turns, 1.0 - states[:, 6]])
     features = {
-        "observation.state": {"dtype": "float32", "shape": [8], "names": names},
-        "observation.images.image": {"dtype": "image", "shape": [64, 64, 3]},
+        STATE: {"dtype": "float32", "shape": [8], "names": names},
+        "observation.images.image": IMAGE,
     }
-    return stills(folder, states, {"observation.state": raw.tolist()}, features)
+    return stills(folder, states, {STATE: raw.tolist()}, features)
 
 
 def test_rt1_and_droid_are_read_with_pictures_in_their_tables(tmp_path: Path):
-    states, image = walk(0, 6), {"dtype": "image", "shape": [64, 64, 3]}
+    states = walk(0, 6)
     droid = stills(
         tmp_path / "droid",
         states,
@@ -151,7 +188,7 @@ def test_rt1_and_droid_are_read_with_pictures_in_their_tables(tmp_path: Path):
             "observation.state.cartesian_position": {"dtype": "float32", "shape": [6]},
             "observation.state.gripper_position": {"dtype": "float32", "shape": [1]},
             **{
-                f"observation.images.{name}": image
+                f"observation.images.{name}": IMAGE
                 for name in ("exterior_1_left", "exterior_2_left", "wrist_left")
             },
         },
@@ -174,11 +211,11 @@ def test_a_schema_is_chosen_only_if_the_states_identify_it(tmp_path: Path):
     assert open_source(str(unnamed), schema="rt1").rules.levels == ("high",)
     states = walk(0, 6)
     features = {
-        "observation.state": {"dtype": "float32", "shape": [14], "names": [f"joint_{n}" for n in range(14)]},
-        "observation.images.image": {"dtype": "image", "shape": [64, 64, 3]},
-        "observation.images.image2": {"dtype": "image", "shape": [64, 64, 3]},
+        STATE: {"dtype": "float32", "shape": [14], "names": [f"joint_{n}" for n in range(14)]},
+        "observation.images.image": IMAGE,
+        "observation.images.image2": IMAGE,
     }
-    table = {"observation.state": np.hstack([states, states]).tolist()}
+    table = {STATE: np.hstack([states, states]).tolist()}
     joints = stills(tmp_path / "joints", states, table, features)
     with pytest.raises(QuestionError, match="no schema certainly fits"):
         open_source(str(joints))

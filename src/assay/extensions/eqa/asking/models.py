@@ -28,6 +28,11 @@ from assay.support.llm.protocols import SPEECHES
 T = TypeVar("T")
 Answering = Callable[[Prompt], Awaitable[Reply]]
 LOCAL = "local"
+_SHARED_SETTINGS = (
+    *("key", "per_minute", "at_once", "timeout", "attempts", "first_wait"),
+    *("most_tokens", "temperature", "effort", "thinking", "extra"),
+)
+"""Fields that `ModelSettings` and `Endpoint` have in common."""
 VALID_ADDRESSES = (*BASELINES, *(f"{protocol}:NAME" for protocol in (*SPEECHES, LOCAL)))
 
 
@@ -122,22 +127,8 @@ def find_endpoint(address: str, settings: ModelSettings) -> Endpoint | None:
     if protocol == LOCAL:
         return None
     speech = SPEECHES[protocol]
-    return Endpoint(
-        url=settings.url or speech.base,
-        model=name,
-        key=settings.key,
-        speech=speech,
-        temperature=settings.temperature,
-        most_tokens=settings.most_tokens,
-        per_minute=settings.per_minute,
-        at_once=settings.at_once,
-        timeout=settings.timeout,
-        attempts=settings.attempts,
-        first_wait=settings.first_wait,
-        effort=settings.effort,
-        thinking=settings.thinking,
-        extra=settings.extra,
-    )
+    shared = {name: getattr(settings, name) for name in _SHARED_SETTINGS}
+    return Endpoint(settings.url or speech.base, name, speech=speech, **shared)
 
 
 def open_model(

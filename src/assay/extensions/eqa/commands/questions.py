@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -240,7 +241,10 @@ def leak(
                 say(f"{name}: {f'{kind} {view}'.strip()}: one scene only, nothing to learn from", aside=True)
     if out is not None:
         content = {
-            name: {"probes": [_probe_json(result) for result in results], "baselines": shares[name]}
+            name: {
+                "probes": [{**asdict(result), "leaks": result.leaks} for result in results],
+                "baselines": shares[name],
+            }
             for name, results in probes.items()
         }
         write_json(next(iter(content.values())) if len(content) == 1 else {"sets": content}, out)
@@ -257,7 +261,7 @@ def leak(
         output.print(table)
         sizes = {result.questions: result for results in probes.values() for result in results}
         for size, result in sorted(sizes.items()):
-            low, high = result.interval
+            low, high = result.chance
             say(
                 f"{size} questions: chance is {low:.0%} to {high:.0%} ({CONFIDENCE:.0%}, all together); "
                 f"an accuracy of {result.missed:.0%} is detected with 80 % power"
@@ -280,25 +284,12 @@ def _format_probe(result: LeakProbe | None) -> Text | str:
     if result is None:
         return ""
     if result.leaks:
-        verdict, colour = "below chance" if result.accuracy < result.interval[0] else "leaks", "red"
+        verdict, colour = "below chance" if result.accuracy < result.chance[0] else "leaks", "red"
     elif result.missed > MAX_UNDETECTED:
         verdict, colour = "too few to tell", "yellow"
     else:
         verdict, colour = "chance", "green"
     return style_text(f"{result.accuracy:.1%} of {result.questions}, {verdict}", colour)
-
-
-def _probe_json(result: LeakProbe) -> dict[str, object]:
-    return {
-        "kind": str(result.kind),
-        "view": result.view,
-        "probe": result.probe,
-        "questions": result.questions,
-        "accuracy": result.accuracy,
-        "chance": result.interval,
-        "leaks": result.leaks,
-        "missed": result.missed,
-    }
 
 
 def review(

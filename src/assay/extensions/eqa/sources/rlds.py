@@ -104,35 +104,38 @@ class RldsSource:
                 tally.add("file: damaged", str(error))
 
     def _episode(self, name: str, record: TFRecord, tally: Tally) -> SourceEpisode | None:
+        schema = self.schema
         try:
             features = record.read().features.feature
-            columns = {key: _numbers(features, key) for key in self.schema.numbers}
-            pictures = features[self.schema.exocentric[0]].bytes_list.value
-            states = self.schema.states(
-                {key: _steps(column, len(pictures)) for key, column in columns.items()}
-            )
+            steps = len(features[schema.exocentric[0]].bytes_list.value)
+            states = schema.states({key: _numbers(features, key, steps) for key in schema.numbers})
         except (UnreadableError, ValueError, IndexError) as error:
             tally.add("episode: cannot be read", f"{name}: {error}")
             return None
         if fault := state_fault(states):
             tally.add(f"episode: {fault}", name)
             return None
-        exocentric = [
-            key
-            for number, key in enumerate(self.schema.exocentric)
-            if _has_flag(features, self.schema.has_camera.format(number))
-            and _has_all_steps(features, key, len(states))
-        ]
-        egocentric = self.schema.egocentric
-        keys = (self.schema.instruction, *self.schema.instructions)
+
+        def texts(key: str) -> Sequence[bytes]:
+            return features[key].bytes_list.value if key in features else ()
+
+        def camera(key: str, flag: str = "") -> StillsCamera | None:
+            has_flag = flag not in features or any(features[flag].int64_list.value)
+            complete = has_flag and len(texts(key)) == len(states)
+            return StillsCamera(partial(_stills, record, key)) if complete else None
+
+        flags = (schema.has_camera.format(number) for number in range(len(schema.exocentric)))
+        instructions = (
+            values[0].decode(errors="replace").strip()
+            for key in (schema.instruction, *schema.instructions)
+            if (values := texts(key))
+        )
         return SourceEpisode(
             id=name,
-            instruction=next(filter(None, (_text(features, key) for key in keys)), ""),
+            instruction=next(filter(None, instructions), ""),
             states=states,
-            exocentric=tuple(StillsCamera(partial(_stills, record, key)) for key in exocentric),
-            egocentric=StillsCamera(partial(_stills, record, egocentric))
-            if egocentric and _has_all_steps(features, egocentric, len(states))
-            else None,
+            exocentric=tuple(filter(None, map(camera, schema.exocentric, flags))),
+            egocentric=camera(schema.egocentric),
         )
 
 
@@ -145,30 +148,14 @@ def _stills(record: TFRecord, key: str) -> Sequence[bytes]:
     return list(record.read().features.feature[key].bytes_list.value)
 
 
-def _numbers(features: Features, key: str) -> np.ndarray:
+def _numbers(features: Features, key: str, steps: int) -> np.ndarray:
+    """Values of a feature, (steps, n)."""
     if key not in features:
         raise UnreadableError(f"has no '{key}'")
-    feature = features[key]
-    return np.array(feature.float_list.value or feature.int64_list.value, dtype=np.float64)
-
-
-def _steps(values: np.ndarray, steps: int) -> np.ndarray:
+    values = features[key].float_list.value or features[key].int64_list.value
     if not steps or len(values) % steps:
         raise UnreadableError(f"{len(values)} numbers in {steps} steps")
-    return values.reshape(steps, -1)
-
-
-def _has_all_steps(features: Features, key: str, steps: int) -> bool:
-    return key in features and len(features[key].bytes_list.value) == steps
-
-
-def _has_flag(features: Features, flag: str) -> bool:
-    return flag not in features or any(features[flag].int64_list.value)
-
-
-def _text(features: Features, key: str) -> str:
-    values = features[key].bytes_list.value if key in features else ()
-    return values[0].decode(errors="replace").strip() if values else ""
+    return np.array(values, dtype=np.float64).reshape(steps, -1)
 
 
 def _name(folder: Path) -> str:

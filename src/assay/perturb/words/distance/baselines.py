@@ -51,7 +51,7 @@ def bert_model(name: str = MINILM) -> BertModel:
     folder = _folder(wanted)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        files = {each: (folder / each).read_bytes() for each in (WEIGHTS, TOKENIZER)}
+        files = {name_: (folder / name_).read_bytes() for name_ in (WEIGHTS, TOKENIZER)}
         kind, heads, layers = (
             config["model_type"],
             int(config["num_attention_heads"]),
@@ -67,8 +67,8 @@ def bert_model(name: str = MINILM) -> BertModel:
     if not 1 <= layer <= layers:
         raise ModelError(f"{wanted} has no layer {layer}: valid: 1 to {layers}")
     shape = Shape(heads, float(config.get("layer_norm_eps", 1e-12)), *KINDS[kind])
-    shown = wanted if layer == layers else f"{wanted}/{layer}"
-    return BertModel(shown, Encoder(files, shape, layer))
+    label = wanted if layer == layers else f"{wanted}/{layer}"
+    return BertModel(label, Encoder(files, shape, layer))
 
 
 def _layer(name: str) -> tuple[str, int | None]:
@@ -85,9 +85,9 @@ def _folder(name: str) -> Path:
     owners = (name,) if "/" in name else (name, f"google-bert/{name}", f"FacebookAI/{name}")
     for owner in owners:
         repository = Path(HF_HUB_CACHE) / f"models--{owner.replace('/', '--')}"
-        found = sorted(repository.glob(f"snapshots/*/{WEIGHTS}"))
-        if found:
-            return found[-1].parent
+        snapshots = sorted(repository.glob(f"snapshots/*/{WEIGHTS}"))
+        if snapshots:
+            return snapshots[-1].parent
     raise ModelError(
         f"the model '{name}' is not here: name a folder with {CONFIG}, {WEIGHTS} and {TOKENIZER}, or fetch it into the "
         f"cache of Hugging Face ({HF_HUB_CACHE}); {MINILM} is what 'assay words setup' installs"
@@ -193,12 +193,12 @@ def baselines(pairs: Sequence[tuple[str, str]], model: str = MINILM) -> list[Bas
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     vectors = dict(zip(texts, bert.encoder.tokens(texts), strict=True))
     bleu = BLEU(lowercase=True, effective_order=True)
-    found = []
+    results = []
     for original, paraphrase in pairs:
         overlap = bleu.sentence_score(paraphrase, [original]).score / 100
         alike = _bert_score(vectors[original], vectors[paraphrase])
-        found.append(Baselines(overlap, meteor(original, paraphrase), alike, bert.name))
-    return found
+        results.append(Baselines(overlap, meteor(original, paraphrase), alike, bert.name))
+    return results
 
 
 def _bert_score(original: Array, paraphrase: Array) -> float:

@@ -67,7 +67,7 @@ class Encoder:
         self._tokenizer = Tokenizer.from_str(files[TOKENIZER].decode())
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MOST_TOKENS)
-        weights = {_PREFIX.sub("", name): each for name, each in load(files[WEIGHTS]).items()}
+        weights = {_PREFIX.sub("", name): array for name, array in load(files[WEIGHTS]).items()}
         self._shape = shape
         self._words = weights["embeddings.word_embeddings.weight"]
         self.width = self._words.shape[1]
@@ -77,7 +77,7 @@ class Encoder:
         self._norm = _norm(weights, "embeddings.LayerNorm")
         there = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
         self._layers = [
-            _TransformerLayer(weights, f"encoder.layer.{each}", shape) for each in range(layers or there)
+            _TransformerLayer(weights, f"encoder.layer.{number}", shape) for number in range(layers or there)
         ]
 
     def sentences(self, texts: Sequence[str]) -> Array:
@@ -89,18 +89,18 @@ class Encoder:
 
     def tokens(self, texts: Sequence[str]) -> list[Array]:
         """For each text one vector of length one for each sub-word, (tokens, width)."""
-        found: list[Array] = [np.empty((0, self.width))] * len(texts)
+        vectors_by_text: list[Array] = [np.empty((0, self.width))] * len(texts)
         for chosen, hidden in self._encode(texts):
             for index, vectors in zip(chosen, _unit(hidden), strict=True):
-                found[index] = vectors[1:-1]  # without the marks of beginning and end
-        return found
+                vectors_by_text[index] = vectors[1:-1]  # without the marks of beginning and end
+        return vectors_by_text
 
     def _encode(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
         """Texts of one length at a time, which therefore need no padding: which, (k, tokens, width)."""
         ids = [self._tokenizer.encode(self._shape.before + text).ids for text in texts]
         by_length: dict[int, list[int]] = defaultdict(list)
-        for index, each in enumerate(ids):
-            by_length[len(each)].append(index)
+        for index, tokens in enumerate(ids):
+            by_length[len(tokens)].append(index)
         for length, members in by_length.items():
             step = max(1, BATCH_TOKENS // length)
             for start in range(0, len(members), step):
@@ -127,7 +127,7 @@ class _TransformerLayer:
     def __init__(self, weights: dict[str, NDArray[np.float32]], name: str, shape: Shape) -> None:
         self._shape = shape
         parts = [_linear(weights, f"{name}.attention.self.{part}") for part in ("query", "key", "value")]
-        self._attend = tuple(np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+        self._attend = tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
         self._project = _linear(weights, f"{name}.attention.output.dense")
         self._attention_norm = _norm(weights, f"{name}.attention.output.LayerNorm")
         self._widen = _linear(weights, f"{name}.intermediate.dense")

@@ -119,10 +119,10 @@ def _checked_files(folder: Path) -> dict[str, bytes]:
             content[name] = (folder / name).read_bytes()
         except OSError as error:
             raise ModelError(f"{folder / name} cannot be read: {error.strerror}") from None
-        found = hashlib.sha256(content[name]).hexdigest()
-        if found != expected:
+        digest = hashlib.sha256(content[name]).hexdigest()
+        if digest != expected:
             raise ModelError(
-                f"{folder / name} is not that of {MINILM}: its SHA-256 is {found}, and must be {expected}"
+                f"{folder / name} is not that of {MINILM}: its SHA-256 is {digest}, and must be {expected}"
             )
     return content
 
@@ -141,8 +141,8 @@ def _is_as_recorded(file: PackagePath) -> bool:
     path = Path(str(file.locate()))
     if file.hash is None or file.hash.mode != "sha256" or not path.is_file():
         return False
-    found = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())
-    return found.decode().rstrip("=") == file.hash.value
+    digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())
+    return digest.decode().rstrip("=") == file.hash.value
 
 
 def _find_installed(package: str) -> Distribution | None:

@@ -206,7 +206,7 @@ class Parser:
     def _facts_of(self, document: Doc) -> list[_Fact]:
         if self._several(document):
             return self._apply_rules(document)
-        tokens = [tuple(each) for each in document.to_array(["ORTH", "TAG", "DEP"]).tolist()]
+        tokens = [tuple(token) for token in document.to_array(["ORTH", "TAG", "DEP"]).tolist()]
         if not all(token in self._facts for token in tokens):
             if len(self._facts) > MOST_FACTS:
                 self._facts.clear()
@@ -228,8 +228,8 @@ class Parser:
 
     def _is_english(self, word: Token) -> bool:
         # The dictionary has most pairs of letters, as symbols and abbreviations, and "xxx" for thirty.
-        known = word.lemma_ in self._dictionary or word.text in self._dictionary
-        return (known and not _NO_WORD.fullmatch(word.text)) or word.is_stop or word.like_num
+        is_listed = word.lemma_ in self._dictionary or word.text in self._dictionary
+        return (is_listed and not _NO_WORD.fullmatch(word.text)) or word.is_stop or word.like_num
 
 
 def _reading(document: Doc) -> str:

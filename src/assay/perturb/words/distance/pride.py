@@ -56,12 +56,12 @@ def distance(original: str, paraphrase: str, *, alpha: float = ALPHA) -> Distanc
     where the original has no content words. What is no English, and a paraphrase without content words, is
     scored with a warning. Only the first sentence of a text counts in S_T.
     """
-    (found,) = attempts([(original, paraphrase)], alpha=alpha)
-    if isinstance(found, DistanceError):
-        raise found
-    for warning in found.warnings:
+    (result,) = attempts([(original, paraphrase)], alpha=alpha)
+    if isinstance(result, DistanceError):
+        raise result
+    for warning in result.warnings:
         warnings.warn(warning, stacklevel=2)
-    return found
+    return result
 
 
 def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance]:
@@ -75,10 +75,10 @@ def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list
 def all_scored(found: Iterable[Distance | DistanceError]) -> list[Distance]:
     """The distances, where every pair has one. Raises DistanceError for the first that has none."""
     scored: list[Distance] = []
-    for number, each in enumerate(found, start=1):
-        if isinstance(each, DistanceError):
-            raise DistanceError(f"pair {number}: {each}")
-        scored.append(each)
+    for number, result in enumerate(found, start=1):
+        if isinstance(result, DistanceError):
+            raise DistanceError(f"pair {number}: {result}")
+        scored.append(result)
     return scored
 
 
@@ -115,15 +115,15 @@ def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
     """As ``cached_distances``, but with the error in the place of a pair that has no distance."""
     try:
         with closing(_scores()) as scores:
-            known: dict[Pair, Distance | DistanceError] = {**_read_scores(scores, pairs)}
-            new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+            results: dict[Pair, Distance | DistanceError] = {**_read_scores(scores, pairs)}
+            new = [pair for pair in dict.fromkeys(pairs) if pair not in results]
             if new:
-                found = dict(zip(new, attempts(new), strict=True))
-                known |= found
+                scored = dict(zip(new, attempts(new), strict=True))
+                results |= scored
                 scores.put_all(
-                    (*pair, *_row(each)) for pair, each in found.items() if isinstance(each, Distance)
+                    (*pair, *_row(result)) for pair, result in scored.items() if isinstance(result, Distance)
                 )
-            return [known[pair] for pair in pairs]
+            return [results[pair] for pair in pairs]
     except (sqlite3.Error, OSError):
         return attempts(pairs)  # without a place to remember, it takes longer, and that is all
 
@@ -140,13 +140,13 @@ def _scores() -> KeyValues:
 
 
 def _read_scores(scores: KeyValues, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
-    found: dict[Pair, Distance] = {}
+    stored: dict[Pair, Distance] = {}
     for pair in pairs:
         if row := scores.get(*pair):
             s_k, s_t, parser, warnings = row
             pd = ALPHA * (1 - s_k) + (1 - ALPHA) * (1 - s_t)
-            found[pair] = Distance(s_k, s_t, pd, parser, warnings=tuple(json.loads(warnings)))
-    return found
+            stored[pair] = Distance(s_k, s_t, pd, parser, warnings=tuple(json.loads(warnings)))
+    return stored
 
 
 def _row(found: Distance) -> tuple[float, float, str, str]:

@@ -58,7 +58,7 @@ class Scorer:
         if not new:
             return
         parses = self._parser.parse(new)
-        lemmas = dict.fromkeys(lemma for each in parses for lemma in each.lemmas)
+        lemmas = dict.fromkeys(lemma for parse in parses for lemma in parse.lemmas)
         words = [lemma for lemma in lemmas if lemma not in self._rows]
         self._vectors = np.concatenate([self._vectors, self.embedding.sentences(words)])
         self._rows |= {word: row for row, word in enumerate(words, start=len(self._rows))}

@@ -83,33 +83,33 @@ def score_table(
         require("words", "BLEU needs sacrebleu", DistanceError)
     before, after = _columns(frame.columns)
     pairs = list(zip(frame[before].fill_null(""), frame[after].fill_null(""), strict=True))
-    found: list[Distance | DistanceError] = []
+    results: list[Distance | DistanceError] = []
     rows: list[dict[str, object]] = []
     rivals: dict[str, type[pl.DataType]] = {}
     for start in range(0, len(pairs), CHUNK):
         chunk = pairs[start : start + CHUNK]
-        found += attempts(chunk, alpha=alpha)
-        rows += map(_row, found[start:])
+        results += attempts(chunk, alpha=alpha)
+        rows += map(_row, results[start:])
         if baselines:
             rivals |= _add_baselines(chunk, rows[start:], bert_model)
         on_scored(len(chunk))
-    reasons = Counter(note for each in found for note in _notes(each))
+    reasons = Counter(note for result in results for note in _notes(result))
     added = SCORES | rivals | (WARNING if reasons else {})
     earlier = [name for name in frame.columns if name.startswith(BASELINES)]
-    kept = frame.drop(*SCORES, *earlier, *WARNING, strict=False)
+    rest = frame.drop(*SCORES, *earlier, *WARNING, strict=False)
     return Scored(
-        pl.concat([kept, pl.DataFrame(rows, schema=added)], how="horizontal"),
+        pl.concat([rest, pl.DataFrame(rows, schema=added)], how="horizontal"),
         scorer().parser,
-        sum(isinstance(each, DistanceError) for each in found),
+        sum(isinstance(result, DistanceError) for result in results),
         reasons,
     )
 
 
 def _row(found: Distance | DistanceError) -> dict[str, object]:
-    said = dict.fromkeys(WARNING, "; ".join(_notes(found)) or None)
+    warning = dict.fromkeys(WARNING, "; ".join(_notes(found)) or None)
     if isinstance(found, DistanceError):
-        return {**said}
-    return {**said, **{name: getattr(found, name) for name in SCORES}}
+        return {**warning}
+    return {**warning, **{name: getattr(found, name) for name in SCORES}}
 
 
 def _notes(found: Distance | DistanceError) -> tuple[str, ...]:
@@ -123,10 +123,10 @@ def _add_baselines(
     from assay.perturb.words.distance.baselines import baselines
 
     scored = [(pair, row) for pair, row in zip(pairs, rows, strict=True) if "pd" in row]
-    found = baselines([pair for pair, _ in scored], model)
-    for (_, row), each in zip(scored, found, strict=True):
-        row |= each.columns
-    return {name: pl.Float64 for each in found[:1] for name in each.columns}
+    similarities = baselines([pair for pair, _ in scored], model)
+    for (_, row), similarity in zip(scored, similarities, strict=True):
+        row |= similarity.columns
+    return {name: pl.Float64 for similarity in similarities[:1] for name in similarity.columns}
 
 
 def _columns(there: Sequence[str]) -> tuple[str, str]:

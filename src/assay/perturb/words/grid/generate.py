@@ -30,16 +30,16 @@ def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
     same = {field: mention.original for field, mention in fields.items()}
     if type is ObjectType.NONE:
         return (same,)
-    kept: dict[str, list[Wording]] = {}
+    options: dict[str, list[Wording]] = {}
     for field, mention in fields.items():
         names = fitting_names(mention.noun, type, mention.form, meaning.nouns)
         renamed: list[Wording] = [{field: same[field]}, *({field: mention.in_number(name)} for name in names)]
-        before = kept.get(mention.noun.name)
+        before = options.get(mention.noun.name)
         # Two forms of one noun ("pot" and "pots") are renamed together.
-        kept[mention.noun.name] = (
+        options[mention.noun.name] = (
             [{**one, **two} for one, two in zip(before, renamed, strict=False)] if before else renamed
         )
-    together = itertools.product(*kept.values())
+    together = itertools.product(*options.values())
     next(together)
     return tuple({name: word for part in parts for name, word in part.items()} for parts in together)
 
@@ -48,7 +48,7 @@ def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
     """The names of a type that may stand for a form of a noun, whatever else is in the scene."""
     if type is ObjectType.ADDITION:
         words = set(form.split())
-        return tuple(f"{each} {form}" for each in noun.functional if words.isdisjoint(each.split()))
+        return tuple(f"{word} {form}" for word in noun.functional if words.isdisjoint(word.split()))
     names = {ObjectType.CONTEXTUAL: noun.contextual, ObjectType.HABITUAL: noun.habitual}.get(type, ())
     return tuple(name for name in names if name != form)
 
@@ -91,9 +91,9 @@ def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = No
     file with more nouns. Raises PerturbationError for a task whose things the lexicon does not know or whose
     instruction it cannot read.
     """
-    pool, said = _Pool(task, lexicon(words)), set[str]()
+    pool, taken = _Pool(task, lexicon(words)), set[str]()
     for cell in CELLS:
-        for text in islice(_fresh(pool.texts(cell, seed), said), _at_least_one(per_cell)):
+        for text in islice(_fresh(pool.texts(cell, seed), taken), _at_least_one(per_cell)):
             yield Paraphrase(task, cell, text)
 
 
@@ -107,27 +107,27 @@ def grid(
     """
     pools = {task.id: _Pool(task, lexicon(words)) for task in tasks}
     order = {task.id: index for index, task in enumerate(tasks)}
-    said: set[str] = set()
-    found: list[Paraphrase] = []
+    taken: set[str] = set()
+    paraphrases: list[Paraphrase] = []
     fewest = (_at_least_one(per_cell), CELLS[0])
     for cell in CELLS:
-        waiting = {task.id: _fresh(pools[task.id].texts(cell, seed), said) for task in tasks}
+        waiting = {task.id: _fresh(pools[task.id].texts(cell, seed), taken) for task in tasks}
         got = sorted(islice(_in_turn(tasks, waiting), per_cell), key=lambda each: order[each[0].id])
         fewest = min(fewest, (len(got), cell))
-        found += [Paraphrase(task, cell, text) for task, text in got]
+        paraphrases += [Paraphrase(task, cell, text) for task, text in got]
     if fewest[0] < per_cell:
         many = f"{len(tasks)} task{'s' * (len(tasks) != 1)}"
         raise PerturbationError(
             f"not every cell has {per_cell} paraphrases over {many}: {fewest[1]} has {fewest[0]}"
         )
-    return tuple(found)
+    return tuple(paraphrases)
 
 
 def shortfalls(
     made: Iterable[Paraphrase], tasks: Sequence[Task], per_cell: int
 ) -> Iterator[tuple[str, Cell, int]]:
     """Tasks with fewer paraphrases in a cell than their even part: id, cell, and how many."""
-    counts = Counter((each.task.id, each.cell) for each in made)
+    counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in made)
     for cell in CELLS:
         for task in tasks:
             if counts[task.id, cell] < per_cell // len(tasks):
@@ -194,7 +194,7 @@ def markdown(paraphrases: Sequence[Paraphrase]) -> str:
     cells = dict.fromkeys(paraphrase.cell for paraphrase in paraphrases)
     lines = ["| object | action | original | paraphrase |", "| --- | --- | --- | --- |"]
     for number, cell in enumerate(cells):
-        found = [paraphrase for paraphrase in paraphrases if paraphrase.cell == cell]
-        one = found[number * 7 % len(found)]
+        members = [paraphrase for paraphrase in paraphrases if paraphrase.cell == cell]
+        one = members[number * 7 % len(members)]
         lines.append(f"| {cell.object_type} | {cell.action_type} | {one.task.instruction} | {one.text} |")
     return "\n".join(lines)

@@ -52,9 +52,9 @@ class Finder:
         for noun in meaning.nouns:
             for name in noun.all_names:
                 for written, plural in noun.numbers_of(name):
-                    known = self._names.setdefault(words_of(written), ({}, plural))
-                    rank = min(_rank(noun, name), known[0].get(noun.name, _LAST))
-                    known[0][noun.name] = rank
+                    entry = self._names.setdefault(words_of(written), ({}, plural))
+                    rank = min(_rank(noun, name), entry[0].get(noun.name, _LAST))
+                    entry[0][noun.name] = rank
         self._longest = max(map(len, self._names), default=0)
         self.original = tuple(self.find(meaning.original))
         """The names in the original."""
@@ -133,34 +133,34 @@ def _names_by_type(noun: Noun, form: str) -> Mapping[str, ObjectType]:
     }
 
 
-def naming(
+def describe_naming(
     mention: Mention, names: Sequence[FoundName], originally: Sequence[FoundName], meaning: Meaning
 ) -> Naming:
     """What a text with these names calls a noun of the original, which has those."""
     noun, form = mention.noun, mention.original
-    mentioned = {each.noun.name for each in meaning.mentions}
-    others = {each.original for each in meaning.mentions} - {form}
+    mentioned = {other.noun.name for other in meaning.mentions}
+    others = {other.original for other in meaning.mentions} - {form}
     listed = _names_by_type(noun, mention.form)
     mine = [name for name in names if noun.name in name.nouns and name.name not in others]
-    kept = [each for each in mine if each.name.endswith(form) and each.name not in listed]
-    before = {word for each in originally if each.name == form for word in each.between}
-    elsewhere = {word for each in originally if each.name in others for word in each.between} - before
+    same = [name for name in mine if name.name.endswith(form) and name.name not in listed]
+    before = {word for name in originally if name.name == form for word in name.between}
+    elsewhere = {word for name in originally if name.name in others for word in name.between} - before
     mine = [
-        each
-        for each in mine
+        name
+        for name in mine
         # What "top" says of the drawer in the original it says of the drawer here.
-        if each in kept or (each.nouns & mentioned == {noun.name} and elsewhere.isdisjoint(each.between))
+        if name in same or (name.nouns & mentioned == {noun.name} and elsewhere.isdisjoint(name.between))
     ]
     # "Inside the open drawer" says what becomes of it, not which one it is.
     before |= {word for step in meaning.steps for word in (*(step.states or ()), step.verb.participle)}
-    new = [word for each in kept for word in (*each.between, *words_of(each.name.removesuffix(form)))]
+    new = [word for name in same for word in (*name.between, *words_of(name.name.removesuffix(form)))]
     return Naming(
         form=form,
-        kept=bool(kept),
+        kept=bool(same),
         qualifiers=tuple(word for word in new if word not in before),
-        renamed={each.name: listed[each.name] for each in mine if each.name in listed},
-        added=tuple(word for each in mine for word in each.between if word not in before),
-        shortened=any(form.endswith(f" {each.name}") for each in mine),
+        renamed={name.name: listed[name.name] for name in mine if name.name in listed},
+        added=tuple(word for name in mine for word in name.between if word not in before),
+        shortened=any(form.endswith(f" {name.name}") for name in mine),
     )
 
 

@@ -12,7 +12,7 @@ from assay import tasks
 from assay.errors import AssayError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType, cell_of
 from assay.perturb.words.grid.generate import DOUBLED
-from assay.perturb.words.grid.names import Finder, FoundName, Naming, naming, words_of
+from assay.perturb.words.grid.names import Finder, FoundName, Naming, describe_naming, words_of
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
 from assay.tasks.language import Meaning, Step, lexicon, read_task
@@ -81,8 +81,8 @@ def shape_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[str
 
 def _addition_flaws(low: str, meaning: Meaning) -> Iterator[str]:
     """The original, and manner adverbs."""
-    known = {adverb for each in verb_table().adverbs.values() for adverb in each}
-    adverbs = [word for word in words_of(low) if word in known or word.endswith("ly")]
+    manner = {adverb for group in verb_table().adverbs.values() for adverb in group}
+    adverbs = [word for word in words_of(low) if word in manner or word.endswith("ly")]
     bare = " ".join(word for word in low.split() if word.strip(",") not in adverbs)
     if not adverbs:
         yield "there is no manner adverb in it"
@@ -109,10 +109,10 @@ def _verb_flaws(low: str, action: ActionType, meaning: Meaning) -> Iterator[str]
 
 
 def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
-    said = set(words_of(low))
+    words = set(words_of(low))
     for step in meaning.steps:
         for verb in filter(None, (step.fetch, step.verb)):
-            if not said & {verb.base, verb.ing, verb.participle, *(step.states or ())[:1]}:
+            if not words & {verb.base, verb.ing, verb.participle, *(step.states or ())[:1]}:
                 yield f"the verb '{verb.name}' is gone"
 
 
@@ -177,11 +177,11 @@ def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[F
     if not text.strip() or len(text) > MAX_CHARACTERS:
         return
     forms = {mention.original for mention in meaning.mentions}
-    literal = {each.name for each in finder.original} - forms  # "the middle layer of the drawer"
-    names = [each for each in finder.find(text) if each.name not in literal]
+    literal = {name.name for name in finder.original} - forms  # "the middle layer of the drawer"
+    names = [name for name in finder.find(text) if name.name not in literal]
     yield from _scene_flaws(names, forms, meaning)
     yield from _kept_flaws(text, names, meaning)
-    namings = [naming(mention, names, finder.original, meaning) for mention in meaning.mentions]
+    namings = [describe_naming(mention, names, finder.original, meaning) for mention in meaning.mentions]
     yield from _object_flaws(namings, cell.object_type)
     yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning))
 
@@ -248,25 +248,25 @@ def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator
 def _object_flaws(namings: list[Naming], type: ObjectType) -> Iterator[Flaw]:
     """Names change on the object axis, in its way only."""
     substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
-    for each in namings:
-        for word in each.added:
+    for naming in namings:
+        for word in naming.added:
             if word in attribute_words():
-                yield "object", f"'{word}' is a visual or spatial attribute of the {each.form}"
-        deleted = type is ObjectType.ADDITION and each.shortened
-        if not substitutes and not each.kept and not deleted:
-            yield "object", f"'{each.form}' is gone, and the object type is '{type}'"
-        elif each.qualifiers and type is not ObjectType.ADDITION:
+                yield "object", f"'{word}' is a visual or spatial attribute of the {naming.form}"
+        deleted = type is ObjectType.ADDITION and naming.shortened
+        if not substitutes and not naming.kept and not deleted:
+            yield "object", f"'{naming.form}' is gone, and the object type is '{type}'"
+        elif naming.qualifiers and type is not ObjectType.ADDITION:
             yield (
                 "object",
-                f"'{each.qualifiers[0]}' qualifies the {each.form}, and the object type is '{type}'",
+                f"'{naming.qualifiers[0]}' qualifies the {naming.form}, and the object type is '{type}'",
             )
-        for name, kind in each.renamed.items():
+        for name, kind in naming.renamed.items():
             # A plain synonym is right anywhere, so also here.
             if type is ObjectType.HABITUAL and kind is ObjectType.CONTEXTUAL:
-                yield "object", f"'{name}' is a {kind} name of the {each.form}, not a {type} one"
+                yield "object", f"'{name}' is a {kind} name of the {naming.form}, not a {type} one"
     changed = any(
-        each.renamed or not each.kept if substitutes else each.qualifiers or each.shortened
-        for each in namings
+        naming.renamed or not naming.kept if substitutes else naming.qualifiers or naming.shortened
+        for naming in namings
     )
     if type is not ObjectType.NONE and not changed:
         yield "object", f"no name has changed, and the object type is '{type}'"
@@ -306,7 +306,7 @@ def verify(
 ) -> Iterator[Fault]:
     """Everything that is wrong with rows, in their order; ``load`` finds a task, ``words`` has more nouns."""
     read: dict[str, Rules | str] = {}
-    said: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for row in rows:
         if row.task not in read:
             read[row.task] = _read(row.task, load, words)
@@ -323,7 +323,7 @@ def verify(
             reason = f"the original of {row.task} is '{rules.original}', not '{row.original}'"
             yield Fault(row.line, "task", reason, row.paraphrase)
             continue
-        before = said.setdefault(" ".join(row.paraphrase.lower().split()), row.line)
+        before = lines.setdefault(" ".join(row.paraphrase.lower().split()), row.line)
         if before != row.line:
             yield Fault(row.line, "unique", f"it is also in line {before}", row.paraphrase)
         for rule, reason in rules.flaws(row.paraphrase, cell):

@@ -107,26 +107,26 @@ def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
         if row.task:
             return row.task
         original = plain(row.original)
-        found = next((place[original] for place in places if original in place), [])
-        return found[0] if len(found) == 1 else ""
+        ids = next((place[original] for place in places if original in place), [])
+        return ids[0] if len(ids) == 1 else ""
 
-    told = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
+    texts = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
 
     def complete(row: GridRow) -> GridRow:
         task = home(row)
         if row.task and row.original:
             return row
-        return replace(row, task=task, original=told.get(task, row.original))
+        return replace(row, task=task, original=texts.get(task, row.original))
 
     return tuple(map(complete, table))
 
 
 def _by_instruction(among: Iterable[Task]) -> dict[str, list[str]]:
     """Instruction -> the ids of the tasks that have it."""
-    found: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for task in among:
-        found.setdefault(plain(task.instruction.text), []).append(task.id)
-    return found
+        ids.setdefault(plain(task.instruction.text), []).append(task.id)
+    return ids
 
 
 @cache
@@ -140,11 +140,13 @@ def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tupl
 
     Raises PerturbationError.
     """
-    wanted = [(each,) if isinstance(each, str) else each for each in required]
+    wanted = [(names,) if isinstance(names, str) else names for names in required]
     with open_table(path) as reader:
         missing = [names for names in wanted if not set(names) & set(reader.fieldnames or ())]
         if missing:
-            lacking, needed = (", ".join(" or ".join(names) for names in each) for each in (missing, wanted))
+            lacking, needed = (
+                ", ".join(" or ".join(names) for names in columns) for columns in (missing, wanted)
+            )
             raise PerturbationError(
                 f"{path} lacks the column{'s' * (len(missing) > 1)} {lacking}; needed: {needed}"
             )
@@ -280,8 +282,8 @@ class GridStats:
     def total(self, *, object: str | None = None, action: str | None = None) -> int:
         """Paraphrases with this object type, this action type, or any."""
         return sum(
-            each.count
-            for key, each in self.cells.items()
+            cell.count
+            for key, cell in self.cells.items()
             if object in (None, key[0]) and action in (None, key[1])
         )
 
@@ -293,13 +295,13 @@ class GridStats:
                 {
                     "object": thing,
                     "action": action,
-                    "count": each.count,
-                    "scored": each.scored,
-                    "pd": each.pd,
-                    "keyword_distance": each.keyword_distance,
-                    "structural_distance": each.structural_distance,
+                    "count": cell.count,
+                    "scored": cell.scored,
+                    "pd": cell.pd,
+                    "keyword_distance": cell.keyword_distance,
+                    "structural_distance": cell.structural_distance,
                 }
-                for (thing, action), each in self.cells.items()
+                for (thing, action), cell in self.cells.items()
             ],
             "originals": self.originals,
         }
@@ -319,25 +321,26 @@ def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
     members: dict[Key, list[GridWording]] = {
         (thing, action): [] for thing in ObjectType for action in ActionType
     }
-    for each in all_of_them:
-        members[each.key].append(each)
+    for wording in all_of_them:
+        members[wording.key].append(wording)
     return GridStats(
         len(all_of_them),
         {key: _cell(mine) for key, mine in members.items() if mine},
-        dict(Counter(each.original for each in all_of_them).most_common()),
+        dict(Counter(wording.original for wording in all_of_them).most_common()),
     )
 
 
 def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
     """What the original instructions of tasks (libero_goal's, if not said) call each thing, in order of mention."""
     wanted = {plain(original) for original in originals}
-    found: dict[str, dict[str, list[str]]] = {}
+    tasks_by_name: dict[str, dict[str, list[str]]] = {}
     for task in tasks.suite(SUITE) if among is None else among:
         if plain(task.instruction.text) in wanted:
             for mention in read_task(task, lexicon()).mentions:
-                found.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
+                tasks_by_name.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
     return tuple(
-        ThingName(noun, {name: tuple(ids) for name, ids in names.items()}) for noun, names in found.items()
+        ThingName(noun, {name: tuple(ids) for name, ids in names.items()})
+        for noun, names in tasks_by_name.items()
     )
 
 

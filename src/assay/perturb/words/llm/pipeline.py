@@ -65,8 +65,8 @@ def usable_rewordings(
     if reply.cut_off and lines:
         lines.pop()
         ledger.drop("line: cut off")
-    taken = {_plain(each) for each in known}
-    found: list[str] = []
+    taken = {_plain(text) for text in known}
+    usable: list[str] = []
     for line in lines:
         text = _strip_marks(line)
         flaw = next(screen.flaws(text, cell), None)
@@ -76,24 +76,24 @@ def usable_rewordings(
             ledger.drop("line: said already")
         else:
             taken.add(_plain(text))
-            found.append(text)
-    return found
+            usable.append(text)
+    return usable
 
 
 def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
     """The candidates whose numbers an answer gives; none of them if it gives anything else."""
     if reply is None:
         return []
-    said = reply.text.strip().strip(".").lower()
-    if said != "none" and (reply.cut_off or not _NUMBERS.fullmatch(said)):
+    answer = reply.text.strip().strip(".").lower()
+    if answer != "none" and (reply.cut_off or not _NUMBERS.fullmatch(answer)):
         ledger.drop("answer: not a list of numbers")
         return []
-    numbers = {int(number) for number in re.findall(r"\d+", said)}
+    numbers = {int(number) for number in re.findall(r"\d+", answer)}
     if not numbers <= set(range(1, len(candidates) + 1)):
         ledger.drop("answer: numbers of nothing")
         return []
     ledger.drop("line: refused by the verifier", len(candidates) - len(numbers))
-    return [each for number, each in enumerate(candidates, start=1) if number in numbers]
+    return [candidate for number, candidate in enumerate(candidates, start=1) if number in numbers]
 
 
 def scene_names(task: Task) -> list[str]:
@@ -147,19 +147,19 @@ def paraphrases(
     """
     filters = rules is RuleUse.FILTER
     screens = [Rules(task, words) if filters else Sentences(task) for task in tasks]
-    told = prompts or read_prompts()
+    texts = prompts or read_prompts()
 
     async def all_tasks() -> list[Paraphrase]:
         async with Client(endpoint, cache, ledger) as client, asyncio.TaskGroup() as group:
             shares = [per_cell // len(tasks) + (place < per_cell % len(tasks)) for place in range(len(tasks))]
             jobs = [
-                group.create_task(_Steps(task, screen, told, share, client, ledger, on_cell).all())
+                group.create_task(_Steps(task, screen, texts, share, client, ledger, on_cell).all())
                 for task, screen, share in zip(tasks, screens, shares, strict=True)
                 if share
             ]
-        made = [each for job in jobs for each in job.result()]
-        once = {words_of(each.text): each for each in reversed(made)}
-        ledger.drop("line: said of another task already", len(made) - len(once))
+        paraphrases_ = [paraphrase for job in jobs for paraphrase in job.result()]
+        once = {words_of(paraphrase.text): paraphrase for paraphrase in reversed(paraphrases_)}
+        ledger.drop("line: said of another task already", len(paraphrases_) - len(once))
         return list(reversed(once.values()))
 
     try:
@@ -191,12 +191,12 @@ class _Steps:
         merged = await self._each(
             [cell for cell in CELLS if _is_merged(cell)], lambda cell: self._along_both(cell, single)
         )
-        found = single | merged
+        texts = single | merged
         taken: set[tuple[str, ...]] = set()
         assembled: list[Paraphrase] = []
         for cell in CELLS:
-            new = [text for text in found[cell] if words_of(text) not in taken]
-            self._ledger.drop("line: in another cell already", len(found[cell]) - len(new))
+            new = [text for text in texts[cell] if words_of(text) not in taken]
+            self._ledger.drop("line: in another cell already", len(texts[cell]) - len(new))
             taken |= {words_of(text) for text in new[: self._wanted]}
             assembled += [Paraphrase(self._task, cell, text) for text in new[: self._wanted]]
         return assembled

@@ -140,10 +140,10 @@ def read_prompts(file: Path | None = None) -> Prompts:
     name = f"{file.name if file is not None else 'built-in'} {digest}"
     prompts = validate(Prompts, content | {"name": name}, str(place))
     for part, there, valid in (
-        ("object_rules", set[str](prompts.object_rules), [each.value for each in ObjectType]),
-        ("action_rules", set[str](prompts.action_rules), [each.value for each in ActionType]),
+        ("object_rules", set[str](prompts.object_rules), [type.value for type in ObjectType]),
+        ("action_rules", set[str](prompts.action_rules), [type.value for type in ActionType]),
     ):
-        lacking = [each for each in valid if each not in there and each != ObjectType.NONE]
+        lacking = [name for name in valid if name not in there and name != ObjectType.NONE]
         if lacking:
             raise PerturbationError(f"{place}: {part}: there is no rule for {', '.join(lacking)}")
     for step, valid_fields in _IN_USER.items():
@@ -160,8 +160,8 @@ def _check_fields(text: str, where: str, valid: Sequence[str], needed: Sequence[
     except ValueError as error:
         raise PerturbationError(f"{where}: {error}: write {{{{ for a brace that is no field") from None
     for name in sorted(fields.difference(valid)):
-        known = ", ".join(f"{{{each}}}" for each in valid)
-        raise PerturbationError(f"{where}: nothing fills the field {{{name}}}; valid: {known}")
+        fillable = ", ".join(f"{{{field}}}" for field in valid)
+        raise PerturbationError(f"{where}: nothing fills the field {{{name}}}; valid: {fillable}")
     for name in needed:
         if name not in fields:
             raise PerturbationError(f"{where}: must have the field {{{name}}}")

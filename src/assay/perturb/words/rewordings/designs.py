@@ -58,7 +58,7 @@ class OtherTask(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """The other task. Raises PerturbationError where its goal does not fit the scene."""
         goal = _goal(self.goal, task, self.kind)
-        names = dict.fromkeys(name for each in goal.atoms for name in each.arguments)
+        names = dict.fromkeys(name for atom in goal.atoms for name in atom.arguments)
         return replace(task, goal=goal, instruction=Instruction(self.text), of_interest=tuple(names))
 
 
@@ -94,12 +94,12 @@ class Counterfactual(Perturbation):
 
 def fields_of(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
     """An alternative as the fields of a perturbation."""
-    return alternative.text, tuple(str(each) for each in alternative.goal.atoms)
+    return alternative.text, tuple(str(atom) for atom in alternative.goal.atoms)
 
 
 def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
     try:
-        goal = Goal(tuple(parse_atom(each.split() or [""]) for each in atoms))
+        goal = Goal(tuple(parse_atom(atom.split() or [""]) for atom in atoms))
     except TaskError as error:
         raise PerturbationError(f"{kind}: {task.id}: {error}") from None
     for flaw in flaws(task.scene, goal, ()):
@@ -170,9 +170,12 @@ def other_tasks(task: Task) -> tuple[Rewording, ...]:
 def _to_rewordings(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
     return tuple(
         Rewording(
-            f"task_{number}", OtherTask(*fields_of(each)), True, {"plausible": True} | _asked_labels(each)
+            f"task_{number}",
+            OtherTask(*fields_of(alternative)),
+            True,
+            {"plausible": True} | _asked_labels(alternative),
         )
-        for number, each in enumerate(found, start=1)
+        for number, alternative in enumerate(found, start=1)
     )
 
 
@@ -185,11 +188,11 @@ def counterfactuals(task: Task) -> tuple[Rewording, ...]:
     return tuple(
         Rewording(
             f"counterfactual_{number}",
-            Counterfactual(*fields_of(each)),
+            Counterfactual(*fields_of(alternative)),
             False,
-            {"plausible": False} | _asked_labels(each),
+            {"plausible": False} | _asked_labels(alternative),
         )
-        for number, each in enumerate(alternatives(task), start=1)
+        for number, alternative in enumerate(alternatives(task), start=1)
     )
 
 

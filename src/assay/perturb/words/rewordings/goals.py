@@ -52,11 +52,11 @@ class Alternative:
 
 def alternatives(task: Task) -> tuple[Alternative, ...]:
     """What else could be asked for in a task's scene, known goals first, no goal twice."""
-    found: dict[frozenset[Atom], Alternative] = {}
+    goals: dict[frozenset[Atom], Alternative] = {}
     for known_goal in (*_known_goals(task), *_derived_goals(task)):
         if _is_another(known_goal.goal, task):
-            found.setdefault(frozenset(known_goal.goal.atoms), known_goal)
-    return tuple(found.values())
+            goals.setdefault(frozenset(known_goal.goal.atoms), known_goal)
+    return tuple(goals.values())
 
 
 def new_goals(task: Task) -> tuple[Alternative, ...]:
@@ -72,17 +72,17 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     )
     sources = (
         _like(task),
-        (found for other in others for found in _like(other)),
+        (alternative for other in others for alternative in _like(other)),
         _two_at_once(task),
     )
     for source in sources:
-        found: dict[frozenset[Atom], Alternative] = {}
+        goals: dict[frozenset[Atom], Alternative] = {}
         for each in source:
             possible = _is_another(each.goal, task, longer=True) and not _is_beyond(each.goal, task.scene)
             if possible and not _is_trained(each, task):
-                found.setdefault(frozenset(each.goal.atoms), each)
-        if found:
-            return tuple(found.values())
+                goals.setdefault(frozenset(each.goal.atoms), each)
+        if goals:
+            return tuple(goals.values())
     return ()
 
 
@@ -145,8 +145,8 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
         if obj.name not in (own, container.name) and obj.category not in _LEFT and _is_alone(task.scene, obj)
     ]
     for one, other in combinations(free, 2):
-        first, second, last = (names_of(each.category)[0] for each in (one, other, container))
-        goal = Goal(tuple(Atom(Predicate.IN, (each.name, place)) for each in (one, other)))
+        first, second, last = (names_of(entity.category)[0] for entity in (one, other, container))
+        goal = Goal(tuple(Atom(Predicate.IN, (entity.name, place)) for entity in (one, other)))
         yield Alternative(f"put both the {first} and the {second} in the {last}", goal)
 
 
@@ -170,16 +170,16 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
 
     A goal of one atom counts if it is trained in the task's suite or scene: elsewhere it is another way to go.
     """
-    suite, asked = task.id.split("/")[0], set(alternative.goal.atoms)
-    owners = {_owner(task.scene, name) for atom in asked for name in atom.arguments}
+    suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
+    owners = {_owner(task.scene, name) for atom in wanted for name in atom.arguments}
     here = {entity.name: entity.category for entity in task.scene.entities}
     for other in tasks.trained_with(suite):
         if other.instruction.text.lower() == alternative.text.lower():
             return True
         there = {entity.name: entity.category for entity in other.scene.entities}
-        beside = len(asked) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
+        beside = len(wanted) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
         same = beside and all(here.get(name) == there.get(name) for name in owners)
-        if same and asked <= {*other.goal.atoms, *_on_the_way(other.goal)}:
+        if same and wanted <= {*other.goal.atoms, *_on_the_way(other.goal)}:
             return True
     return False
 
@@ -282,14 +282,14 @@ def _elsewhere(task: Task) -> Iterator[Alternative]:
     """What is carried, put on top of furniture or beside something."""
     objects = {entity.name: entity for entity in task.scene.objects}
     for name in dict.fromkeys(_carried_things(task.goal)):
-        said = _name_in_instruction(task, objects[name]) if name in objects else None
-        if said is None or not _is_alone(task.scene, objects[name]):
+        mention = _name_in_instruction(task, objects[name]) if name in objects else None
+        if mention is None or not _is_alone(task.scene, objects[name]):
             continue
         for region in task.scene.regions:
             relation = _relation(region, task.scene)
             if relation is not None and region.target != name:
                 goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
-                yield Alternative(f"put the {said} {relation}", goal)
+                yield Alternative(f"put the {mention} {relation}", goal)
 
 
 def _relation(region: Region, scene: Scene) -> str | None:
@@ -320,14 +320,14 @@ def _switch_off(task: Task) -> Iterator[Alternative]:
 def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
     """The instruction about another thing; None where no words for it are known."""
     text = task.instruction.text
-    said = _name_in_instruction(task, thing)
-    if said is None:
+    mention = _name_in_instruction(task, thing)
+    if mention is None:
         return None
     if thing.category != other.category:
         alone = _is_alone(task.scene, other)
-        located = any(is_located(step.thing) and mentions(step.thing, said) for step in _steps(text))
-        return _with_names(task, {said: names_of(other.category)[0]}) if alone and not located else None
-    steps = [step for step in _steps(text) if mentions(step.thing, said)]
+        located = any(is_located(step.thing) and mentions(step.thing, mention) for step in _steps(text))
+        return _with_names(task, {mention: names_of(other.category)[0]}) if alone and not located else None
+    steps = [step for step in _steps(text) if mentions(step.thing, mention)]
     where = _where_phrases(task.id.split("/")[0]).get((other.category, _spot(task.scene, other.name)))
     if len(steps) != 1 or where is None or pronoun(steps[0].thing) != "it":
         return None
@@ -337,14 +337,14 @@ def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
 @cache
 def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
     """(category, where it stands) -> what the tasks learned with a suite call it: ``the black bowl on the stove``."""
-    found: dict[tuple[str, str], str] = {}
+    phrases: dict[tuple[str, str], str] = {}
     for task in tasks.trained_with(suite):
         objects = {entity.name: entity for entity in task.scene.objects}
         steps = [step for step in read_steps(task.instruction.text) if is_located(step.thing)]
         if len(steps) == 1 and task.goal.atoms[0].arguments[0] in objects:
             entity = objects[task.goal.atoms[0].arguments[0]]
-            found.setdefault((entity.category, _spot(task.scene, entity.name)), steps[0].thing)
-    return found
+            phrases.setdefault((entity.category, _spot(task.scene, entity.name)), steps[0].thing)
+    return phrases
 
 
 def _spot(scene: Scene, name: str) -> str:
@@ -402,10 +402,10 @@ def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
 
     ``longer``: whether it may take more time than the task's own.
     """
-    asked, own = set(goal.atoms), set(task.goal.atoms)
-    if asked <= own or own <= asked or next(flaws(task.scene, goal, ()), None) is not None:
+    wanted, own = set(goal.atoms), set(task.goal.atoms)
+    if wanted <= own or own <= wanted or next(flaws(task.scene, goal, ()), None) is not None:
         return False
-    if len(asked) > len(own) and not longer:  # the time is that of the task's own goal
+    if len(wanted) > len(own) and not longer:  # the time is that of the task's own goal
         return False
     return not any(_holds_at_first(atom, task.scene) for atom in goal.atoms)
 
