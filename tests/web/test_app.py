@@ -207,28 +207,19 @@ def test_other_sites_cannot_order_videos(get, keys):
     assert get(f"{video}.mp4", Sec_Fetch_Site="same-site").status == 403
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        ("UPDATE episodes SET truth = 'no JSON', steps = 'many'", "UPDATE specs SET spec = '{}'"),
-        ("UPDATE specs SET labels = '{' WHERE id = 2", "UPDATE episodes SET outcome = 'banana' WHERE id = 3"),
-        ("UPDATE trajectories SET end_effector = x'00'",),
-    ],
-)
-def test_a_damaged_run_is_one_line_on_every_page(get, library: Path, damage: tuple[str, ...]):
+def test_a_damaged_run_gives_one_line_on_every_page(get, library: Path):
     path = library / "damaged.assay"
     path.write_bytes((library / "blind.assay").read_bytes())
     with sqlite3.connect(path) as db:
-        for statement in damage:
-            db.execute(statement)
+        db.execute("UPDATE episodes SET truth = 'no JSON', steps = 'many'")
         key = db.execute("SELECT key FROM specs").fetchone()[0]
     db.close()
     try:
         for page in ("", "/episodes", f"/episodes/{key}", f"/episodes/{key}/video", "/report.html"):
             answer = get(f"/runs/damaged.assay{page}")
-            assert answer.status in (200, 404, 422) and "Traceback" not in answer.text, page
-        for page in ("/", "/compare?a=damaged&b=blind"):
-            assert "damaged" in get(page).text
+            assert "Traceback" not in answer.text, page
+            assert "cannot be decoded" in answer.text or answer.status == 404, page
+        assert "cannot be decoded" in get("/").text
     finally:
         path.unlink()
 
