@@ -273,7 +273,7 @@ def _rates_by_task(run: RunData) -> tuple[Rate, ...]:
     return rates(rows, ("task", "perturbed"), run.stopped)
 
 
-SUCCESS = "Success, and what each change costs"
+SUCCESS = "Success and drops"
 """Section of the report."""
 SUCCESS_RATE = Measure(
     "success_rate",
