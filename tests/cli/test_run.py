@@ -82,7 +82,7 @@ def test_a_run_in_which_nothing_ran_says_so_by_its_status(assay: Run, path: Path
     command = ("run", "libero", "--policy", "idle", *plan, "--workers", "0", "--out", path)
     said = assay(*command)
     assert said.status == 2 and said.err.count("\n") == 1, "a folder that has no states is refused at once"
-    assert "there is no libero_goal/turn_on_the_stove.pruned_init in it" in said.err and not path.exists()
+    assert "lacks libero_goal/turn_on_the_stove.pruned_init" in said.err and not path.exists()
     (states / "libero_goal").mkdir()
     (states / "libero_goal" / "turn_on_the_stove.pruned_init").write_bytes(b"nothing of the kind")
     said = assay(*command)

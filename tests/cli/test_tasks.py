@@ -56,7 +56,7 @@ def test_show_prints_everything_and_draws_into_out(tmp_path: Path, monkeypatch: 
         "wooden_cabinet_1",
         "x 0.04..0.06 y -0.03..-0.01",
         "In akita_black_bowl_1 wooden_cabinet_1_top_region",
-        "picture: out/libero_goal_3.png",
+        "image: out/libero_goal_3.png",
     ):
         assert part in result.stdout
     assert Path("out/libero_goal_3.png").read_bytes().startswith(b"\x89PNG")
@@ -67,7 +67,7 @@ def test_show_prints_everything_and_draws_into_out(tmp_path: Path, monkeypatch: 
 )
 def test_show_draws_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, file: str):
     monkeypatch.chdir(tmp_path)
-    assert f"picture: {file}" in run("show", "libero_10/0", "--picture", option).stdout
+    assert f"image: {file}" in run("show", "libero_10/0", "--picture", option).stdout
     assert Path(file).is_file()
 
 
@@ -81,7 +81,7 @@ def test_show_goes_on_where_no_picture_can_be_drawn(tmp_path: Path):
         check=False,
     )
     assert result.returncode == 0
-    assert "no picture: MUJOCO_GL is 'nonsense'" in result.stdout
+    assert "no image: MUJOCO_GL is 'nonsense'" in result.stdout
     assert "instruction" in result.stdout
 
 
@@ -93,7 +93,7 @@ def test_show_fails_where_a_picture_was_asked_for_and_cannot_be_drawn(tmp_path: 
 
 def test_show_refuses_another_kind_of_picture(tmp_path: Path):
     error = run("show", "libero_goal/3", "--picture", str(tmp_path / "x.jpg")).exception
-    assert isinstance(error, TaskError) and "a picture is a .png file" in str(error)
+    assert isinstance(error, TaskError) and "an image is a .png file" in str(error)
 
 
 def test_show_prints_json_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -55,7 +55,7 @@ def test_files_of_a_folder_that_cannot_begin_are_counted_by_reason_and_the_rest_
         (tmp_path / f"c_{name}.bddl").write_text("\n".join(forgetful))
     said = assay("try", "--policy", "oracle", "--tasks", tmp_path, "--seeds", "1")
     assert said.status == 0 and "1/1" in said.out, "errors are not in the rate"
-    assert "2 x error, such as: no initial relation places cream_cheese_1" in said.out + said.err
+    assert "2 x error, e.g.: no initial relation places cream_cheese_1" in said.out + said.err
     assert "1 x error: " in said.out + said.err and "a.bddl:1:" in said.out + said.err
 
 

@@ -183,7 +183,7 @@ def disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perform):
 def test_a_node_may_join_a_run_and_be_lost(
     disturbed, cluster, expected: Facts, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(on_ray, "GROWING", 0.5)
+    monkeypatch.setattr(on_ray, "CPU_COUNT_INTERVAL_S", 0.5)
     executor = RayActors(STUCK, cluster.address)
     assert executor.workers == 1
     node = cluster.add_node(num_cpus=1, object_store_memory=on_ray.STORE_MEMORY)
@@ -251,8 +251,8 @@ def test_a_policy_that_cannot_be_loaded_is_an_error_of_one_line(perform, cluster
 
 
 def test_a_cluster_without_a_place_in_time_is_an_error(perform, cluster, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(on_ray, "PLACING", 0.0)
-    with pytest.raises(RunError, match=r"no place for a worker in 0 s; \d of \d CPUs are free$"):
+    monkeypatch.setattr(on_ray, "PLACEMENT_TIMEOUT_S", 0.0)
+    with pytest.raises(RunError, match=r"no worker was placed in 0 s; \d of \d CPUs are free$"):
         perform(SHORT, RayActors(WorkerConfig("random"), cluster.address, 1))
 
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.conftest import Said
 
 from assay.errors import RunError
-from assay.extensions.eqa.question import QuestionError
-from assay.extensions.eqa.sources import open_source
 from assay.perturb.words.distance.pride import DistanceError
 from assay.perturb.words.distance.table import score_table
 from assay.support.extras import DISTRIBUTION, EXTRAS, optional_import, require
@@ -78,21 +74,6 @@ def test_commands_work_or_name_the_extra_they_need(
     )
     assert done.returncode == status and done.stderr.count("Traceback") == 0, done.stderr
     assert line in done.stderr
-
-
-def test_probes_say_what_they_need(
-    monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Said], tmp_path: Path
-):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    said = assay("eqa", "leak", tmp_path)
-    assert said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay-robotics[eqa]'" in said.err
-
-
-def test_records_say_what_they_need(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    (tmp_path / "a.tfrecord-00000-of-00001").touch()
-    monkeypatch.setitem(sys.modules, "tfrecord", None)
-    with pytest.raises(QuestionError, match=r"pip install 'assay-robotics\[eqa\]'$"):
-        open_source(str(tmp_path))
 
 
 def test_bleu_says_what_it_needs_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch):

@@ -85,9 +85,11 @@ class Run:
         from assay.report.summary import sentences
 
         report = RunReport.read(self.path, self.path.stem)
-        return "\n".join([*report.told.found, *([] if report.only_errors else sentences(report.profile))])
+        return "\n".join(
+            [*report.conclusions.found, *([] if report.only_errors else sentences(report.profile))]
+        )
 
-    def show(self) -> None:
+    def show(self) -> RunStatus:
         """Print success by condition, errors with tracebacks, clipped actions and refused episodes."""
         from assay.runs.certificates import count_reasons, recall
         from assay.runs.display import (
@@ -99,13 +101,14 @@ class Run:
         )
 
         with Store.reading(self.path) as store:
-            meta, refused = store.meta, recall(store)
+            meta, counts, reasons, refused = store.meta, store.counts(), store.reasons(), recall(store)
             refused_by_condition = Counter(refusal.condition for refusal in refused)
-            output.print(condition_table(store.counts(), set(store.stopped), refused_by_condition))
-            print_reasons(store.reasons())
+            output.print(condition_table(counts, set(store.stopped), refused_by_condition))
+            print_reasons(reasons)
             print_tracebacks(store.tracebacks().values())
             print_clipping(store.clipping())
             print_refused(count_reasons(refused))
+            waiting = len(store.todo(retry="nothing"))
         if meta.get("settings", {}).get("certificates", "") is None:
             say("uncertified: the oracle has not solved these scenes; no time limit is derived from it")
         if latency := meta.get("latency"):
@@ -113,13 +116,7 @@ class Run:
                 f"latency: {number_of(latency['steps'], 'control step')}, from a median of "
                 f"{latency['median_ms']:g} ms over {len(latency['ms'])} decisions, measured by the {latency['by']}"
             )
-
-    @property
-    def has_only_errors(self) -> bool:
-        """Whether episodes were recorded, and all of them ended in an error."""
-        with Store.reading(self.path) as store:
-            counts = store.counts()
-        return bool(counts["done"].sum()) and not (counts["success"] + counts["failure"]).sum()
+        return RunStatus(int(counts["done"].sum()), sum(reasons.values()), waiting)
 
     def report(
         self,
@@ -180,6 +177,21 @@ class Run:
         for line in load_plugins(store.meta.get("plugins", ())):
             warnings.warn(line, PluginWarning, stacklevel=3)
         return store
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """Numbers of episodes of a run."""
+
+    done: int
+    errors: int
+    waiting: int
+    """Planned and not executed."""
+
+    @property
+    def has_only_errors(self) -> bool:
+        """Whether episodes were executed, and all of them ended in an error."""
+        return 0 < self.done <= self.errors
 
 
 class Episodes(Mapping[str, "RecordedEpisode"]):

@@ -107,9 +107,8 @@ def duel(
     broken = []
     for path in result.runs:
         with Store.reading(path) as store:
-            print_errors(store)
-        if api.Run(path).has_only_errors:
-            broken.append(str(path))
+            if print_errors(store):
+                broken.append(str(path))
     if broken:
         names = " and ".join(broken)
         raise RunError(
@@ -247,8 +246,8 @@ def search(
     with Store.reading(result.path) as store:
         if target is None:
             print_refused(count_reasons(recall(store)))
-        print_errors(store)
-    if api.Run(result.path).has_only_errors:
+        has_only_errors = print_errors(store)
+    if has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
     if result.reason:
         raise RunError(

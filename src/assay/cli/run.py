@@ -57,7 +57,6 @@ def run(
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay
     from assay.runs.execute import default_path
-    from assay.runs.store import Store
 
     path = out or default_path(experiment, policy, options.shard)
     note_primitives(policy, options.assets)
@@ -77,13 +76,11 @@ def run(
             f"{number_of(ending.done, 'certificate')} made, {ending.left} left: run the same command to resume"
         )
         raise typer.Exit(130)
-    recorded.show()
-    with Store.reading(path) as store:
-        before, others = store.done - ending.done, len(store.todo(retry="nothing")) - ending.left
-        errors = sum(store.reasons().values())
-    if errors > ending.errors and not options.retry_errors:
-        which = f"{errors - ending.errors} of these errors are" if ending.errors else "these errors are"
-        say(f"{which} of an earlier command; --retry-errors repeats the episodes")
+    status = recorded.show()
+    before, others = status.done - ending.done, status.waiting - ending.left
+    if status.errors > ending.errors and not options.retry_errors:
+        old = f"{status.errors - ending.errors} of these errors are" if ending.errors else "these errors are"
+        say(f"{old} of an earlier command; --retry-errors repeats the episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
     earlier = f" ({before} recorded before)" if before else ""
@@ -96,7 +93,7 @@ def run(
         )
     if ending.left:
         raise typer.Exit(130)
-    if recorded.has_only_errors:
+    if status.has_only_errors:
         say("every episode ended in an error: fix the cause, then resume with --retry-errors", aside=True)
         raise typer.Exit(1)
 

@@ -292,10 +292,12 @@ def print_clipping(clipping: Clipping) -> None:
         say(f"{clipping.cut:,} of {clipping.actions:,} actions were outside [-1, 1] and were clipped")
 
 
-def print_errors(store: Store) -> None:
-    """Print the errors of a run with their tracebacks on standard error."""
-    print_reasons(store.reasons(), aside=True)
+def print_errors(store: Store) -> bool:
+    """Print the errors of a run with their tracebacks on standard error; returns whether all episodes are errors."""
+    reasons = store.reasons()
+    print_reasons(reasons, aside=True)
     print_tracebacks(store.tracebacks().values())
+    return 0 < store.done <= sum(reasons.values())
 
 
 def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:

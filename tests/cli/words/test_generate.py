@@ -41,7 +41,7 @@ def test_the_table_for_readers_is_the_one_in_the_documents(assay: Callable[..., 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "say where to write with --out"),
+        ((), "valid: --out FILE.csv"),
         (("--tasks", "libero_gaol", "--out", "x.csv"), "did you mean 'libero_goal'"),
         (("--tasks", "nowhere.bddl", "--out", "x.csv"), "nowhere.bddl"),
         (("--tasks", "libero_goal/7", "--per-cell", "999", "--out", "x.csv"), "obj=addition,act=none has 3"),
@@ -55,4 +55,4 @@ def test_bad_input_is_one_line(assay: Callable[..., Said], arguments: tuple[str,
 
 def test_tasks_that_have_fewer_are_named(assay: Callable[..., Said], tmp_path: Path) -> None:
     said = assay("words", "generate", "--out", tmp_path / "grid.csv")
-    assert "libero_goal/7: has 3 of its 10 in cell obj=addition,act=none" in said.err
+    assert "libero_goal/7: has 3 of 10 in cell obj=addition,act=none" in said.err

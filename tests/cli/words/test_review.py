@@ -35,7 +35,7 @@ def test_what_a_reviewer_rejects_is_dropped_and_counted_by_cell(
         writer.writeheader()
         writer.writerows(rows)
     said = assay("words", "review", table, "--decisions", sheet, "--out", kept)
-    assert said.status == 0 and "1 accepted, 1 rejected, 1 undecided and kept" in said.out
+    assert said.status == 0 and "1 accepted, 1 rejected, 1 without a decision" in said.out
     assert "rejected     1 in obj=none,act=hint" in said.out
     assert kept.read_text() == "".join(ROWS.splitlines(keepends=True)[place] for place in (0, 1, 3))
 

@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
 def test_counts_and_distances_are_printed(assay: Callable[..., Said], table: Path):
     said = assay("words", "stats", table)
     assert said.status == 0 and "mean PD" in said.out and "0.20" in said.out
-    assert "turn on the stove" in said.out and "1 things are named; 1 of them by one name" in said.out
+    assert "turn on the stove" in said.out and "1 objects are named, 1 of them by one name" in said.out
     assert "1 paraphrases have no s_k and s_t" in said.err
 
 

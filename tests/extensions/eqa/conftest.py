@@ -15,6 +15,7 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 from tfrecord import example_pb2
 
+from assay import tasks
 from assay.extensions.eqa.episode import SourceEpisode, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
 from assay.extensions.eqa.sources.schema import NEAR
@@ -168,3 +169,12 @@ def tfds(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / name
 
     return write
+
+
+@pytest.fixture(scope="session")
+def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recorded data set, read only: one episode of each of two tasks."""
+    demonstrations = pytest.importorskip("assay.extensions.learn.demonstrations")
+    folder = tmp_path_factory.mktemp("collected") / "set"
+    demonstrations.collect(folder, [tasks.load(f"libero_goal/{number}") for number in (5, 7)], 1, size=48)
+    return folder

@@ -74,7 +74,7 @@ def libero(
     with CertifyingDisplay() as certifying:
         ending = execute(experiment, script, path, replace(options, assets=assets), certifying, label=label)
     run = Run(path, ending)
-    run.show()
+    status = run.show()
     frame = run.frame()
     if "error" in frame["outcome"] and not options.retry_errors:
         say("--retry-errors plays episodes that ended in an error again")
@@ -100,7 +100,7 @@ def libero(
     if script.status:
         say(f"the script ended with exit status {script.status}", aside=True)
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
-    if ending.left or run.has_only_errors:
+    if ending.left or status.has_only_errors:
         raise typer.Exit(1)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from assay.cli.options import Assets, Tasks
 from assay.errors import PolicyError
-from assay.extensions.learn.visuomotor.settings import Head, Input
 from assay.runs.options import parse_seeds
 from assay.support.console import number_of, progress_bar, say
 
@@ -85,10 +84,12 @@ def learn(
     ],
     out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
     head: Annotated[
-        Head, typer.Option(help="Action head: regression of chunks, binned actions, or flow matching.")
-    ] = Head.REGRESSION,
+        Literal["regression", "bins", "flow"],
+        typer.Option(help="Action head: regression of chunks, binned actions, or flow matching."),
+    ] = "regression",
     without: Annotated[
-        list[Input] | None, typer.Option(help="Withhold an input from the network; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="words|images|state", help="Withhold an input from the network; repeatable."),
     ] = None,
     paraphrases: Annotated[
         int, typer.Option(min=0, help="Paraphrases of each of 43 kinds to train on; 0: one wording.")
@@ -124,15 +125,18 @@ def learn(
     from pydantic import ValidationError
 
     from assay.extensions.learn.visuomotor.frames import read
-    from assay.extensions.learn.visuomotor.settings import NetworkSettings
+    from assay.extensions.learn.visuomotor.settings import Head, Input, NetworkSettings
     from assay.support.images import parse_orientation
     from assay.support.training import Schedule, TrainingProgress, require_torch
 
     if out.suffix != SUFFIX:
         raise PolicyError(f"--out {out}: a checkpoint is a {SUFFIX} file")
+    withheld = tuple(dict.fromkeys(without or ()))
+    if wrong_input := [name for name in withheld if name not in list(Input)]:
+        raise PolicyError(f"--without {wrong_input[0]}: valid: {', '.join(Input)}")
     try:
         settings = NetworkSettings(
-            head=head, without=tuple(dict.fromkeys(without or ())), pixels=pixels, chunk=chunk
+            head=Head(head), without=tuple(map(Input, withheld)), pixels=pixels, chunk=chunk
         )
     except ValidationError as error:
         wrong = error.errors()[0]

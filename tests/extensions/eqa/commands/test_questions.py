@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from assay.extensions.eqa.baselines import geometry
 from assay.extensions.eqa.question import load
@@ -43,3 +46,15 @@ def test_invalid_options_are_reported_in_one_line(assay: Run, tmp_path: Path):
     for command in (("leak", tmp_path), ("sheet", tmp_path, "--out", "x.png")):
         said = assay("eqa", *command)
         assert said.status == 2 and said.err.count("\n") == 1 and "assay eqa build makes one" in said.err
+
+
+def test_missing_packages_are_named_with_their_extra(
+    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "a.tfrecord-00000-of-00001").touch()
+    for package in ("sklearn", "tfrecord"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for command in (("leak", tmp_path), ("build", "--source", tmp_path, "--out", tmp_path / "set")):
+        said = assay("eqa", *command)
+        assert said.status == 2 and said.err.count("\n") == 1
+        assert "pip install 'assay-robotics[eqa]'" in said.err

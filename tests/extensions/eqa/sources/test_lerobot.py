@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
-from assay import tasks
 from assay.api import make_env
 from assay.extensions.eqa.episode import Tally
 from assay.extensions.eqa.pairs import prepare_episodes
@@ -19,7 +18,6 @@ from assay.extensions.eqa.question import QuestionError, UnreadableError
 from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.lerobot import LerobotSource
 from assay.extensions.eqa.views import CameraView
-from assay.extensions.learn.demonstrations import collect
 from assay.support.video import VideoWriter
 
 from ..conftest import TEXTS, encoded, picture, walk
@@ -119,23 +117,15 @@ def test_a_video_that_ends_too_early_is_named(lerobot_2: Write):
         episode.exocentric[0].read([2, 12])
 
 
-@pytest.fixture(scope="module")
-def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An episode that we collected, to be read only."""
-    folder = tmp_path_factory.mktemp("collected") / "set"
-    collect(folder, [tasks.load("libero_goal/7")], 1, size=32)
-    return folder
-
-
 def test_collected_demonstrations_are_read_with_scene_and_cameras(collected: Path):
     source, tally = open_source(str(collected)), Tally()
-    (episode,) = source.episodes(tally)
+    _, episode = source.episodes(tally)
     assert episode.instruction == "turn on the stove" and episode.scene == "primitives libero_goal/0 0"
     assert np.isfinite(episode.states).all() and episode.states[0, 6] == pytest.approx(0.52, abs=0.01)
     assert abs(episode.states[0, 3]) == pytest.approx(180, abs=2), "the hand points down"
-    assert episode.exocentric[0].read([0, 40])[1].shape == (32, 32, 3) and episode.egocentric is not None
+    assert episode.exocentric[0].read([0, 40])[1].shape == (48, 48, 3) and episode.egocentric is not None
     with make_env("libero_goal/7") as env:
-        upright = env.reset(0).image("agentview", 32)
+        upright = env.reset(0).image("agentview", 48)
     (shown,) = episode.exocentric[0].read([0])
     (grey,) = episode.exocentric[0].read([0], grey=True)
     assert np.abs(shown.astype(int) - upright).mean() < 8 and np.abs(grey - upright.mean(axis=2)).mean() < 12
@@ -231,8 +221,8 @@ def test_a_missing_task_file_costs_only_the_scene(collected: Path, tmp_path: Pat
     listed = pl.read_parquet(path)
     listed.with_columns(pl.lit("gone/somewhere.yaml").alias("assay/task")).write_parquet(path)
     tally = Tally()
-    (episode,) = open_source(str(tmp_path / "set")).episodes(tally)
-    assert episode.scene == "" and tally.counts["scene: its task cannot be loaded"] == 1
+    episode, _ = open_source(str(tmp_path / "set")).episodes(tally)
+    assert episode.scene == "" and tally.counts["scene: its task cannot be loaded"] == 2
     path.write_bytes(b"nothing")
     with pytest.raises(QuestionError, match="its list of episodes cannot be read"):
         list(open_source(str(tmp_path / "set")).episodes(Tally()))
