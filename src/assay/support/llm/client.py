@@ -27,9 +27,9 @@ from assay.support.files import KeyValues
 from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.protocols import (
     LLMError,
+    ModelImage,
+    ModelPrompt,
     NonsenseError,
-    Picture,
-    Prompt,
     RefusedError,
     Shown,
     UnansweredError,
@@ -190,7 +190,7 @@ class Client:
     ) -> None:
         await self._http.__aexit__(kind, error, trace)
 
-    async def ask(self, prompt: Prompt, round: int = 0) -> Reply | None:
+    async def ask(self, prompt: ModelPrompt, round: int = 0) -> Reply | None:
         """As `reply`, but None where answers make no sense, which is counted."""
         try:
             return await self.reply(prompt, round)
@@ -198,7 +198,7 @@ class Client:
             self._ledger.drop(f"answer: {error}")
             return None
 
-    async def reply(self, prompt: Prompt, round: int = 0) -> Reply:
+    async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
         """The answer to a prompt, from the cache if it is there; each round has a separate answer.
 
         Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
@@ -210,11 +210,11 @@ class Client:
             self._ledger.cached += 1
             return kept
         async with self._places:
-            reply = await self._request(self._body(prompt, Picture.encoded))
+            reply = await self._request(self._body(prompt, ModelImage.encoded))
         self._cache.put(question, reply)
         return reply
 
-    def _body(self, prompt: Prompt, shown: Shown) -> dict[str, object]:
+    def _body(self, prompt: ModelPrompt, shown: Shown) -> dict[str, object]:
         return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
 
     async def _request(self, request: dict[str, object]) -> Reply:

@@ -45,7 +45,7 @@ class NonsenseError(LLMError):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ModelImage:
     """A PNG file."""
 
     path: Path
@@ -57,11 +57,11 @@ class Picture:
         return base64.b64encode(self.path.read_bytes()).decode()
 
 
-Part = str | Picture
+Part = str | ModelImage
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ModelPrompt:
     """The input of a model: text and images."""
 
     system: str
@@ -74,7 +74,7 @@ class Prompt:
         return (self.user,) if isinstance(self.user, str) else self.user
 
 
-Shown = Callable[[Picture], str]
+Shown = Callable[[ModelImage], str]
 """What stands for a picture: its bytes in base64, or only its name."""
 JSON = dict[str, Any]
 
@@ -126,7 +126,7 @@ class Speech(Protocol):
     def headers(self, key: str) -> dict[str, str]:
         """How a key is shown."""
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request."""
 
     def said(self, content: Any) -> Said:
@@ -147,7 +147,7 @@ class OpenAI:
         """How a key is shown."""
         return {"Authorization": f"Bearer {key}"}
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request. Models that take no temperature take ``max_completion_tokens`` only."""
         if manner.temperature is None:
             bounds: JSON = {"max_completion_tokens": manner.most_tokens}
@@ -191,7 +191,7 @@ class Anthropic:
         """How a key is shown."""
         return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request. A model that thinks takes no temperature."""
         bounds: JSON = {"max_tokens": manner.most_tokens}
         if manner.thinking is not None:
@@ -238,7 +238,7 @@ class Gemini:
         """How a key is shown."""
         return {"x-goog-api-key": key}
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request."""
         bounds: JSON = {"maxOutputTokens": manner.most_tokens}
         if manner.temperature is not None:
@@ -298,7 +298,7 @@ def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     return merged
 
 
-def _openai(part: str | Picture, shown: Shown) -> JSON:
+def _openai(part: str | ModelImage, shown: Shown) -> JSON:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{shown(part)}"}}

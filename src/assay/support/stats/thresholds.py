@@ -42,7 +42,7 @@ _LEAST = 0.01
 _SAME = 1e-9
 
 
-class Evidence:
+class LadderEvidence:
     """What is known of the threshold on one ladder, start by start."""
 
     def __init__(self, rungs: int, level: float = LEVEL, alpha: float = ALPHA) -> None:
@@ -134,7 +134,7 @@ class Evidence:
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
     """With how many starts a policy that never fails could be known not to lose success at all."""
-    evidence, top = Evidence(1, level, alpha), 0
+    evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.settled((0,)):
         evidence.see({0: True})
         top += 1

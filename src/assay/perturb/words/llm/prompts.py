@@ -12,7 +12,7 @@ from typing import Literal
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
-from assay.support.llm.protocols import Prompt
+from assay.support.llm.protocols import ModelPrompt
 from assay.tasks.language.lexicon import YamlRecord, load_yaml, validate
 
 ObjectRule = Literal["addition", "contextual", "habitual"]
@@ -75,14 +75,14 @@ class Prompts(YamlRecord):
 
     def to_generate(
         self, original: str, things: Sequence[str], cell: Cell, count: int, known: Sequence[str]
-    ) -> Prompt:
+    ) -> ModelPrompt:
         """Step 1: rewordings along one axis; none like those that are known."""
         fields = {"rule": self._rule(cell), "keep": self._keep(cell), "known": _not_again(known)}
         return self._fill(self.generate, original, things, count=count, **fields)
 
     def to_verify(
         self, original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]
-    ) -> Prompt:
+    ) -> ModelPrompt:
         """Step 2: which of them keep to the rules."""
         rules = {"rule": self._rule(cell), "keep": self._keep(cell)}
         return self._fill(self.verify, original, things, candidates=_number_lines(candidates), **rules)
@@ -95,14 +95,14 @@ class Prompts(YamlRecord):
         acted: Sequence[str],
         count: int,
         known: Sequence[str],
-    ) -> Prompt:
+    ) -> ModelPrompt:
         """Step 3: both changes in one sentence, after examples of each axis."""
         examples = {"named": _bullets(named), "acted": _bullets(acted), "known": _not_again(known)}
         return self._fill(self.merge, original, things, count=count, **examples)
 
     def to_verify_merged(
         self, original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]
-    ) -> Prompt:
+    ) -> ModelPrompt:
         """Step 4: which of those keep to the rules."""
         rules = {
             "object_rule": self._object_rule(cell.object_type),
@@ -110,9 +110,9 @@ class Prompts(YamlRecord):
         }
         return self._fill(self.verify_merged, original, things, candidates=_number_lines(candidates), **rules)
 
-    def _fill(self, texts: Texts, original: str, things: Sequence[str], **fields: object) -> Prompt:
+    def _fill(self, texts: Texts, original: str, things: Sequence[str], **fields: object) -> ModelPrompt:
         system = texts.system.format(every=self.every, lines=self.lines, numbers=self.numbers)
-        return Prompt(system, texts.user.format(original=original, things=", ".join(things), **fields))
+        return ModelPrompt(system, texts.user.format(original=original, things=", ".join(things), **fields))
 
     def _rule(self, cell: Cell) -> str:
         if cell.object_type is ObjectType.NONE:
