@@ -143,7 +143,7 @@ def _planning() -> Figure:
     scenes = [task.scene for task in tasks.resolve("all")]
     for scene in scenes:
         planned_sights(scene)
-    planned_view.forget()
+    planned_view._planned_sights.cache_clear()
     start = time.process_time()
     for scene in scenes:
         planned_sights(scene)

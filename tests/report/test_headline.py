@@ -232,11 +232,13 @@ def test_nothing_but_errors_is_headed_by_what_broke(read, made):
     ]
     report = read(rows)
     page = build([report]).html()
-    assert report.told.found == ("Every episode ended in an error: 4 x Mine, step 0: KeyError: 'head'.",)
+    assert report.conclusions.found == (
+        "Every episode ended in an error: 4 x Mine, step 0: KeyError: 'head'.",
+    )
     assert "cannot say" not in page and "Success by condition" not in page
     assert [line for lines in terminal_summary([report]) for line, style in lines if style == "bold"][
         1:
-    ] == list(report.told.found)
+    ] == list(report.conclusions.found)
 
 
 def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(read, made):
@@ -244,7 +246,7 @@ def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(rea
     rows = [made(True, task=task, seed=seed, hand=path(seed)) for task, seed in few]
     labels = {"axis": "words", "change": "wording", "plausible": False}
     rows += [made(True, "corruption/empty", labels, task, seed, hand=path(seed)) for task, seed in few]
-    (said,) = [each for each in read(rows).told.found if "trajectory" in each]
+    (said,) = [each for each in read(rows).conclusions.found if "trajectory" in each]
     assert said.startswith(
         "Performs the trained task without an instruction: in 8 of 8 episodes with a missing or nonsense "
         "instruction (empty)"
@@ -254,7 +256,7 @@ def test_who_does_the_usual_when_told_nothing_is_not_said_to_ignore_requests(rea
     rows += [
         made(False, "corruption/counterfactual", asked, task, seed, hand=path(seed)) for task, seed in few
     ]
-    (said,) = [each for each in read(rows).told.found if "trajectory" in each]
+    (said,) = [each for each in read(rows).conclusions.found if "trajectory" in each]
     assert said.startswith(
         "Ignores the instruction: in 8 of 8 episodes with a request for something else (counterfactual)"
     )
@@ -287,7 +289,7 @@ def test_a_change_that_nearly_always_fails_is_not_hidden_behind_no_flaw(read, ma
     assert isinstance(first.detail, Fall) and first.detail.likely == Flaw.CAMERA
     (camera,) = (each for each in report.diagnosis if each.flaw == Flaw.CAMERA)
     assert first.detail.likely_p == camera.p and camera.p is not None and 0.05 <= camera.p < 0.2
-    (said,) = report.told.found
+    (said,) = report.conclusions.found
     assert said.startswith("Success fell from 8 of 8 to 33 of 40; 8 starts are too few to identify a cause; ")
     assert "the likeliest is: depends on the camera pose" in said and "No flaw" not in texts(report)
     (wanted,) = advice(report)
@@ -308,6 +310,6 @@ def test_memory_of_one_task_names_the_task(read, made):
     for task, seed in few:
         hand = path(seed) if task == TASKS[0] else -path(seed)
         rows.append(made(False, "pro/displace=0.2", labels, task, seed, hand=hand))
-    (said,) = [each for each in read(rows, experiment="pro").told.found if "trajectory" in each]
+    (said,) = [each for each in read(rows, experiment="pro").conclusions.found if "trajectory" in each]
     assert "in 4 of 8 episodes with the object moved it repeated the control's trajectory" in said
     assert "all of them in libero_goal/6 (4 of 4), of 2 judged tasks" in said

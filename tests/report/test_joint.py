@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from assay.report.comparison import compare_suites
-from assay.report.joint import joint_diagnoses
 from assay.report.page import build
 from assay.report.run_report import RunReport, name_runs
+from assay.report.summary import joint_diagnoses
 
 BEFORE = {
     "policy": "python:m:P",

@@ -207,26 +207,18 @@ def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write
     assert banners(some) == [], "what remains of a condition is measured, and the facts count the rest"
 
 
-def test_what_is_damaged_is_left_out_and_counted(
-    tmp_path: Path, everything: Path, read_everything: RunReport
-):
+def test_a_damaged_run_is_rejected_and_a_damaged_trajectory_is_counted(tmp_path: Path, everything: Path):
     run = tmp_path / "run.assay"
     run.write_bytes(everything.read_bytes())
     with sqlite3.connect(run) as file:
         file.execute("UPDATE trajectories SET end_effector = x'00ff00ff' WHERE id = 5")
+    report = RunReport.read(run)
+    assert "1 episode" in report.damage and any("The file is damaged" in line for line in banners(report))
+    assert report.profile["memorisation"].overall.count > 0, "the other paths are measured"
+    with sqlite3.connect(run) as file:
         file.execute("UPDATE episodes SET outcome = 'banana' WHERE id IN (2, 3)")
-        file.execute("UPDATE specs SET labels = '{' WHERE id = 4")
-    found = RunReport.read(run)
-    assert found.damage == (
-        "1 episode left out: labels that are no JSON object; "
-        "2 episodes left out: the outcome 'banana'; trajectories of 1 episode cannot be read"
-    )
-    whole = read_everything
-    assert not whole.damage
-    counted = [sum(each.count for each in report.profile["conditions"]) for report in (found, whole)]
-    assert counted[0] == counted[1] - 3
-    assert found.profile["memorisation"].overall.count > 0, "the other paths are measured"
-    assert any("The file is damaged: 1 episode left out" in each for each in banners(found))
+    with pytest.raises(RunError, match="damaged"):
+        RunReport.read(run)
 
 
 @pytest.mark.usefixtures("unpainted")

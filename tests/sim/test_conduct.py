@@ -57,7 +57,7 @@ class Repeats:
         return np.array([action])
 
 
-def test_a_thing_goes_through_all_stages_in_their_order(bowl: Episode):
+def test_a_object_goes_through_all_stages_in_their_order(bowl: Episode):
     assert bowl.stages is not None
     stages = bowl.stages[ON_PLATE]
     assert tuple(stages) == PLACING
@@ -96,7 +96,7 @@ def test_a_drawer_that_nobody_asked_for_is_left_open(env: LiberoEnv, drawer: Epi
     assert (episode.progress, episode.aftermath) == (0, None)
 
 
-def test_a_thing_that_nobody_asked_for_is_a_bystander(env: LiberoEnv, bowl: Episode):
+def test_a_object_that_nobody_asked_for_is_a_bystander(env: LiberoEnv, bowl: Episode):
     """The same motion, where the stove was to be turned on: the bowl is in another place."""
     policy = Repeats([*bowl.trajectory.actions, STAY])
     episode = rollout(env, policy, EpisodeSpec("libero_goal/7", 0, steps=bowl.steps))

@@ -31,7 +31,7 @@ NAMED = (None, Pattern.STRIPES, Pattern.CHECKER, Pattern.SPECKLES, Pattern.WAVY,
 
 @pytest.mark.parametrize("colour", [GREEN, PINK])
 @pytest.mark.parametrize("category", KINDS)
-def test_every_two_patterns_can_be_told_apart_on_every_shape(
+def test_every_two_patterns_can_be_distinguished_on_every_shape(
     category: str, colour: tuple[float, float, float], primitives: AssetPack
 ):
     things = [Entity(f"thing_{n}", category, Finish(colour, each)) for n, each in enumerate(NAMED)]
@@ -52,7 +52,7 @@ def test_what_differs_too_little_is_named(primitives: AssetPack):
     assert str(found[2]).startswith("colours 2 of 12, patterns 2 of 12, outlines 0.00")
 
 
-def test_a_pattern_that_is_as_fine_as_the_picture_tells_nothing_apart(
+def test_a_pattern_that_is_as_fine_as_the_image_tells_nothing_apart(
     primitives: AssetPack, monkeypatch: pytest.MonkeyPatch
 ):
     striped = Entity("a_1", "butter", Finish(GREEN, Pattern.STRIPES))
@@ -66,7 +66,7 @@ def test_a_pattern_that_is_as_fine_as_the_picture_tells_nothing_apart(
 
 
 @pytest.mark.parametrize(("sizes", "told"), [((0.78, 1.15), True), ((1.0, 1.05), False)])
-def test_sizes_are_told_apart_by_how_many_pixels_they_take(
+def test_sizes_are_distinguished_by_how_many_pixels_they_take(
     sizes: tuple[float, float], told: bool, primitives: AssetPack
 ):
     small, large = (Entity("bowl_1", "akita_black_bowl", size=size) for size in sizes)
@@ -75,7 +75,7 @@ def test_sizes_are_told_apart_by_how_many_pixels_they_take(
     assert found.size == pytest.approx((sizes[1] / sizes[0]) ** 2, rel=0.1)
 
 
-def test_shapes_are_told_apart_by_their_outlines_and_handles_on_the_other_side_are_not(
+def test_shapes_are_distinguished_by_their_outlines_and_handles_on_the_other_side_are_not(
     primitives: AssetPack,
 ):
     cube, cylinder, mug, turned = (
@@ -91,7 +91,7 @@ def test_shapes_are_told_apart_by_their_outlines_and_handles_on_the_other_side_a
     ("category", "pattern"),
     [("alphabet_soup", None), ("akita_black_bowl", Pattern.STRIPES), ("cookies", Pattern.SPECKLES)],
 )
-def test_a_portrait_is_like_the_drawn_picture(
+def test_a_portrait_is_like_the_rendered_image(
     category: str, pattern: Pattern | None, drawing: str, primitives: AssetPack
 ):
     """As large, and light and dark in the same places."""

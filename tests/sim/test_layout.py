@@ -29,7 +29,7 @@ def test_the_policys_camera_looks_at_the_workspace_and_the_hand(arena: Arena, pr
 
 
 @pytest.mark.parametrize("arena", Arena)
-def test_the_hand_at_home_is_above_the_workspace(arena: Arena, primitives: AssetPack):
+def test_the_end_effector_at_home_is_above_the_workspace(arena: Arena, primitives: AssetPack):
     compiled = compile_scene(Scene(arena, (), (), (), ()), primitives)
     data = mujoco.MjData(compiled.model)
     data.qpos[:7] = HOME

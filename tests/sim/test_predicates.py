@@ -109,7 +109,7 @@ def test_every_atom_is_as_true_as_libero_found_it(
 # -- On
 
 
-def test_on_a_thing_means_touching_its_middle_from_above(table: Simulation):
+def test_on_a_object_means_touching_its_middle_from_above(table: Simulation):
     plate = where(table, "plate_1")
     drop(table, "cream_cheese_1", plate + (0.0, 0.0, 0.05))
     assert holds(table, "On cream_cheese_1 plate_1")
@@ -183,18 +183,7 @@ def test_in_a_region_means_that_the_origin_is_in_its_box_or_a_centimetre_below(t
         assert holds(table, text) is inside, offset
 
 
-def test_in_a_drawer_moves_with_the_drawer(table: Simulation):
-    put(table, "cream_cheese_1", where(table, "wooden_cabinet_1_top_region"))
-    assert holds(table, "In cream_cheese_1 wooden_cabinet_1_top_region")
-    before = where(table, "wooden_cabinet_1_top_region")
-    turn(table, "wooden_cabinet_1_top_level", -0.15)
-    assert not holds(table, "In cream_cheese_1 wooden_cabinet_1_top_region")
-    put(table, "cream_cheese_1", where(table, "wooden_cabinet_1_top_region"))
-    assert holds(table, "In cream_cheese_1 wooden_cabinet_1_top_region")
-    assert np.linalg.norm(where(table, "cream_cheese_1") - before) == pytest.approx(0.15, abs=0.01)
-
-
-def test_in_a_thing_means_touching_it_within_its_box(table: Simulation):
+def test_in_a_object_means_touching_it_within_its_box(table: Simulation):
     bowl = where(table, "akita_black_bowl_1")
     put(table, "cream_cheese_1", bowl + (0, 0, 0.3))
     assert not holds(table, "In cream_cheese_1 akita_black_bowl_1")
@@ -303,13 +292,6 @@ def test_contact_is_mutual(table: Simulation):
         assert holds(table, f"InContact {one} {other}")
 
 
-def test_contact_with_a_fixture_counts(table: Simulation):
-    drop(table, "akita_black_bowl_1", where(table, "flat_stove_1_cook_region") + (0, 0, 0.05))
-    assert holds(table, "InContact akita_black_bowl_1 flat_stove_1")
-    assert holds(table, "InContact flat_stove_1 akita_black_bowl_1")
-    assert not holds(table, "InContact akita_black_bowl_1 wooden_cabinet_1")
-
-
 # -- LIBERO-X's
 
 
@@ -380,12 +362,6 @@ def test_a_compartment_holds_what_is_in_its_middle_however_a_movable_caddy_is_tu
     assert all(seen), "LIBERO's own box has no width at 45 degrees"
 
 
-def test_exactly_in_a_thing_means_touching_it_at_its_bottom(table: Simulation):
-    drop(table, "cream_cheese_1", where(table, "akita_black_bowl_1") + (0, 0, 0.08))
-    assert holds(table, "ExactIn cream_cheese_1 akita_black_bowl_1")
-    assert not holds(table, "ExactIn cream_cheese_1 plate_1")
-
-
 @pytest.mark.parametrize(
     ("angle", "upright", "on_its_side"),
     [
@@ -412,31 +388,12 @@ def test_posture_depends_on_the_angle_to_the_surface(
     assert holds(table, f"SideOn wine_bottle_1 {surface}") is on_its_side
 
 
-def test_posture_counts_only_on_the_surface(table: Simulation):
-    surface = "main_table_stove_front_region"
-    for angle in (0, 90):
-        put(table, "wine_bottle_1", where(table, surface) + (0, 0, 0.2), tilted(angle))
-        assert not holds(table, f"UprightOn wine_bottle_1 {surface}")
-        assert not holds(table, f"SideOn wine_bottle_1 {surface}")
-
-
 def test_posture_on_a_region_of_a_fixture_is_seen_from_its_level_side(table: Simulation):
     # The site of the cabinet's top need not have its z axis up.
     top = where(table, "wooden_cabinet_1_top_side")
     drop(table, "akita_black_bowl_1", top + (0, 0, 0.05))
     assert holds(table, "UprightOn akita_black_bowl_1 wooden_cabinet_1_top_side")
     assert not holds(table, "SideOn akita_black_bowl_1 wooden_cabinet_1_top_side")
-
-
-def test_a_can_that_stands_is_upright(start: Callable[[str], Simulation]):
-    world = start("libero_object/0")
-    surface = "floor_target_object_region"
-    for name in ("alphabet_soup_1", "milk_1"):
-        height = where(world, name)[2]  # it stands as the sampler put it
-        put(world, name, np.array([*where(world, surface)[:2], height]))
-        assert holds(world, f"On {name} {surface}")
-        assert holds(world, f"UprightOn {name} {surface}")
-        assert not holds(world, f"SideOn {name} {surface}")
 
 
 # -- goals and errors
@@ -451,70 +408,33 @@ def test_a_goal_holds_when_all_its_atoms_do(table: Simulation):
     assert table.is_satisfied(both)
 
 
-@pytest.mark.parametrize("task_id", tasks.all_ids())
-def test_every_built_in_goal_can_be_asked(task_id: str, compiled: Compiled, world_of: SimulationOf):
-    world_of(compiled(task_id)).predicates.check(tasks.load(task_id).goal)
-
-
-@pytest.mark.parametrize(
-    ("text", "able"),
-    [
-        ("Open plate_1", "wooden_cabinet_1"),
-        ("Close wine_rack_1", "wooden_cabinet_1"),
-        ("Open flat_stove_1", "wooden_cabinet_1"),
-        ("Open wooden_cabinet_1_top_side", "wooden_cabinet_1_top_region"),
-        ("TurnOn wooden_cabinet_1", "flat_stove_1"),
-        ("TurnOff main_table_plate_region", "flat_stove_1"),
-    ],
-)
-def test_a_goal_that_asks_what_a_thing_cannot_do_is_refused(table: Simulation, text: str, able: str):
-    with pytest.raises(TaskError, match="has no such mechanism") as caught:
-        table.predicates.check(Goal((parsed(text.split()),)))
-    assert able in str(caught.value) and text in str(caught.value) and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("predicate", [Predicate.ON, Predicate.STACK, Predicate.IN_CONTACT, Predicate.IN])
-def test_a_goal_that_relates_a_thing_to_itself_is_refused(table: Simulation, predicate: Predicate):
-    with pytest.raises(TaskError):
-        table.predicates.check(Goal((Atom(predicate, ("plate_1", "plate_1")),)))
-
-
-@pytest.mark.parametrize(
-    ("text", "nearest"),
-    [
-        ("On plate_2 plate_1", "plate_1"),
-        ("In cream_cheese_1 wooden_cabinet_1_tpo_region", "wooden_cabinet_1_top_region"),
-        ("TurnOn flat_stov_1", "flat_stove_1"),
-    ],
-)
-def test_an_unknown_name_is_answered_with_the_nearest(table: Simulation, text: str, nearest: str):
-    with pytest.raises(TaskError, match=f"did you mean '{nearest}'") as caught:
-        holds(table, text)
-    assert f"'{text}'" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "On main_table_plate_region plate_1",
-        "In main_table_plate_region wooden_cabinet_1_top_region",
-        "Stack plate_1 main_table_plate_region",
-        "InContact main_table_plate_region plate_1",
-        "ExactIn main_table_plate_region akita_black_bowl_1",
-        "UprightOn main_table_plate_region plate_1",
-        "SideOn main_table_plate_region plate_1",
-    ],
-)
-def test_a_region_where_a_thing_is_needed_is_an_error(table: Simulation, text: str):
-    with pytest.raises(TaskError, match="needs an object or fixture") as caught:
-        holds(table, text)
-    assert "main_table_plate_region" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("predicate", "names"),
-    [(Predicate.ON, ("plate_1",)), (Predicate.UP, ("plate_1", "plate_1")), (Predicate.OPEN, ())],
-)
-def test_a_wrong_number_of_names_is_an_error(table: Simulation, predicate: Predicate, names: tuple[str, ...]):
-    with pytest.raises(TaskError):
-        table.holds(Atom(predicate, names))
+def test_goals_that_can_never_hold_are_refused(table: Simulation):
+    region = "main_table_plate_region"
+    refused = {
+        "Open plate_1": "has no such mechanism; valid in this scene: wooden_cabinet_1",
+        "Open flat_stove_1": "has no such mechanism; valid in this scene: wooden_cabinet_1",
+        "Open wooden_cabinet_1_top_side": "has no such mechanism",
+        "TurnOn wooden_cabinet_1": "valid in this scene: flat_stove_1",
+        f"TurnOff {region}": "valid in this scene: flat_stove_1",
+        "On plate_1 plate_1": "relates an entity to itself",
+        "InContact plate_1 plate_1": "relates an entity to itself",
+        "On plate_2 plate_1": "did you mean 'plate_1'",
+        "In cream_cheese_1 wooden_cabinet_1_tpo_region": "did you mean 'wooden_cabinet_1_top_region'",
+        f"On {region} plate_1": "needs an object or fixture",
+        f"In {region} wooden_cabinet_1_top_region": "needs an object or fixture",
+        f"Stack plate_1 {region}": "needs an object or fixture",
+        f"InContact {region} plate_1": "needs an object or fixture",
+        f"ExactIn {region} akita_black_bowl_1": "needs an object or fixture",
+        f"UprightOn {region} plate_1": "needs an object or fixture",
+    }
+    for text, reason in refused.items():
+        with pytest.raises(TaskError, match=reason) as caught:
+            table.predicates.check(Goal((parsed(text.split()),)))
+        assert "\n" not in str(caught.value)
+    for atom in (
+        Atom(Predicate.ON, ("plate_1",)),
+        Atom(Predicate.UP, ("plate_1",) * 2),
+        Atom(Predicate.OPEN, ()),
+    ):
+        with pytest.raises(TaskError, match=f"arguments; valid: {atom.predicate.arity}"):
+            table.holds(atom)

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import tasks
 from assay.errors import RenderingError
-from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.compile import CompiledScene
 from assay.sim.observation import Observation
-from assay.sim.packs.pack import AssetPack
 from assay.sim.render import BACKGROUND, CAMERAS, FIRST_ENTITY, ROBOT_LABEL
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
@@ -76,7 +74,7 @@ class Camera:
 
 @pytest.mark.parametrize("camera", CAMERAS)
 @pytest.mark.parametrize(("height", "width"), [(64, None), (48, 80), (80, 48), (1, 1)])
-def test_pictures_have_the_size_asked_for(seen: Observation, camera: str, height: int, width: int | None):
+def test_images_have_the_size_asked_for(seen: Observation, camera: str, height: int, width: int | None):
     shape = (height, height if width is None else width)
     image, depth, labels = (
         getattr(seen, kind)(camera, height, width) for kind in ("image", "depth", "segmentation")
@@ -86,29 +84,8 @@ def test_pictures_have_the_size_asked_for(seen: Observation, camera: str, height
     assert labels.shape == shape and labels.dtype == np.int32
 
 
-def test_a_picture_may_be_larger_than_a_window(seen: Observation):
-    large = seen.image("agentview", 700, 900)
-    assert large.shape == (700, 900, 3)
-    small = seen.image("agentview", 70, 90)
-    shrunk = large.reshape(70, 10, 90, 10, 3).mean(axis=(1, 3))
-    assert np.abs(shrunk - small).mean() < 4
-
-
-def test_pictures_show_something(seen: Observation):
-    for camera in CAMERAS:
-        image = seen.image(camera, 64)
-        assert image.std() > 10 and len(np.unique(image.reshape(-1, 3), axis=0)) > 50
-    assert np.abs(seen.image(CAMERAS[0], 64).astype(int) - seen.image(CAMERAS[1], 64)).mean() > 10
-
-
-def test_every_camera_of_the_scene_can_be_drawn(world: Simulation):
-    seen = world.reset(world.sample(0))
-    for index in range(world.compiled.model.ncam):
-        assert seen.image(world.compiled.model.camera(index).name, 16).shape == (16, 16, 3)
-
-
 @pytest.mark.parametrize("name", ["libero_goal_00"])
-def test_pictures_are_those_of_libero(name: str, reference: Path, compiled_libero: Compiled):
+def test_images_are_those_of_libero(name: str, reference: Path, compiled_libero: Compiled):
     record = np.load(reference / "images" / f"{name}_images.npz")
     world = Simulation(compiled_libero(f"{record['suite']}/{record['task']}"))
     roots = record["root_bodies"].tolist()
@@ -141,7 +118,7 @@ def test_depth_of_the_table_is_what_geometry_says(world: Simulation):
     assert np.median(error) < 0.002
 
 
-def test_depth_of_a_thing_is_that_of_its_nearer_side(world: Simulation):
+def test_depth_of_a_object_is_that_of_its_nearer_side(world: Simulation):
     seen = world.reset(world.sample(0))
     camera = Camera(world, "agentview", 256, 256)
     for name in ("plate_1", "akita_black_bowl_1", "wine_bottle_1"):
@@ -152,23 +129,11 @@ def test_depth_of_a_thing_is_that_of_its_nearer_side(world: Simulation):
         assert distance - 0.25 < nearest < distance + 0.02, name
 
 
-def test_depth_of_the_hands_camera_reaches_the_table(world: Simulation):
-    seen = world.reset(world.sample(0))
-    camera = Camera(world, "robot0_eye_in_hand", 64, 64)
-    points, along = camera.plane(0.9)
-    labels = seen.segmentation("robot0_eye_in_hand", 64)
-    inside = (np.abs(points[..., 0]) < 0.45) & (np.abs(points[..., 1]) < 0.55) & (labels == BACKGROUND)
-    inside &= along > 0
-    assert inside.sum() > 200
-    error = np.abs(seen.depth("robot0_eye_in_hand", 64) - along)[inside] / along[inside]
-    assert np.quantile(error, 0.98) < 0.01
-
-
 # -- segmentation
 
 
 @pytest.mark.parametrize("task_id", ["libero_goal/0", "libero_object/0", "libero_10/5", "libero_10/9"])
-def test_every_thing_and_the_robot_are_seen(task_id: str, compiled: Compiled, table: Simulation):
+def test_every_object_and_the_robot_are_seen(task_id: str, compiled: Compiled, table: Simulation):
     world = table if task_id == "libero_goal/0" else Simulation(compiled(task_id))
     labels = world.reset(world.sample(0)).segmentation("agentview", 256)
     entities = world.compiled.scene.entities
@@ -210,26 +175,10 @@ def test_labels_are_the_scenes_entities_in_order_and_the_right_way_up(world: Sim
         assert np.ptp(rows) > 0.5 * np.ptp(pixels[:, 0]), entity.name
 
 
-def test_labels_know_no_colours(world: Simulation):
-    # Neighbouring labels blend in colour pictures; here every pixel is one of them.
-    labels = world.reset(world.sample(0)).segmentation("agentview", 200, 300)
-    assert labels.min() == 0 and labels.max() < 2 + len(world.compiled.scene.entities)
-
-
-def test_the_robot_is_where_its_hand_is(world: Simulation):
-    seen = world.reset(world.sample(0))
-    eye = Camera(world, "agentview", 256, 256)
-    row, column, _ = eye.pixel(seen.eef_position)
-    around = seen.segmentation("agentview", 256)[
-        int(row) - 12 : int(row) + 4, int(column) - 6 : int(column) + 6
-    ]
-    assert (around == ROBOT_LABEL).mean() > 0.3
-
-
 # -- when
 
 
-def test_an_old_observation_draws_its_own_moment(world: Simulation):
+def test_an_old_observation_renders_its_own_moment(world: Simulation):
     state = world.sample(0)
     expected = world.reset(state).image("agentview", 64)
     seen = world.reset(state)
@@ -242,13 +191,6 @@ def test_an_old_observation_draws_its_own_moment(world: Simulation):
     world.step(np.zeros(7))
     place = world.data.xpos[world.compiled.entities["wooden_cabinet_1"].body]
     assert place == pytest.approx(elsewhere.fixtures[0, :3])
-
-
-def test_a_step_shows_in_the_picture(world: Simulation):
-    before = world.reset(world.sample(0)).image("agentview", 64)
-    for _ in range(10):
-        seen = world.step(np.array([0, 1.0, 0, 0, 0, 0, 0]))
-    assert np.abs(seen.image("agentview", 64).astype(int) - before).mean() > 1
 
 
 @pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
@@ -273,17 +215,6 @@ def test_drawing_does_not_disturb_the_physics(pack: str, request: pytest.Fixture
     world.close()
 
 
-def test_two_worlds_draw_side_by_side(world: Simulation, primitives: AssetPack):
-    other = Simulation(compile_scene(tasks.load("libero_10/5").scene, primitives))
-    mine, theirs = world.reset(world.sample(0)), other.reset(other.sample(0))
-    expected = mine.image("agentview", 64)
-    book = theirs.image("agentview", 64)
-    again = world.reset(world.sample(0)).image("agentview", 64)
-    assert np.array_equal(again, expected) and not np.array_equal(book, expected)
-    other.close()
-    assert np.array_equal(world.reset(world.sample(0)).image("agentview", 64), expected)
-
-
 def test_a_light_that_begins_to_cast_shadows_is_seen_to(compiled: Compiled):
     """What GL needs for shadows is made when they are wanted: as if they had been from the start."""
     pictures = []
@@ -298,7 +229,7 @@ def test_a_light_that_begins_to_cast_shadows_is_seen_to(compiled: Compiled):
     assert np.array_equal(*pictures) and not np.array_equal(usual, pictures[0])
 
 
-def test_a_closed_world_draws_again_when_asked(compiled: Compiled):
+def test_a_closed_world_renders_again_when_asked(compiled: Compiled):
     world = Simulation(compiled("libero_goal/0"))
     seen = world.reset(world.sample(0))
     before = seen.image("agentview", 32)
@@ -307,17 +238,6 @@ def test_a_closed_world_draws_again_when_asked(compiled: Compiled):
     again = world.reset(world.sample(0)).image("agentview", 32)
     assert np.array_equal(before, again)
     world.close()
-
-
-def test_a_world_that_is_not_closed_ends_quietly():
-    script = """
-from assay import tasks
-from assay.sim import Simulation, compile_scene, load_pack
-world = Simulation(compile_scene(tasks.load("libero_10/5").scene, load_pack("primitives")))
-print(world.reset(world.sample(0)).image("agentview", 16).shape)
-"""
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "(16, 16, 3)", "")
 
 
 # -- the stove
@@ -350,12 +270,6 @@ def test_the_burner_glows_exactly_while_the_stove_is_on(world: Simulation):
 # -- what cannot be drawn
 
 
-@pytest.mark.parametrize("kind", ["image", "depth", "segmentation"])
-def test_an_unknown_camera_is_answered_with_the_nearest(seen: Observation, kind: str):
-    with pytest.raises(RenderingError, match=r"'agentveiw'.*did you mean 'agentview'\?"):
-        getattr(seen, kind)("agentveiw", 32)
-
-
 @pytest.mark.parametrize(
     ("height", "width"),
     [
@@ -369,17 +283,11 @@ def test_an_unknown_camera_is_answered_with_the_nearest(seen: Observation, kind:
         ("64", None),
     ],
 )
-def test_a_silly_size_is_refused(seen: Observation, height: int, width: int | None):
+def test_a_invalid_size_is_refused(seen: Observation, height: int, width: int | None):
     with pytest.raises(RenderingError, match="4096") as caught:
         seen.image("agentview", height, width)
     assert "\n" not in str(caught.value)
     assert seen.image("agentview", 8).shape == (8, 8, 3)
-
-
-@pytest.mark.parametrize("camera", [None, 0, b"agentview"])
-def test_a_camera_that_is_not_named_by_text_is_refused(seen: Observation, camera: object):
-    with pytest.raises(RenderingError, match="text"):
-        seen.image(camera, 16)  # type: ignore[arg-type]
 
 
 # -- processes and threads
@@ -408,7 +316,7 @@ print(status, seen.image("agentview", 18).shape)
     assert (run.stdout.strip(), run.stderr) == ("0 (18, 18, 3)", "")
 
 
-def test_another_thread_draws_the_same_or_is_told_why_not(seen: Observation):
+def test_another_thread_renders_the_same_or_is_refused_with_a_reason(seen: Observation):
     expected = seen.image("agentview", 16)
     told: list[object] = []
 

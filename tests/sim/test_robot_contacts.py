@@ -11,7 +11,7 @@ from assay.sim.world import LIBERO_WORLD
 DOWN = np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 1.0])
 
 
-def test_the_forces_on_table_and_things_are_those_that_mujoco_tells():
+def test_the_forces_on_table_and_objects_are_those_that_mujoco_tells():
     env = LIBERO_WORLD.open()
     env.reset(EpisodeSpec("libero_goal/7", 0))
     simulation = env.simulation

@@ -41,10 +41,6 @@ def test_states_are_equal_if_everything_is(state: InitialState):
     assert state != "state"
 
 
-def test_a_state_that_fits_is_passed_on(scene: CompiledScene, state: InitialState):
-    assert validate_state(scene, state) is state
-
-
 @pytest.mark.parametrize("size", [0, 1, 78, 80, 92])
 def test_a_state_of_another_length_is_refused_with_both_lengths(
     scene: CompiledScene, state: InitialState, size: int
@@ -55,11 +51,6 @@ def test_a_state_of_another_length_is_refused_with_both_lengths(
     assert f"{size} numbers" in message and f"needs {scene.state_size}" in message
     assert "other assets" in message and "primitives" in message
     assert "\n" not in message
-
-
-def test_a_table_of_states_is_no_state(scene: CompiledScene, state: InitialState):
-    with pytest.raises(StateError):
-        validate_state(scene, replace(state, vector=state.vector[None]))
 
 
 @pytest.mark.parametrize("shape", [(0, 7), (2, 7), (4, 7), (3, 6), (21,)])

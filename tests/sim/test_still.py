@@ -111,7 +111,7 @@ def test_another_colour_light_or_camera_is_seen(simulation: Simulation):
         last = now
 
 
-def test_what_is_looked_through_is_drawn_in_every_picture(simulation: Simulation):
+def test_what_is_looked_through_is_rendered_in_every_image(simulation: Simulation):
     simulation.model.mat_rgba[:, 3] = 0.5
     for _ in range(8):
         drawn(simulation, simulation.step(ACTION).moment)

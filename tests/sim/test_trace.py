@@ -80,7 +80,7 @@ def test_nothing_touched_and_nothing_moved_is_none(played: Played):
     assert episode.outcome is Outcome.FAILURE
 
 
-def test_where_the_things_of_the_task_stood_is_kept(played: Played):
+def test_where_the_objects_of_the_task_stood_is_kept(played: Played):
     """The farther they are displaced, the farther they stand from where they stood."""
     usual = played("idle", EpisodeSpec("libero_goal/1", 0, steps=1))
     moved = played("idle", EpisodeSpec("libero_goal/1", 0, steps=1, perturbations=(Displace(0.1),)))

@@ -35,12 +35,12 @@ EYE = Viewpoint(np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.0, 1.0], [1.0, 0.0,
 """Looks along -x; the picture is as wide as twice the distance."""
 
 
-def test_a_box_has_as_many_pixels_as_its_face_takes_of_the_picture():
+def test_a_box_has_as_many_pixels_as_its_face_takes_of_the_image():
     ((view,),) = measure_visibility({"one": box(0.0, 0.1)}, [], [EYE]).values()
     assert view.share == 1 and view.pixels == pytest.approx((IMAGE_PIXELS * 0.1 / 0.9) ** 2, rel=0.05)
 
 
-def test_what_stands_before_a_thing_hides_as_much_of_it_as_it_covers():
+def test_what_stands_before_a_object_hides_as_much_of_it_as_it_covers():
     seen = measure_visibility({"behind": box(0.0, 0.1), "before": box(0.3, 0.1, 0.1)}, [], [EYE])
     assert seen["before"][0].share == 1
     assert seen["behind"][0].share == pytest.approx(0.5, abs=0.05)
@@ -49,14 +49,14 @@ def test_what_stands_before_a_thing_hides_as_much_of_it_as_it_covers():
     ]
 
 
-def test_the_picture_ends_at_its_edge_and_nothing_behind_the_camera_is_seen():
+def test_the_image_ends_at_its_edge_and_nothing_behind_the_camera_is_seen():
     half, behind = measure_visibility(
         {"edge": box(0.0, 0.1, 0.99), "behind": box(2.0, 0.1)}, [], [EYE]
     ).values()
     assert half[0].share == pytest.approx(0.5, abs=0.1) and behind == [Visibility(0.0, 0.0)]
 
 
-def test_pixels_are_those_of_a_drawn_segmentation(
+def test_pixels_are_those_of_a_rendered_segmentation(
     drawing: str, world_of: Callable[[CompiledScene], Simulation], compiled: Callable[[str], CompiledScene]
 ):
     """In a scene in which one thing stands half behind another."""

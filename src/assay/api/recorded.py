@@ -85,7 +85,9 @@ class Run:
         from assay.report.summary import sentences
 
         report = RunReport.read(self.path, self.path.stem)
-        return "\n".join([*report.told.found, *([] if report.only_errors else sentences(report.profile))])
+        return "\n".join(
+            [*report.conclusions.found, *([] if report.only_errors else sentences(report.profile))]
+        )
 
     def show(self) -> RunStatus:
         """Print success by condition, errors with tracebacks, clipped actions and refused episodes."""

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from assay import __version__
 from assay.cli.options import PRIMITIVES, Assets, JsonFile, Processes, write_json
-from assay.errors import AssetError
+from assay.errors import AssetError, StateError
 from assay.support.console import number_of, output, progress_bar, say, style_text, table_of
 
 if TYPE_CHECKING:
@@ -89,16 +89,17 @@ def parity(
     """
     from assay.sim.packs.locate import find, locate
     from assay.sim.packs.registry import libero_pack
-    from assay.sim.parity import find_records, measure
+    from assay.sim.parity import measure
 
-    records = find_records(folder)
+    if not folder.is_dir():
+        raise StateError(f"{folder} is not a folder")
     assets = locate(libero_assets, robosuite_assets)
     beside = find(folder.resolve().parent)
     pack = libero_pack(assets.libero or beside.libero, assets.robosuite or beside.robosuite)
     with progress_bar() as bar:
         task = bar.add_task("replaying", total=None)
         result = measure(
-            records,
+            folder,
             pack,
             lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
         )

@@ -8,13 +8,13 @@ clusters: between starts plus between variants, minus what both count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from assay.measures.frames import START, Codes, number_clusters, with_starts
+from assay.measures.frames import START, Codes, group_rows, number_clusters, with_starts
 from assay.support.stats.intervals import (
     Difference,
     Interval,
@@ -108,6 +108,29 @@ def shares(
     If no task has a second start, the interval holds for the observed starts only, and its method says so.
     """
     return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupShare:
+    """Share of rows with a property in one group."""
+
+    group: dict[str, Any]
+    """Columns and values of the group."""
+    rows: pl.DataFrame
+    hits: int
+    share: float
+    interval: Interval
+    """Wilson interval over starts and variants."""
+
+
+def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
+    """Share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance; empty without rows."""
+    estimates = shares(rows, hit, by)
+    result = []
+    for key, group in group_rows(rows, by) if len(rows) else ():
+        hits, names = int(group[hit].sum()), dict(zip(by, key, strict=True))
+        result.append(GroupShare(names, group, hits, hits / len(group), estimates[key][1]))
+    return result
 
 
 class Clusters:
@@ -260,9 +283,9 @@ def medians(
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
     counts = Clusters(rows, by).shares(below)
-    groups = rows.group_by(by) if by else [((), rows)]
     return {
-        key: median_interval(group[column].to_numpy().astype(float), counts[key][0]) for key, group in groups
+        key: median_interval(group[column].to_numpy().astype(float), counts[key][0])
+        for key, group in group_rows(rows, by)
     }
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -86,6 +87,11 @@ def _number_values(column: pl.Series) -> np.ndarray:
     texts = column.to_list()  # for a few thousand rows this is faster than a categorical
     number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
     return np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
+
+
+def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+    """Groups that share the columns ``by``, with their values, in order of appearance; a single one without columns."""
+    return list(rows.group_by(by, maintain_order=True)) if by else [((), rows)]
 
 
 def controls(rows: pl.DataFrame) -> pl.DataFrame:

@@ -27,9 +27,9 @@ class Description:
     fields: tuple[str, ...]
     """Each with its range and default."""
     plausible: str
-    """Whether the task can still be done as told, so that success is expected, in words."""
+    """Whether the task can still be done as instructed, so that success is expected."""
     effects: str
-    """What of an episode it may touch."""
+    """What parts of an episode it may change."""
 
 
 def listed() -> dict[str, type[Perturbation]]:

@@ -57,7 +57,7 @@ class Knock(MidEpisodeChange):
         first = int(model.jnt_qposadr[held.joints[-1]])
         then = env.state.vector[1 + first : 8 + first]
         before = simulation.state().vector.copy()
-        hand = simulation.controller.seen_position
+        hand = simulation.controller.seen_pose[0]
         start = rng.uniform(0, 2 * np.pi)
         for number in range(DIRECTIONS):
             angle = start + 2 * np.pi * number / DIRECTIONS

@@ -20,8 +20,8 @@ GLOSSARY = MappingProxyType(
         "finding": "A conclusion about the policy whose evidence is statistically significant after correction for "
         "multiple testing.",
         "interaction": "Drop of two perturbations applied together minus the sum of their separate drops.",
-        "memorisation index": "Share of the success rate that remains when the instruction or the scene no longer "
-        "asks for the trained behaviour: 0 is none, 1 is all of it.",
+        "memorisation index": "Share of episodes whose perturbation calls for another trajectory in which the policy "
+        "repeats its control's: 0 is none, 1 is all.",
         "p value": "Probability of a difference at least this large if there were none, with Holm's correction for "
         "all tests in a table.",
         "paraphrase distance": "How far a paraphrase is from the original instruction, from 0 (identical) to 1, by "
@@ -30,13 +30,14 @@ GLOSSARY = MappingProxyType(
         "policy calls": "How often the policy was asked for actions during an episode.",
         "PRIDE": "Paraphrase robustness score (LIBERO-Para): mean success weighted by paraphrase distance, so that "
         "distant paraphrases count more.",
-        "progress": "How far an episode came towards its goal, from 0 to 1 over the stages of every goal condition.",
+        "progress": "How far an episode came towards its goal, from 0 to 1: mean over the goal conditions of "
+        "the stages reached, touched, grasped, lifted, carried, placed, released.",
         "side effects": "Changes to the scene that the instruction does not ask for: moved or toppled objects, doors "
         "left open, contacts of the arm.",
         "start": "An initial state of a task, determined by task and seed.",
         "success not expected": "A condition whose instruction does not ask for the task, or that cannot be solved. "
         "Success there is evidence of memorisation.",
-        "threshold": "Perturbation magnitude at which the success rate falls to half that of the controls.",
+        "threshold": "Smallest perturbation magnitude at which the success rate falls below a target, by default 50 %.",
     }
 )
 """Definitions by term, in alphabetical order."""

@@ -27,10 +27,9 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber, between, counted_in_order, percent, plural
 from assay.report.comparison import ComparedGroup, comparison_tables
 from assay.report.glossary import GLOSSARY
-from assay.report.joint import joint_diagnoses
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.report.summary import Advice, advice, banners, key_numbers, sentences
+from assay.report.summary import Advice, advice, banners, joint_diagnoses, key_numbers, sentences
 from assay.runs.description import in_utc
 from assay.runs.provenance import ALL, all_conditions
 
@@ -45,17 +44,17 @@ SECTIONS = MappingProxyType(
         "follows the prompt succeeds only by chance.",
         "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
         "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
-        "Success, and what each change costs": "Every perturbed episode is paired with its control: the same task and "
+        "Success and drops": "Every perturbed episode is paired with its control: the same task and "
         "seed without perturbations.",
-        "What success hides": "How far failed episodes come, whether success lasts after the gripper opens, and which "
+        "Beyond success": "How far failed episodes come, whether success lasts after the gripper opens, and which "
         "objects are moved, toppled or left open on the way.",
         "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
         "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
         "World": "The perturbation grows from left to right.",
         "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
         "separately from its effect.",
-        "Memory": "If a change calls for another trajectory, does the policy repeat the control's?",
-        "How it fails": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
+        "Memorisation": "If a change calls for another trajectory, does the policy repeat the control's?",
+        "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
         "failures follow another plan.",
         "Grounding": "The object that the robot went for, against the one in the instruction. The first object moved "
         "is the better evidence; a first touch may be incidental.",
@@ -206,7 +205,7 @@ def _build_block(report: RunReport, anchor: str) -> RunBlock:
         report=report,
         anchor=anchor,
         banners=banners(report),
-        diagnosis=report.told,
+        diagnosis=report.conclusions,
         advice=advice(report),
         sentences=sentences(report.profile),
         numbers=key_numbers(report.profile),

@@ -66,7 +66,7 @@ class RunReport:
     paths: tuple[TaskPaths, ...]
     """A sample of paths for figures."""
     damage: str
-    """The unreadable parts of the file; empty if there are none."""
+    """The unreadable parts of the file; empty for an intact file."""
     problems: tuple[str, ...] = ()
     """Plugins that are missing or have changed, and frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class RunReport:
         return 0 < self.profile.done <= sum(self.profile.errors.values())
 
     @property
-    def told(self) -> Diagnosis:
+    def conclusions(self) -> Diagnosis:
         """The diagnosis in sentences; the errors if there is nothing else."""
         if not self.only_errors:
             return Diagnosis.of(self.diagnosis)

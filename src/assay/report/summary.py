@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.measures.diagnosis import diagnose
 from assay.measures.evidence_text import describe_ability
 from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Fall, Verdict
@@ -19,10 +21,10 @@ from assay.measures.sentences import Diagnosis, not_tested
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
-from assay.report.joint import joint_diagnoses
 from assay.report.run_report import RunReport
+from assay.runs.description import lateness
 from assay.runs.options import plan_command, run_command
-from assay.runs.provenance import ALL, all_conditions
+from assay.runs.provenance import ALL, IDENTITY, all_conditions
 
 MAX_LISTED = 3
 """Conditions and reasons listed one by one."""
@@ -40,10 +42,14 @@ def sentences(profile: Profile) -> list[str]:
     """The results in sentences, the most important first."""
     texts: list[str] = []
     for name in profile:
-        show, value = MEASURES[name].sentences, profile.get(name)
-        if show is not None and value is not None:
-            made = attempt(lambda make, result: list(make(result, profile)), show, value)
-            texts += [f"The summary of {name} {made.missing}."] if isinstance(made, Missing) else made
+        measure, value = MEASURES[name], profile.get(name)
+        for show in (measure.sentences, measure.numbers):
+            if show is not None and value is not None:
+                made = attempt(lambda make, result: list(make(result, profile)), show, value)
+                if isinstance(made, Missing):
+                    texts.append(f"The summary of {name} {made.missing}.")
+                elif show is measure.sentences:
+                    texts += made
     return texts
 
 
@@ -194,7 +200,7 @@ def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
     meta, starts, control = report.meta, report.profile.get(STARTS), report.profile.get(CONTROLS)
     if starts is None or meta.get("experiment") == "search":  # a search chooses its episodes itself
         return
-    if (wanted := report.told.seeds) is not None:
+    if (wanted := report.conclusions.seeds) is not None:
         yield Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.more.needed))
         return
     first = report.diagnosis[0] if report.diagnosis else None
@@ -249,6 +255,32 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
         yield Advice(text)
 
 
+def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
+    """The diagnosis of all runs of a policy together, by title, for each policy with several runs.
+
+    Runs belong to one policy if label, address, metadata, the digests of its source and files, and its latency agree:
+    episodes before and after an edit, or with another latency, are never judged together.
+    """
+    groups: dict[str, list[RunReport]] = {}
+    for report in reports:
+        meta = report.meta
+        identity = (
+            meta.get("label"),
+            meta.get("policy"),
+            meta.get("policy_metadata") or {},
+            meta.get(IDENTITY) or {},
+            lateness(meta),
+        )
+        groups.setdefault(json.dumps(identity, sort_keys=True), []).append(report)
+    diagnoses = {}
+    for runs in groups.values():
+        if len(runs) > 1:
+            name = ", ".join(filter(None, (runs[0].policy, lateness(runs[0].meta))))
+            title = f"{name}, from {listed([run.name for run in runs])} together"
+            diagnoses[title] = Diagnosis.of(diagnose(*(run.profile for run in runs)))
+    return diagnoses
+
+
 def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
     """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
     for report in reports:
@@ -258,7 +290,7 @@ def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
         others = [(f"- {line}", "dim") for line in diagnosis.others]
         yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
     if len(reports) > 1:
-        untested = [report.told.untested for report in reports if not report.only_errors]
+        untested = [report.conclusions.untested for report in reports if not report.only_errors]
         yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
 
 
@@ -267,7 +299,7 @@ def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
     for line in banners(report):
         yield line, "yellow"
-    diagnosis = report.told
+    diagnosis = report.conclusions
     yield from _diagnosis_lines(diagnosis)
     if report.only_errors:
         yield from ((traceback, "") for traceback in report.tracebacks[:3])

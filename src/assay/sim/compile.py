@@ -112,14 +112,19 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         reason = " ".join(str(error).split())
         raise AssetError(f"the {pack.name} pack's parts do not compile: {reason}") from None
     paint(model, document)
-    entities = {entity.name: _entity_index(model, scene, entity.name) for entity in scene.entities}
+    entities = {entity.name: _entity_index(model, entity) for entity in scene.entities}
     regions = {}
     for region in scene.regions:
         site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, region.full_name)
         if site >= 0:
             parent = region.target if region.target in entities else None
             body = int(model.site_bodyid[site])
-            joints = _joints_of(model, body) if parent is not None else ()
+            first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+            joints = tuple(
+                joint
+                for joint in range(first, first + count if parent is not None else first)
+                if model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE
+            )
             x, y, z = map(float, model.site_size[site])
             regions[region.full_name] = RegionIndex(region.full_name, site, (x, y, z), parent, joints)
         elif region.target in entities:
@@ -158,14 +163,13 @@ def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 
 
-def _entity_index(model: mujoco.MjModel, scene: Scene, name: str) -> EntityIndex:
-    entity = next(entity for entity in scene.entities if entity.name == name)
-    root = model.body(f"{name}_main").id
+def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
+    root = model.body(f"{entity.name}_main").id
     bodies = {i for i in range(model.nbody) if _is_below(model, i, root)}
     joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
     free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
     return EntityIndex(
-        name=name,
+        name=entity.name,
         category=entity.category,
         movable=bool(free),
         body=root,
@@ -180,11 +184,6 @@ def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
     while body > root:
         body = int(model.body_parentid[body])
     return body == root
-
-
-def _joints_of(model: mujoco.MjModel, body: int) -> tuple[int, ...]:
-    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-    return tuple(j for j in range(first, first + count) if model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE)
 
 
 def _extent(pack: AssetPack, entity: Entity) -> Extent:

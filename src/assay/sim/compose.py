@@ -50,9 +50,8 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
     root = _empty(exact=pack.exact)
     if not pack.exact:
         # Fewer faces on round shapes make an image a third cheaper, with no visible difference at 256 pixels.
-        SubElement(
-            _section(root, "visual"), "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"}
-        )
+        faces = {"numslices": "16", "numstacks": "8", "numquads": "2"}
+        SubElement(_section(root, "visual"), "quality", faces)
     arena = _resolve_classes(pack.arena(scene.arena, scene.style))
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
@@ -145,17 +144,8 @@ def _move_camera(camera: Element, change: CameraChange) -> None:
 def _empty(*, exact: bool) -> Element:
     root = Element("mujoco", {"model": "scene"})
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    SubElement(
-        root,
-        "option",
-        {
-            "impratio": "20",
-            "cone": "elliptic",
-            "density": "1.2",
-            "viscosity": "0.00002",
-            "timestep": "0.002",
-        },
-    )
+    air = {"density": "1.2", "viscosity": "0.00002"}
+    SubElement(root, "option", {"impratio": "20", "cone": "elliptic", "timestep": "0.002"} | air)
     # LIBERO's sizes reserve 1.3 GB per simulation, and a process with twenty of those cannot fork.
     SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if exact else {"memory": "64M"})
     SubElement(SubElement(root, "visual"), "map", {"znear": "0.001"})
@@ -193,18 +183,14 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
             max((box.y_max - box.y_min) / 2, MIN_HALF_LENGTH),
             REGION_HALF_HEIGHT,
         )
-        SubElement(
-            body,
-            "site",
-            {
-                "name": region.full_name,
-                "type": "box",
-                "pos": format_numbers(centre),
-                "quat": "1 0 0 0",
-                "size": format_numbers(half),
-                "rgba": format_numbers(region.rgba or (0.0, 0.0, 1.0, 0.0)),
-            },
-        )
+        shape = {
+            "type": "box",
+            "pos": format_numbers(centre),
+            "quat": "1 0 0 0",
+            "size": format_numbers(half),
+        }
+        rgba = format_numbers(region.rgba or (0.0, 0.0, 1.0, 0.0))
+        SubElement(body, "site", {"name": region.full_name, "rgba": rgba} | shape)
 
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
@@ -254,18 +240,8 @@ def _entity_body(document: Element, *, movable: bool) -> Element:
             geom.set("name", f"g{index}")
     if movable:
         SubElement(body, "joint", {"name": "joint0", "type": "free", "damping": "0.0005"})
-    SubElement(
-        body,
-        "site",
-        {
-            "name": "default_site",
-            "pos": "0 0 0",
-            "size": "0.002 0.002 0.002",
-            "rgba": "1 0 0 0",
-            "type": "sphere",
-            "group": "0",
-        },
-    )
+    look = {"type": "sphere", "size": "0.002 0.002 0.002", "rgba": "1 0 0 0", "group": "0"}
+    SubElement(body, "site", {"name": "default_site", "pos": "0 0 0"} | look)
     return body
 
 

@@ -250,14 +250,9 @@ class Controller:
         return self._grip >= 1.0
 
     @property
-    def seen_position(self) -> np.ndarray:
-        """Position of the grip site at the last update, metres, (3,)."""
-        return self._arm.position.copy()
-
-    @property
-    def seen_rotation(self) -> np.ndarray:
-        """Orientation of the grip site at the last update, (3, 3)."""
-        return self._arm.rotation.reshape(3, 3).copy()
+    def seen_pose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,), metres, and orientation (3, 3) of the grip site at the last update."""
+        return self._arm.position.copy(), self._arm.rotation.reshape(3, 3).copy()
 
     def aim(self, action: np.ndarray, *, absolute: bool = False) -> None:
         """Set the goal from an action (7,), relative to the pose at the last update.

@@ -80,7 +80,18 @@ class Culling:
         x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
         width, depth, height = self._model.geom_size[mirror]
         middle = data.geom_xpos[mirror] + height * normal
-        return _through(data.cam_xpos[camera], middle, normal, width * x, depth * y)
+        eye = data.cam_xpos[camera]
+        distance = float((eye - middle) @ normal)
+        if distance <= 0:
+            return None
+        image = eye - 2 * distance * normal
+        corners = [
+            middle + i * width * x + j * depth * y - image for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+        ]
+        normals = [np.cross(corners[i], corners[(i + 1) % 4]) for i in range(4)]
+        inward = [side * np.sign(side @ (middle - image)) / np.linalg.norm(side) for side in normals]
+        sides = [np.append(side, -side @ image) for side in inward]
+        return np.array([*sides, np.append(normal, -normal @ middle)])
 
 
 def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.ndarray:
@@ -92,21 +103,6 @@ def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.nd
     )
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return np.column_stack([normals, -normals @ data.cam_xpos[camera]])
-
-
-def _through(
-    eye: np.ndarray, middle: np.ndarray, normal: np.ndarray, x: np.ndarray, y: np.ndarray
-) -> np.ndarray | None:
-    """The planes that bound the view from ``eye`` in a mirror with half axes x and y, (5, 4); None from behind."""
-    height = float((eye - middle) @ normal)
-    if height <= 0:
-        return None
-    image = eye - 2 * height * normal
-    corners = [middle + x + y - image, middle - x + y - image, middle - x - y - image, middle + x - y - image]
-    normals = [np.cross(corners[i], corners[(i + 1) % 4]) for i in range(4)]
-    inward = [side * np.sign(side @ (middle - image)) / np.linalg.norm(side) for side in normals]
-    sides = [np.append(side, -side @ image) for side in inward]
-    return np.array([*sides, np.append(normal, -normal @ middle)])
 
 
 def _on_screen(

@@ -63,8 +63,8 @@ class Observation:
         """An image of a kind, as the method of that name returns it."""
         key = (kind, camera, height, height if width is None else width)
         if key not in self._images:
-            draw = self._look or self._draw
-            self._images[key] = draw(*key)
+            render = getattr(self._renderer, kind)
+            self._images[key] = render(self.moment, *key[1:]) if self._look is None else self._look(*key)
         return self._images[key].copy()
 
     def sketch(self, camera: str, height: int) -> np.ndarray:
@@ -75,7 +75,3 @@ class Observation:
     def through(self, lens: Lens) -> Observation:
         """The same observation with images passed through a lens on first access."""
         return replace(self, _look=partial(lens, self), _images={})
-
-    def _draw(self, kind: ImageKind, camera: str, height: int, width: int) -> np.ndarray:
-        image: np.ndarray = getattr(self._renderer, kind)(self.moment, camera, height, width)
-        return image

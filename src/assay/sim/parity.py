@@ -125,35 +125,13 @@ class Parity:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
-    """Recordings of LIBERO below a folder."""
-
-    trajectories: tuple[Path, ...]
-    predicates: tuple[Path, ...]
-    images: tuple[Path, ...]
-    models: tuple[Path, ...]
-
-    def __len__(self) -> int:
-        return len(self.trajectories) + len(self.predicates) + len(self.images) + len(self.models)
-
-
-def find_records(folder: Path) -> Records:
-    """Find the recordings below a folder. Raises StateError if it has no recordings."""
-    if not folder.is_dir():
-        raise StateError(f"{folder} is not a folder")
+def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, total, name: None) -> Parity:
+    """Replay all recordings below a folder and compare. Raises StateError if it has no recordings."""
     patterns = ("trajectories/*.npz", "predicates/*.npz", "images/*.npz", "composed/*.xml.gz")
-    records = Records(*(tuple(sorted(folder.rglob(pattern))) for pattern in patterns))
-    if not len(records):
+    trajectories, predicates, images, models = (tuple(sorted(folder.rglob(pattern))) for pattern in patterns)
+    total = len(trajectories) + len(predicates) + len(images) + len(models)
+    if not total:
         raise StateError(f"{folder} contains no recordings; looked for {', '.join(patterns)}")
-    return records
-
-
-def measure(
-    records: Records, pack: LiberoPack, progress: Progress = lambda done, total, name: None
-) -> Parity:
-    """Replay all recordings and compare."""
-    total = len(records)
     scenes = _Scenes(pack)
     details: list[str] = []
     done = 0
@@ -165,26 +143,22 @@ def measure(
             yield file
             done += 1
 
-    replayed = [_trajectory_errors(file, scenes) for file in report_each(records.trajectories)]
+    replayed = [_trajectory_errors(file, scenes) for file in report_each(trajectories)]
     errors = [error for error, _ in replayed]
-    truths = [_truths(file, scenes, details) for file in report_each(records.predicates)]
+    truths = [_truths(file, scenes, details) for file in report_each(predicates)]
     try:
-        images = [
-            difference
-            for file in report_each(records.images)
-            for difference in _image_differences(file, scenes)
+        image_errors = [
+            difference for file in report_each(images) for difference in _image_differences(file, scenes)
         ]
     except RenderingError as error:
-        images = []
+        image_errors = []
         details.append(f"images not compared: {error}")
-    wrong = [
-        difference for file in report_each(records.models) if (difference := _model_difference(file, scenes))
-    ]
+    wrong = [difference for file in report_each(models) if (difference := _model_difference(file, scenes))]
     scenes.close()
     progress(total, total, "")
     details += [
         f"{file.name}: qpos error {error.max():.2g}"
-        for file, error in zip(records.trajectories, errors, strict=True)
+        for file, error in zip(trajectories, errors, strict=True)
         if error.max() > TOLERANCE
     ]
     worst = np.array([error.max() for error in errors])
@@ -203,11 +177,11 @@ def measure(
         ),
         PredicateParity(len(truths), sum(n for n, _ in truths), sum(wrong for _, wrong in truths)),
         ImageParity(
-            count=len(images),
-            mean_abs_diff=float(np.mean([mean for mean, _ in images])) if images else None,
-            max_abs_diff=float(np.max([most for _, most in images])) if images else None,
+            count=len(image_errors),
+            mean_abs_diff=float(np.mean([mean for mean, _ in image_errors])) if image_errors else None,
+            max_abs_diff=float(np.max([most for _, most in image_errors])) if image_errors else None,
         ),
-        ModelParity(len(records.models), len(wrong)),
+        ModelParity(len(models), len(wrong)),
         (*details, *wrong),
     )
 

@@ -183,7 +183,11 @@ class PlacementScene:
         Raises RejectedLayoutError if an object flies off, moves far, tilts, or overlaps with another.
         """
         model, data = self.model, self.data
-        self._restore_absent_fixtures()
+        for index, fixture in enumerate(self._compiled.scene.fixtures):
+            if fixture.name not in self.poses:  # no relation places it
+                self._fixtures[index] = self._compiled.fixture_poses[index]
+        put_fixtures(self.model, self._compiled, self._fixtures)
+        self._update()
         arm = data.qpos[:_ROBOT_JOINTS].copy()
         movables = self._placed_movables()
         before = {movable.name: data.xmat[movable.body].reshape(3, 3).copy() for movable in movables}
@@ -292,14 +296,6 @@ class PlacementScene:
         else:
             self._fixtures[self._compiled.fixture_bodies.index(entity.body)] = pose
             put_fixtures(self.model, self._compiled, self._fixtures)
-
-    def _restore_absent_fixtures(self) -> None:
-        """Put fixtures that no relation places at their default poses."""
-        for index, fixture in enumerate(self._compiled.scene.fixtures):
-            if fixture.name not in self.poses:
-                self._fixtures[index] = self._compiled.fixture_poses[index]
-        put_fixtures(self.model, self._compiled, self._fixtures)
-        self._update()
 
     def _update(self) -> None:
         """Update the kinematics, but not the contacts."""

@@ -226,7 +226,9 @@ class AppearanceDifference:
 def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
     """Difference in appearance of two entities at the same place; ``pack`` defaults to the planning pack."""
     pack = pack or planning_pack()
-    first, second = (portrait(_anonymous(entity), pack) for entity in (one, other))
+    # A common name, because portraits are cached by entity.
+    anonymous = (Entity("entity", entity.category, entity.finish, entity.size) for entity in (one, other))
+    first, second = (portrait(entity, pack) for entity in anonymous)
     pixels = sorted((first.pixels, second.pixels))
     means = [_lab(image.colour.sum(axis=(0, 1)) / max(image.pixels, 1e-9)) for image in (first, second)]
     colour = float(np.linalg.norm(means[0] - means[1]))
@@ -246,11 +248,6 @@ def alike(
         if not contrast.is_distinguishable:
             return one, other, contrast
     return None
-
-
-def _anonymous(entity: Entity) -> Entity:
-    """The entity under a common name, so that its portrait is cached once."""
-    return Entity("thing", entity.category, entity.finish, entity.size)
 
 
 def _align(one: Portrait, other: Portrait) -> tuple[float, float]:

@@ -43,7 +43,7 @@ class Predicates:
 
     def __init__(self, compiled: CompiledScene) -> None:
         self._model = compiled.model
-        self._things: Mapping[str, Element] = {**compiled.entities, **compiled.regions}
+        self._elements: Mapping[str, Element] = {**compiled.entities, **compiled.regions}
         self._entities = compiled.entities
         gone = compiled.scene.absent
         self._absent = {
@@ -57,8 +57,12 @@ class Predicates:
             raise TaskError(f"'{atom}' has {len(atom.arguments)} arguments; valid: {atom.predicate.arity}")
         if not self._absent.isdisjoint(atom.arguments):
             return False
-        things = [self._thing(name, atom) for name in atom.arguments]
-        return bool(_RULES[atom.predicate](self, data, atom, *things))
+        for name in atom.arguments:
+            if name not in self._elements:
+                raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._elements)}")
+        return bool(
+            _RULES[atom.predicate](self, data, atom, *(self._elements[name] for name in atom.arguments))
+        )
 
     def is_satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
         """Whether every atom of the goal is true now."""
@@ -75,22 +79,22 @@ class Predicates:
             if len(set(atom.arguments)) < len(atom.arguments):
                 raise TaskError(f"'{atom}' relates an entity to itself")
             table = _MECHANISMS.get(atom.predicate)
-            thing = self._things[atom.arguments[0]]
-            if table is not None and self._mechanism(table, thing) is None:
-                able = [name for name, other in self._things.items() if self._mechanism(table, other)]
+            element = self._elements[atom.arguments[0]]
+            if table is not None and self._mechanism(table, element) is None:
+                able = [name for name, other in self._elements.items() if self._mechanism(table, other)]
                 raise TaskError(
-                    f"'{atom}': {thing.name} has no such mechanism; "
+                    f"'{atom}': {element.name} has no such mechanism; "
                     f"valid in this scene: {', '.join(sorted(able)) or 'none'}"
                 )
 
     def pose(self, name: str, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,) and rotation (3, 3) of an entity or region in the world."""
-        thing = self._things.get(name)
-        if thing is None:
-            raise TaskError(f"there is no '{name}' in the scene: {did_you_mean(name, self._things)}")
-        if isinstance(thing, EntityIndex):
-            return data.xpos[thing.body].copy(), data.xmat[thing.body].reshape(3, 3).copy()
-        return data.site_xpos[thing.site].copy(), data.site_xmat[thing.site].reshape(3, 3).copy()
+        element = self._elements.get(name)
+        if element is None:
+            raise TaskError(f"there is no '{name}' in the scene: {did_you_mean(name, self._elements)}")
+        if isinstance(element, EntityIndex):
+            return data.xpos[element.body].copy(), data.xmat[element.body].reshape(3, 3).copy()
+        return data.site_xpos[element.site].copy(), data.site_xmat[element.site].reshape(3, 3).copy()
 
     def in_contact(self, data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
         """Whether colliding geoms of two entities touch."""
@@ -101,16 +105,10 @@ class Predicates:
                 return True
         return False
 
-    def _thing(self, name: str, atom: Atom) -> Element:
-        thing = self._things.get(name)
-        if thing is None:
-            raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._things)}")
-        return thing
-
-    def _position(self, data: mujoco.MjData, thing: Element) -> np.ndarray:
-        if isinstance(thing, EntityIndex):
-            return np.asarray(data.xpos[thing.body])
-        return np.asarray(data.site_xpos[thing.site])
+    def _position(self, data: mujoco.MjData, element: Element) -> np.ndarray:
+        if isinstance(element, EntityIndex):
+            return np.asarray(data.xpos[element.body])
+        return np.asarray(data.site_xpos[element.site])
 
     def _joint(self, data: mujoco.MjData, joint: int) -> float:
         return float(data.qpos[self._model.jnt_qposadr[joint]])
@@ -157,11 +155,13 @@ class Predicates:
         position = self._position(data, inner)
         return bool(np.all(position > low) and np.all(position < high))
 
-    def box_of(self, data: mujoco.MjData, thing: Element) -> tuple[np.ndarray, np.ndarray]:
-        """The axis-aligned box that contains everything in ``thing``: lower and upper corner."""
-        if isinstance(thing, RegionIndex):
-            return self._region_box(data, thing, DEEPER_SINK if self._has_variable_yaw(thing) else IN_SINK)
-        return bounding_box(self._model, data, thing.geoms)
+    def box_of(self, data: mujoco.MjData, element: Element) -> tuple[np.ndarray, np.ndarray]:
+        """The axis-aligned box that contains everything in ``element``: lower and upper corner."""
+        if isinstance(element, RegionIndex):
+            return self._region_box(
+                data, element, DEEPER_SINK if self._has_variable_yaw(element) else IN_SINK
+            )
+        return bounding_box(self._model, data, element.geoms)
 
     def _region_box(
         self, data: mujoco.MjData, region: RegionIndex, sink: float
@@ -186,16 +186,12 @@ class Predicates:
         return least < most
 
     def _stack(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
+        position, (low, high) = self._position(data, upper), self.box_of(data, lower)
         return (
             self._in_contact(data, atom, upper, lower)
-            and bool(self._position(data, upper)[2] > self._position(data, lower)[2])
-            and self._over(data, upper, lower)
+            and bool(position[2] > self._position(data, lower)[2])
+            and bool(np.all(position[:2] > low[:2]) and np.all(position[:2] < high[:2]))
         )
-
-    def _over(self, data: mujoco.MjData, upper: Element, lower: Element) -> bool:
-        low, high = self.box_of(data, lower)
-        position = self._position(data, upper)[:2]
-        return bool(np.all(position > low[:2]) and np.all(position < high[:2]))
 
     def _in_contact(self, data: mujoco.MjData, atom: Atom, one: Element, other: Element) -> bool:
         return self.in_contact(data, _entity(one, atom), _entity(other, atom))
@@ -214,13 +210,13 @@ class Predicates:
         lowest = self.box_of(data, inner)[0][2]
         return bool(lowest - (box[0][2] + sink) <= REST_HEIGHT)
 
-    def _up_cosine(self, data: mujoco.MjData, thing: EntityIndex, surface: Element) -> float:
+    def _up_cosine(self, data: mujoco.MjData, element: EntityIndex, surface: Element) -> float:
         normal = np.array([0.0, 0.0, 1.0])
         if isinstance(surface, RegionIndex):
             axes = data.site_xmat[surface.site].reshape(3, 3).T
             axis = axes[np.argmax(np.abs(axes[:, 2]))]
             normal = axis * np.sign(axis[2])
-        return float(data.xmat[thing.body].reshape(3, 3) @ up_axis(thing.category) @ normal)
+        return float(data.xmat[element.body].reshape(3, 3) @ up_axis(element.category) @ normal)
 
     def _upright_on(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
         return (
@@ -236,27 +232,27 @@ class Predicates:
 
     # -- states of one entity
 
-    def _up(self, data: mujoco.MjData, atom: Atom, thing: Element) -> bool:
-        return bool(self._position(data, thing)[2] >= UP_HEIGHT)
+    def _up(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
+        return bool(self._position(data, element)[2] >= UP_HEIGHT)
 
-    def _active(self, data: mujoco.MjData, atom: Atom, thing: Element) -> bool:
+    def _active(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
         """Open or turned on: any joint is beyond its bound."""
-        mechanism = self._mechanism(_MECHANISMS[atom.predicate], thing)
+        mechanism = self._mechanism(_MECHANISMS[atom.predicate], element)
         return mechanism is not None and any(
-            mechanism.active.holds(self._joint(data, joint)) for joint in _inner_joints(thing)
+            mechanism.active.holds(self._joint(data, joint)) for joint in _inner_joints(element)
         )
 
-    def _passive(self, data: mujoco.MjData, atom: Atom, thing: Element) -> bool:
+    def _passive(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
         """Closed or turned off: every joint is within its bound. Entities without a mechanism are always closed."""
-        mechanism = self._mechanism(_MECHANISMS[atom.predicate], thing)
+        mechanism = self._mechanism(_MECHANISMS[atom.predicate], element)
         return mechanism is None or all(
-            mechanism.passive.holds(self._joint(data, joint)) for joint in _inner_joints(thing)
+            mechanism.passive.holds(self._joint(data, joint)) for joint in _inner_joints(element)
         )
 
-    def _mechanism(self, table: Mapping[str, Mechanism], thing: Element) -> Mechanism | None:
+    def _mechanism(self, table: Mapping[str, Mechanism], element: Element) -> Mechanism | None:
         """The mechanism by which an entity opens or switches; None if it has none."""
-        owner = thing.name if isinstance(thing, EntityIndex) else thing.parent
-        if owner is None or not _inner_joints(thing):
+        owner = element.name if isinstance(element, EntityIndex) else element.parent
+        if owner is None or not _inner_joints(element):
             return None
         return table.get(self._entities[owner].category)
 
@@ -278,14 +274,14 @@ def up_axis(category: str) -> np.ndarray:
     return np.asarray(rotation.reshape(3, 3)[2])
 
 
-def _inner_joints(thing: Element) -> tuple[int, ...]:
-    return thing.inner_joints if isinstance(thing, EntityIndex) else thing.joints
+def _inner_joints(element: Element) -> tuple[int, ...]:
+    return element.inner_joints if isinstance(element, EntityIndex) else element.joints
 
 
-def _entity(thing: Element, atom: Atom) -> EntityIndex:
-    if isinstance(thing, EntityIndex):
-        return thing
-    raise TaskError(f"'{atom}' needs an object or fixture instead of the region '{thing.name}'")
+def _entity(element: Element, atom: Atom) -> EntityIndex:
+    if isinstance(element, EntityIndex):
+        return element
+    raise TaskError(f"'{atom}' needs an object or fixture instead of the region '{element.name}'")
 
 
 _RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(

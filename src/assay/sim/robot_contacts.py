@@ -13,7 +13,7 @@ import numpy as np
 from assay.sim.compile import CompiledScene, EntityIndex
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.simulation import Simulation
-from assay.support.jit import machine_code as machine_code
+from assay.support.jit import machine_code
 
 ARENA = "arena"
 """Name of everything that is neither the robot nor an entity, such as the table and the floor."""
@@ -41,20 +41,16 @@ class Touches:
     forces: np.ndarray
     """Force of the robot on the geom in the world frame, newton, (n, 3)."""
 
-    def update_peaks(self, peaks: np.ndarray) -> None:
-        """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
-        _update_peaks(self.owners, self.parts, self.forces, peaks)
-
 
 class RobotContacts:
     """Reads the contacts of the robot from MuJoCo's data."""
 
-    def __init__(self, machine_code: CompiledScene) -> None:
-        model = machine_code.model
-        self.names = (*machine_code.entities, ARENA)
+    def __init__(self, compiled: CompiledScene) -> None:
+        model = compiled.model
+        self.names = (*compiled.entities, ARENA)
         """Names of the owners: the entities, then the arena."""
-        self._owner = np.full(model.ngeom, len(machine_code.entities))
-        for number, entity in enumerate(machine_code.entities.values()):
+        self._owner = np.full(model.ngeom, len(compiled.entities))
+        for number, entity in enumerate(compiled.entities.values()):
             self._owner[list(entity.geoms)] = number
         bodies = [model.body(body).name for body in model.geom_bodyid]
         self._part = np.array([_part(body) for body in bodies])
@@ -173,19 +169,6 @@ def _press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
             elif parts[row] == _RIGHT:
                 right += along
     return touched, max(min(left, right), 0.0)
-
-
-@machine_code
-def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    # Per part, because the forces of two fingers on the object between them cancel out.
-    total = np.zeros((len(peaks), PARTS, 3))
-    for row in range(len(owners)):
-        for axis in range(3):
-            total[owners[row], parts[row], axis] += forces[row, axis]
-    for owner in range(len(peaks)):
-        for part in range(PARTS):
-            x, y, z = total[owner, part]
-            peaks[owner] = max(peaks[owner], np.sqrt(x * x + y * y + z * z))
 
 
 FINGERS = 2

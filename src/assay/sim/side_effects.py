@@ -15,7 +15,8 @@ from assay.episodes.conduct import SideEffects
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.compile import CompiledScene
 from assay.sim.predicates import up_axis
-from assay.sim.robot_contacts import ARM_PART, RobotContacts, Touches
+from assay.sim.robot_contacts import ARM_PART, PARTS, RobotContacts, Touches
+from assay.support.jit import machine_code
 from assay.tasks.scene import Goal
 
 MIN_DISPLACEMENT_M = 0.005
@@ -62,7 +63,7 @@ class EffectWatch:
         """Record the robot's contacts."""
         if touches is None:
             return
-        touches.update_peaks(self._forces)
+        _update_peaks(touches.owners, touches.parts, touches.forces, self._forces)
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
@@ -114,6 +115,20 @@ class EffectWatch:
     def _axes(self, data: mujoco.MjData) -> np.ndarray:
         """Directions of the bystanders' upright axes, (n, 3)."""
         return np.asarray(np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up))
+
+
+@machine_code
+def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
+    """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
+    # Per part, because the forces of two fingers on the object between them cancel out.
+    total = np.zeros((len(peaks), PARTS, 3))
+    for row in range(len(owners)):
+        for axis in range(3):
+            total[owners[row], parts[row], axis] += forces[row, axis]
+    for owner in range(len(peaks)):
+        for part in range(PARTS):
+            x, y, z = total[owner, part]
+            peaks[owner] = max(peaks[owner], np.sqrt(x * x + y * y + z * z))
 
 
 def measure_jerk(path: np.ndarray) -> float:

@@ -43,23 +43,14 @@ class Simulation:
         self.renderer = Renderer(compiled, self.model)
         self.steps = 0
         """Control steps since the last reset."""
-        self._controller = Controller(self.model, self.data, compiled.home)
+        self.controller = Controller(self.model, self.data, compiled.home)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._hand = compiled.model.body(f"{ROBOT}right_hand").id
         self._valid_goals: set[Goal] = set()
         self._stale = False
-        self._started = False
-        self._resumed = False
-
-    @property
-    def runs(self) -> bool:
+        self.runs = False
         """Whether the simulation has a valid state."""
-        return self._started
-
-    @property
-    def controller(self) -> Controller:
-        """The controller of the arm and the gripper."""
-        return self._controller
+        self._resumed = False
 
     def sample(self, seed: int) -> InitialState:
         """Sample a settled initial state from the scene's regions."""
@@ -79,12 +70,12 @@ class Simulation:
         data.qvel[:] = state.vector[1 + model.nq :]
         mujoco.mj_forward(model, data)
         if state.drive is not None:
-            self._controller.resume(state.drive)
+            self.controller.resume(state.drive)
             self._stale = False
         elif not self.compiled.exact:
-            self._controller.reset()
+            self.controller.reset()
         self.steps = 0
-        self._started = True
+        self.runs = True
         return self._observe(data.qpos.copy())
 
     def resume(self, state: InitialState, steps: int) -> None:
@@ -95,7 +86,7 @@ class Simulation:
     def overwrite(self, vector: np.ndarray) -> None:
         """Set time, joint positions and velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
         self._require_start()
-        self._controller.remember()
+        self.controller.remember()
         state = validate_state(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
         nq = self.model.nq
         self.data.time = state.vector[0]
@@ -116,7 +107,7 @@ class Simulation:
         """
         self._require_start()
         action = self._valid(action)
-        model, data, controller = self.model, self.data, self._controller
+        model, data, controller = self.model, self.data, self.controller
         gripper = float(action[6])
         exact = self.compiled.exact
         for substep in range(SUBSTEPS):
@@ -155,7 +146,7 @@ class Simulation:
         """The present state; in the middle of an episode, with that of the controller."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
-        drive = self._controller.drive() if self.steps or self._resumed else None
+        drive = self.controller.drive() if self.steps or self._resumed else None
         return InitialState(vector, live_fixtures(self.model, self.compiled), drive)
 
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -192,8 +183,8 @@ class Simulation:
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         mujoco.mj_crb(model, data)
-        self._controller.reset()
-        self._controller.remember()
+        self.controller.reset()
+        self.controller.remember()
         self._stale = True
 
     def _repeat_forward(self) -> None:
@@ -211,14 +202,14 @@ class Simulation:
     def _refuse_divergence(self) -> None:
         """Raise StateError if the simulation diverged: MuJoCo silently resets it to zero."""
         if any(self.data.warning[kind].number for kind in DIVERGED):
-            self._started = False
+            self.runs = False
             raise StateError(f"step {self.steps}: the simulation became unstable")
         if any(self.data.warning[kind].number for kind in _FULL):
-            self._started = False
+            self.runs = False
             raise StateError(f"step {self.steps}: more contacts than MuJoCo has memory for")
 
     def _require_start(self) -> None:
-        if not self._started:
+        if not self.runs:
             raise StateError("the simulation has no state yet: call reset first")
 
     def _valid(self, action: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
 from assay.sim.compose import GRIPPER
 from assay.sim.robot_contacts import RobotContacts, Touches
-from assay.support.jit import machine_code as machine_code
+from assay.support.jit import machine_code
 from assay.tasks.scene import Atom, Goal, Predicate
 
 REACH_DISTANCE = 0.05
@@ -100,10 +100,10 @@ class StageWatch:
     """Called after every control step of an episode, and once before the policy acts."""
 
     def __init__(
-        self, machine_code: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
+        self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
     ) -> None:
-        self._compiled, self._model, self._contacts = machine_code, machine_code.model, contacts
-        self._grip_site = machine_code.model.site(f"{GRIPPER}grip_site").id
+        self._compiled, self._model, self._contacts = compiled, compiled.model, contacts
+        self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._watched = {}
         self._initially_true: frozenset[Atom] = frozenset()
         for number, atom in enumerate(goal.atoms):

@@ -40,7 +40,11 @@ class InitialState:
             isinstance(other, InitialState)
             and np.array_equal(self.vector, other.vector)
             and np.array_equal(self.fixtures, other.fixtures)
-            and _same(self.drive, other.drive)
+            and (self.drive is None) == (other.drive is None)
+            and all(
+                np.array_equal(getattr(self.drive, name), getattr(other.drive, name))
+                for name in (Drive.__dataclass_fields__ if self.drive is not None else ())
+            )
         )
 
     def flat(self) -> np.ndarray:
@@ -55,14 +59,6 @@ def from_flat(compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
     if fixtures and numbers.size == size + 7 * fixtures:
         return validate_state(compiled, InitialState(numbers[:size], numbers[size:].reshape(fixtures, 7)))
     return validate_state(compiled, InitialState(numbers, central_fixtures(compiled)))
-
-
-def _same(one: Drive | None, other: Drive | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in Drive.__dataclass_fields__
-    )
 
 
 def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState:

@@ -118,11 +118,6 @@ class Trace:
         return self._effects.effects(self._simulation.data, self.end_effector)
 
     @property
-    def first_contact(self) -> str | None:
-        """The entity that the robot touched first."""
-        return next(iter(self._touched), None)
-
-    @property
     def contacts(self) -> dict[str, Intervals]:
         """Intervals of contact between the robot and each entity, in the order of first contact."""
         return {name: tuple(spans) for name, spans in self._touched.items()}

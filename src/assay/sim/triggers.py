@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import mujoco
 import numpy as np
@@ -31,7 +31,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
     def holds() -> bool:
         position = simulation.data.site_xpos[grip]
-        for atom in _open_atoms(simulation, task.goal):
+        for atom in [atom for atom in task.goal.atoms if not simulation.holds(atom)]:
             low, high = bounding_box(simulation.model, simulation.data, _geoms(simulation, atom.arguments[0]))
             if np.linalg.norm(position - np.clip(position, low, high)) <= metres:
                 return True
@@ -42,14 +42,14 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
 def _watch_grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bool]:
     """Whether both fingers have held an object of the goal for ``steps`` control steps."""
-    things, fingers = _movable_atoms(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
+    objects, fingers = _movable_atoms(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
     since: dict[str, int] = {}
 
     def holds() -> bool:
-        for thing, _ in things:
-            if not fingers.hold(thing):
-                since.pop(thing.name, None)
-            elif simulation.steps - since.setdefault(thing.name, simulation.steps) + 1 >= steps:
+        for entity, _ in objects:
+            if not fingers.hold(entity):
+                since.pop(entity.name, None)
+            elif simulation.steps - since.setdefault(entity.name, simulation.steps) + 1 >= steps:
                 return True
         return False
 
@@ -58,13 +58,14 @@ def _watch_grasped(simulation: Simulation, task: Task, steps: float) -> Callable
 
 def _watch_lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
     """Whether an object of the goal is held ``metres`` above its present height."""
-    things, fingers = _movable_atoms(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
-    stood = {thing.name: float(simulation.data.xpos[thing.body][2]) for thing, _ in things}
+    objects, fingers = _movable_atoms(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
+    initial_heights = {entity.name: float(simulation.data.xpos[entity.body][2]) for entity, _ in objects}
 
     def holds() -> bool:
         return any(
-            simulation.data.xpos[thing.body][2] - stood[thing.name] >= metres and fingers.hold(thing)
-            for thing, _ in things
+            simulation.data.xpos[entity.body][2] - initial_heights[entity.name] >= metres
+            and fingers.hold(entity)
+            for entity, _ in objects
         )
 
     return holds
@@ -72,13 +73,13 @@ def _watch_lifted(simulation: Simulation, task: Task, metres: float) -> Callable
 
 def _watch_placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
     """Whether an object of the goal is held off the ground within ``metres`` of its destination, horizontally."""
-    things, fingers = _movable_atoms(simulation, task, TriggerKind.PLACING), Fingers(simulation)
+    objects, fingers = _movable_atoms(simulation, task, TriggerKind.PLACING), Fingers(simulation)
     above = _watch_lifted(simulation, task, 0.02)
 
     def holds() -> bool:
         return above() and any(
-            fingers.hold(thing) and _beside(simulation, thing, atom.arguments[1]) <= metres
-            for thing, atom in things
+            fingers.hold(entity) and _beside(simulation, entity, atom.arguments[1]) <= metres
+            for entity, atom in objects
             if not simulation.holds(atom)
         )
 
@@ -108,10 +109,6 @@ _WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], boo
 }
 
 
-def _open_atoms(simulation: Simulation, goal: Goal) -> Iterator[Atom]:
-    return (atom for atom in goal.atoms if not simulation.holds(atom))
-
-
 def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
     """The objects that a goal wants moved, each with its atom. Raises PerturbationError without such objects."""
     entities = simulation.compiled.entities
@@ -138,7 +135,7 @@ def _geoms(simulation: Simulation, name: str) -> list[int]:
     return moving or list(entity.geoms)
 
 
-def _beside(simulation: Simulation, thing: EntityIndex, place: str) -> float:
+def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
     """Horizontal distance of an object from an entity or region, metres."""
     compiled, data = simulation.compiled, simulation.data
     region = compiled.regions.get(place)
@@ -147,7 +144,7 @@ def _beside(simulation: Simulation, thing: EntityIndex, place: str) -> float:
     else:
         half = np.abs(data.site_xmat[region.site].reshape(3, 3)) @ region.half
         low, high = data.site_xpos[region.site] - half, data.site_xpos[region.site] + half
-    position = data.xpos[thing.body][:2]
+    position = data.xpos[entity.body][:2]
     return float(np.linalg.norm(position - np.clip(position, low[:2], high[:2])))
 
 
@@ -186,9 +183,9 @@ class SafeStop:
         self._fingers = Fingers(simulation)
         model = simulation.model
         self._grip = model.site(f"{GRIPPER}grip_site").id
-        self._things = [entity for entity in simulation.compiled.entities.values() if entity.movable]
-        self._bodies = [thing.body for thing in self._things]
-        self._held = np.array([self._fingers.hold(thing) for thing in self._things], dtype=bool)
+        self._objects = [entity for entity in simulation.compiled.entities.values() if entity.movable]
+        self._bodies = [entity.body for entity in self._objects]
+        self._held = np.array([self._fingers.hold(entity) for entity in self._objects], dtype=bool)
         inner = [joint for entity in simulation.compiled.entities.values() for joint in entity.inner_joints]
         self._joints = model.jnt_qposadr[inner] if inner else np.zeros(0, dtype=int)
         hinges = np.array(
@@ -214,7 +211,7 @@ class SafeStop:
             or any(map(simulation.holds, self._unwanted))
         )
         now = self._pose()
-        holding = any(map(self._fingers.hold, self._things))
+        holding = any(map(self._fingers.hold, self._objects))
         if holding or np.linalg.norm(now - self._at, axis=1).max() > STILL_DISTANCE:
             self._since, self._at = simulation.steps, now
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
@@ -222,8 +219,8 @@ class SafeStop:
     def transfer(self, simulation: Simulation) -> SafeStop:
         """Continue in a simulation that has replaced this one; what the replacement moved does not count."""
         new = SafeStop(simulation, Goal(()))
-        held = {thing.name for thing, held in zip(self._things, self._held, strict=True) if held}
-        new._held |= np.array([thing.name in held for thing in new._things], dtype=bool)
+        held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
+        new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)
         there = {*simulation.compiled.entities, *simulation.compiled.regions}
         new._unwanted = [atom for atom in self._unwanted if there.issuperset(atom.arguments)]
         new.carried_on = self.carried_on

@@ -296,11 +296,6 @@ def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
     return _planned_sights(scene, planning_pack())
 
 
-def forget() -> None:
-    """Clear the cache of scenes; categories and rooms stay cached."""
-    _planned_sights.cache_clear()
-
-
 @lru_cache(maxsize=256)
 def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]]:
     placed = _place_entities(scene, pack)

@@ -186,7 +186,7 @@ class SceneEnv(Env):
         )
         return Record(
             path,
-            trace.first_contact,
+            next(iter(trace.contacts), None),
             trace.moved,
             trace.truth,
             trace.initial_positions,
@@ -312,7 +312,4 @@ def _layout(spec: EpisodeSpec) -> str:
     return layout
 
 
-@lru_cache(maxsize=4)
-def _read_vectors(file: Path) -> np.ndarray:
-    """The states in a file, (count, 1 + nq + nv)."""
-    return read_states(file)
+_read_vectors = lru_cache(maxsize=4)(read_states)

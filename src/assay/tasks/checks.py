@@ -92,7 +92,7 @@ class Vocabulary:
 
 
 def predicate(word: str) -> Predicate:
-    """The predicate a file spells in any case; TaskError if there is none of that name."""
+    """Parse the name of a predicate, ignoring case. Raises TaskError if it is unknown."""
     match = _PREDICATES.get(word.lower())
     if match is not None:
         return match
@@ -105,9 +105,9 @@ def predicate(word: str) -> Predicate:
 
 
 def parse_atom(words: Sequence[str]) -> Atom:
-    """The relation that words such as ``On plate_1 main_table_plate_region`` state; TaskError if it is none.
+    """Parse a relation such as ``On plate_1 main_table_plate_region``. Raises TaskError.
 
-    Whether the names are known is not looked at: that takes a scene.
+    Names are not checked, which would need a scene.
     """
     predicate_ = predicate(words[0])
     names = tuple(word.lower() for word in words[1:])

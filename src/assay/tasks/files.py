@@ -1,8 +1,7 @@
 """Tasks in files: LIBERO's ``.bddl``, and our own ``.json``, which keeps finishes, sizes and staging too.
 
-A task from a file is display_name by its path and the first twelve hexadecimal digits of the SHA-256 of its
-content, ``scenes/007/2.json@5f0c3b1a9d2e``: whoever gets that id reads the same task, or is told that the
-file has changed.
+The id of a task from a file is its path and the first twelve hexadecimal digits of the SHA-256 of its content,
+``scenes/007/2.json@5f0c3b1a9d2e``: it identifies the same task, or an error reports that the file has changed.
 
     {"format": "assay-task/1",
      "instruction": "put the small red bowl on the plate",
@@ -87,7 +86,7 @@ def load_file(id: str) -> Task:
 
 
 def task_files(path: str) -> tuple[str, ...]:
-    """The task files at or below a path, sorted within each folder. Raises TaskError where there is none."""
+    """List the task files at or below a path, sorted within each folder. Raises TaskError if there are no files."""
     if not Path(path).is_dir():
         return (path,)
     files: list[str] = []
@@ -118,7 +117,7 @@ def states_file(id: str) -> Path | None:
 
 
 def stored_beside(path: Path) -> Path | None:
-    """The file of initial states display_name so but for its ending, or None: LIBERO's own, or the ``.npz`` of one."""
+    """Return the file of initial states with this name and a known suffix, or None: LIBERO's own, or its ``.npz``."""
     names = (f"{path.name}{ending}" for ending in STATES_ENDINGS)
     return next((path.with_name(name) for name in names if path.with_name(name).is_file()), None)
 
@@ -180,7 +179,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
 
 @lru_cache(maxsize=4096)
 def _of_digest(path: str, digest: str) -> Task:
-    """Kept: a run goes on with the task it has read, whatever becomes of the file."""
+    """Cached, so that a run keeps the task it has read even if the file changes."""
     task = _read(path)
     if task.id != f"{path}@{digest.lower()}":
         raise TaskError(

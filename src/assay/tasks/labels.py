@@ -31,7 +31,7 @@ _BETWEEN = ", "
 
 
 def join_labels(labels: Iterable[str]) -> str | None:
-    """The labels of one family as one text; None where there is none."""
+    """Join the labels of one family; None without labels."""
     return _BETWEEN.join(labels) or None
 
 

@@ -39,7 +39,7 @@ class Finish:
 
     colour: Colour | None = None
     pattern: Pattern | None = None
-    """Drawn in ``colour`` (grey if there is none) and a darker shade of it."""
+    """Drawn in ``colour`` (grey if None) and a darker shade of it."""
 
     @property
     def usual(self) -> bool:

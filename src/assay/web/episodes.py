@@ -240,7 +240,7 @@ def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
         yield f"the arm touched the {thing(thing_of(name))} ({steps:.0f} {'step' if steps == 1 else 'steps'})"
 
 
-def _recorded(request: Request, site: TheSite, name: str, key: str) -> EpisodeRecording:
+def _read_recording(request: Request, site: TheSite, name: str, key: str) -> EpisodeRecording:
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise HTTPException(403, "videos are only served to the pages of this app")
@@ -262,7 +262,7 @@ def _recorded(request: Request, site: TheSite, name: str, key: str) -> EpisodeRe
         )
 
 
-Recording = Annotated[EpisodeRecording, Depends(_recorded)]
+Recording = Annotated[EpisodeRecording, Depends(_read_recording)]
 
 
 @router.get(f"{EPISODE}/video")

@@ -179,7 +179,7 @@ class Replays:
         files = self._files(episode)
         poster = files.poster if files.poster.is_file() else None
         if files.fine.is_file():
-            return self._cached(files, files.fine, poster)
+            return self._touch_cached(files, files.fine, poster)
         status = self._request(episode, "video", files)
         has_failed = status.state == "failed"
         if episode.own_video is not None:
@@ -200,14 +200,14 @@ class Replays:
             return RenderStatus("failed", message=episode.problem)
         files = self._files(episode)
         if files.still.is_file():
-            return self._cached(files, files.still, None)
+            return self._touch_cached(files, files.still, None)
         return self._request(episode, "still", files)
 
     def _files(self, episode: EpisodeRecording) -> _Files:
         endings = (".jpg", "-rough.mp4", ".mp4", "-end.jpg", ".json")
         return _Files(*(self.folder / f"{episode.name}{ending}" for ending in endings))
 
-    def _cached(self, files: _Files, path: Path, poster: Path | None) -> RenderStatus:
+    def _touch_cached(self, files: _Files, path: Path, poster: Path | None) -> RenderStatus:
         for used in (path, files.note, files.poster):  # together, so that trimming keeps them together
             with suppress(OSError):
                 os.utime(used)
@@ -294,7 +294,7 @@ class _RenderProcess:
             raise RenderingError(error)
 
     def stop(self) -> None:
-        """Kill the process, whatever it is doing."""
+        """Kill the process, also in the middle of a job."""
         if self._process is not None:
             self._process.kill()
             self._process.join()

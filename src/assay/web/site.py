@@ -40,7 +40,7 @@ class RunPage:
 
     html: str
     findings: tuple[str, ...]
-    """The findings; if there are none, the reasons."""
+    """The findings, or the reasons why nothing was found."""
 
 
 def _build_report(path: Path) -> RunPage:

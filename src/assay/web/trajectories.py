@@ -35,7 +35,7 @@ class Divergence(NamedTuple):
     """How an episode's path compares to its control's."""
 
     step: int | None
-    """The first step that is far from the whole path of the control; None if there is none."""
+    """The first step that is far from the whole path of the control; None if the path stays near."""
     still: bool
     """Whether the path never leaves its own start, so that being near the control's path means nothing."""
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from assay.errors import SpecError
+from assay.extensions.dropin import MissingError
 from assay.extensions.dropin.benchmark import get_benchmark
 from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv, SegmentationRenderEnv
-from assay.extensions.dropin.missing import MissingError
 from assay.extensions.dropin.venv import DummyVectorEnv
 
 STILL = [0.0] * 6 + [-1.0]

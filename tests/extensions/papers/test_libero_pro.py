@@ -8,7 +8,7 @@ import pytest
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
-from assay.extensions.papers.libero_pro import DIMENSIONS, SUITES, published
+from assay.extensions.papers.libero_pro import DIMENSIONS, SUITES, load_published
 from assay.perturb import Say
 from assay.report.papers import PAPERS, PaperError
 from assay.report.papers.page import build_paper
@@ -103,7 +103,7 @@ def test_published_numbers_stand_beside_with_their_source(made: Made):
     assert {row["source"] for row in pi.values()} == {"published"}
     assert pi["libero_goal"]["position"] == 0.38 and round(pi["all"]["total"], 2) == 0.53
     assert "arXiv:2510.03827" in report.html()
-    assert all({suite for suite, _ in cells} == set(SUITES) for cells in published()[1].values())
+    assert all({suite for suite, _ in cells} == set(SUITES) for cells in load_published()[1].values())
 
 
 def test_joint_draws_and_frozen_files_have_rows_of_their_own(made: Made):

@@ -13,7 +13,7 @@ from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import Intervals, Trajectory
 from assay.episodes.spec import Label
 from assay.extensions.papers.libero_x import figures, tables
-from assay.extensions.papers.libero_x.tables import published
+from assay.extensions.papers.libero_x.tables import load_published
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.time.timing import within_limit
@@ -199,12 +199,12 @@ def test_published_numbers_stand_beside_with_their_source(report: PaperReport):
     found = lines(exhibit(report, "Table V").tables[0])
     theirs = {(row["model"], row["time limit"]): row for row in found if row["source"] == "published"}
     assert theirs["pi0.5", "1.1"]["3+ subtasks"] == pytest.approx(0.311)
-    assert len(theirs) == 20 and published().source in exhibit(report, "Table V").tables[0].note
-    for level, table in published().labels.items():
+    assert len(theirs) == 20 and load_published().source in exhibit(report, "Table V").tables[0].note
+    for level, table in load_published().labels.items():
         for (model, factor), shares in table.items():
             assert list(shares) == [label for known in FAMILIES.values() for label in known]
             if factor is not None and factor > 1.0:
-                before = published().labels[level][model, 1.0]
+                before = load_published().labels[level][model, 1.0]
                 assert all(shares[label] >= before[label] for label in shares), "more time cannot hurt"
 
 
@@ -244,7 +244,7 @@ def test_a_run_without_levels_is_refused_in_one_line(tmp_path: Path):
 
 def test_the_published_rates_tell_how_many_tasks_have_the_rare_labels():
     """Ten trials a task and one decimal: below 80 tasks hardly any number of tasks fits all forty rates of a label."""
-    tables_1_2 = [shares for level in (1, 2) for shares in published().labels[level].values()]
+    tables_1_2 = [shares for level in (1, 2) for shares in load_published().labels[level].values()]
 
     def fits(tasks: int, share: float) -> bool:
         trials = 10 * tasks
@@ -267,9 +267,9 @@ def test_the_published_rates_tell_how_many_tasks_have_the_rare_labels():
 
 def test_the_published_rates_add_up_with_the_counts_of_the_release():
     """Of 600 tasks: a composite one is a placement and a state change too; subtasks exclude one another."""
-    for (model, factor), shares in published().labels[1].items():
+    for (model, factor), shares in load_published().labels[1].items():
         by_count = (442 * shares["1"] + 112 * shares["2"] + 46 * shares["3+"]) / 600
         by_kind = (573 * shares["placement"] + 57 * shares["state change"] - 30 * shares["composite"]) / 600
         assert by_kind == pytest.approx(by_count, abs=0.001)
         if factor == 1.1:
-            assert by_count == pytest.approx(published().levels[model, factor]["1"], abs=0.001)
+            assert by_count == pytest.approx(load_published().levels[model, factor]["1"], abs=0.001)

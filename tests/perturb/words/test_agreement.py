@@ -141,7 +141,7 @@ def test_an_item_that_comes_twice_in_a_sheet_is_refused(sheet: Path, tmp_path: P
     returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     lines = returned.read_text().splitlines()
     returned.write_text("\n".join([*lines, lines[2]]) + "\n")
-    with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is in line 3 already"):
+    with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already in line 3"):
         read_sheets([returned])
 
 
@@ -195,7 +195,7 @@ def test_a_nought_that_may_mean_either_is_refused_unless_it_is_said(
 ) -> None:
     returned = filled(tmp_path / "1.csv", sheet, same=cells)
     with pytest.raises(
-        PerturbationError, match=rf"1\.csv: 0 may .*{beside}.*: say --marks 0X or --marks 10$"
+        PerturbationError, match=rf"1\.csv: 0 may .*{beside}.*: pass --marks 0X or --marks 10$"
     ):
         read_sheets([returned])
     if "1" not in cells:

@@ -99,7 +99,7 @@ def test_what_would_make_the_words_untrue_is_refused_with_the_words():
 
 
 def test_two_things_that_look_the_same_do_not_change_places():
-    with pytest.raises(PerturbationError, match="has nobody"):
+    with pytest.raises(PerturbationError, match="has no object"):
         apply_perturbations(tasks.load("libero_10/8"), Swap("moka_pot_1", "moka_pot_2"), seed=0)
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection
 from websockets.sync.server import serve as serve_websocket
 
+from assay import tasks
+from assay.episodes import Episode, EpisodeSpec, Policy, rollout
 from assay.policies.remote.serve import PolicyServer
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
+from assay.sim.world import SceneEnv
+from assay.tasks import Instruction
 
 from ...peer_environments import EnvironmentNotMadeError, environment
 
@@ -39,6 +43,22 @@ def observation(drawing: str, compiled: Callable[[str], CompiledScene]) -> Itera
         seen = world.step(STILL)
     yield seen
     world.close()
+
+
+@pytest.fixture
+def play(
+    drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
+) -> Callable[..., tuple[Episode, Simulation]]:
+    """Plays an episode of libero_goal/7, seed 3; returns it and its simulation."""
+    world = world_of(compiled("libero_goal/7"))
+
+    def run(policy: Policy, steps: int, text: str = "") -> tuple[Episode, Simulation]:
+        task = tasks.load("libero_goal/7")
+        task = replace(task, instruction=Instruction(text)) if text else task
+        spec = EpisodeSpec(task.id, 3, "primitives", steps=steps)
+        return rollout(SceneEnv(world, task, world.sample(3)), policy, spec), world
+
+    return run
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ import pytest
 from websockets.sync.server import ServerConnection, serve
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, rollout
+from assay.episodes import Episode, EpisodeSpec
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import OpenPI
 from assay.policies.remote.transport import UnreachableError
-from assay.sim import CompiledScene, Observation, Simulation
-from assay.sim.world import SceneEnv
+from assay.sim import Observation, Simulation
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
@@ -141,16 +140,8 @@ def test_a_copy_that_rejects_connections_is_skipped(stub: Stub):
         server.shutdown()
 
 
-def test_reported_inference_times_are_recorded(
-    stub: Stub,
-    tmp_path: Path,
-    drawing: str,
-    compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., Simulation],
-):
-    world = world_of(compiled(TASK.id))
+def test_reported_inference_times_are_recorded(stub: Stub, play: Callable[..., tuple[Episode, Simulation]]):
     policy = OpenPI(f"openpi://{stub(answer)}?wait=0")
-    spec = replace(SPEC, steps=10)
-    episode = rollout(SceneEnv(world, TASK, world.sample(3)), policy, spec)
+    episode, _ = play(policy, 10)
     policy.close()
     assert episode.decisions == 2 and episode.inference == (12.5, 12.5)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,18 @@ import pytest
 from websockets.sync.server import ServerConnection
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION, OpenPI
 from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
-from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
 
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
 Stub = Callable[[Callable[[ServerConnection], None]], str]
+Play = Callable[..., tuple[Episode, Simulation]]
 
 
 def answering(
@@ -74,16 +73,13 @@ def test_an_instruction_that_changes_is_sent_with_the_next_request(stub: Stub, o
     assert [request["prompt"] for request in seen] == [TASK.instruction.text, "stop"]
 
 
-def test_images_are_rendered_only_for_requests(
-    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
-):
+def test_images_are_rendered_only_for_requests(stub: Stub, play: Play):
     seen: list[Any] = []
     chunk = np.zeros((16, 7))
     chunk[:, 0] = np.linspace(0.0, 1.0, 16)
     chunk[:, 6] = -1.0
-    world = world_of(compiled(TASK.id))
     policy = client(stub(answering({"actions": chunk}, seen=seen)), replan=4)
-    result = rollout(SceneEnv(world, TASK, world.sample(3)), policy, replace(SPEC, steps=11))
+    result, world = play(policy, 11)
     assert (result.outcome, result.steps) == (Outcome.FAILURE, 21)
     assert np.array_equal(result.trajectory.actions[:10], np.tile(STILL, (10, 1)))
     assert np.array_equal(result.trajectory.actions[10:18], np.tile(chunk[:4], (2, 1)).astype(np.float32))
@@ -167,9 +163,7 @@ def test_a_bad_greeting_is_an_error_at_reset(stub: Stub, greeting: bytes | str):
     assert "\n" not in str(caught.value)
 
 
-def test_a_failing_server_makes_error_episodes_until_it_recovers(
-    stub: Stub, drawing: str, compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
-):
+def test_a_failing_server_makes_error_episodes_until_it_recovers(stub: Stub, play: Play):
     episodes: list[int] = []
     good = answering({"actions": np.zeros((5, 7))})
 
@@ -188,11 +182,8 @@ def test_a_failing_server_makes_error_episodes_until_it_recovers(
         else:
             good(connection)
 
-    world = world_of(compiled(TASK.id))
     policy = client(stub(sick), timeout=0.5)
-    results = [
-        rollout(SceneEnv(world, TASK, world.sample(3)), policy, replace(SPEC, steps=8)) for _ in range(4)
-    ]
+    results = [play(policy, 8)[0] for _ in range(4)]
     policy.close()
     assert [each.outcome.value for each in results] == ["failure", "error", "error", "failure"]
     assert [each.steps for each in results] == [18, 15, 10, 18]
@@ -253,28 +244,16 @@ def test_the_real_openpi_client_gets_a_text_when_the_policy_breaks(
     assert "not sent by the client: the arm's joint angles" in json.loads(out.splitlines()[1])["error"]
 
 
-def test_our_client_and_our_server_understand_each_other(
-    served: Callable[..., str],
-    drawing: str,
-    compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., Simulation],
-):
+def test_our_client_and_our_server_understand_each_other(served: Callable[..., str], play: Play):
     address = served("random", "openpi")
-    paths = []
+    actions = []
     for _ in range(2):
-        world = world_of(compiled(TASK.id))
         policy = OpenPI(address)
-        path: list[np.ndarray] = []
-        result = rollout(
-            SceneEnv(world, TASK, world.sample(3)),
-            policy,
-            replace(SPEC, steps=10),
-            watch=lambda observation, path=path: path.append(observation.eef_position),  # type: ignore[misc]
-        )
+        result, _ = play(policy, 10)
         policy.close()
-        assert result.outcome is Outcome.FAILURE and world.renderer.count == 4
-        paths.append(np.array(path))
-    assert np.array_equal(*paths) and np.ptp(paths[0][11:], axis=0).max() > 0.01
+        assert result.outcome is Outcome.FAILURE
+        actions.append(result.trajectory.actions)
+    assert np.array_equal(*actions) and np.ptp(actions[0][10:], axis=0).max() > 0.01
 
 
 def test_several_clients_are_served_at_once(served: Callable[..., str], observation: Observation):

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation as Turn
 from websockets.sync.server import ServerConnection
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
 from assay.policies.registry import load_policy
 from assay.policies.remote import codec
 from assay.policies.remote.convention import Rotation
@@ -26,6 +26,7 @@ from assay.tasks import Instruction, Task
 TASK = tasks.load("libero_goal/7")
 SPEC = EpisodeSpec(TASK.id, 3, "primitives")
 Stub = Callable[[Callable[[ServerConnection], None]], str]
+Play = Callable[..., tuple[Episode, Simulation]]
 HELLO = {"protocol_version": 1, "model_server": "stub", "capabilities": {}}
 EVERYTHING = {"send_wrist_image": True, "send_state": True, "quat_no_antipodal": True}
 
@@ -106,17 +107,10 @@ def test_a_real_server_gets_the_observations_that_it_declares(
         assert np.array_equal(seen["states"], expected)
 
 
-def test_a_real_server_with_its_own_chunks_is_asked_every_step(
-    notary: Callable[..., Any],
-    drawing: str,
-    compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., Simulation],
-):
+def test_a_real_server_with_its_own_chunks_is_asked_every_step(notary: Callable[..., Any], play: Play):
     server = notary(EVERYTHING, chunk_size=3)
-    world = world_of(compiled(TASK.id))
-    task = replace(TASK, instruction=Instruction("chunk three"))
     policy = VlaEval(f"{server.address}?timeout=20")
-    result = rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=6))
+    result, world = play(policy, 6, "chunk three")
     policy.close()
     assert result.outcome is Outcome.FAILURE
     assert result.trajectory.actions[10:16, 6].tolist() == [1, -1, 1] * 2
@@ -124,32 +118,17 @@ def test_a_real_server_with_its_own_chunks_is_asked_every_step(
     assert world.renderer.count == 2 * 6
 
 
-def test_only_episodes_with_a_failing_server_are_errors(
-    notary: Callable[..., Any],
-    drawing: str,
-    compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., Simulation],
-):
+def test_only_episodes_with_a_failing_server_are_errors(notary: Callable[..., Any], play: Play):
     server = notary()
-    world = world_of(compiled(TASK.id))
     policy = VlaEval(f"{server.address}?timeout=20&connect=0.3")
-
-    def play(told: str):
-        task = replace(TASK, instruction=Instruction(told))
-        return rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=2))
-
-    good, broken, absurd, again = (play(told) for told in ("go", "break it", "nan it", "go"))
-    assert [each.outcome.value for each in (good, broken, absurd, again)] == [
-        "failure",
-        "error",
-        "error",
-        "failure",
-    ]
+    episodes = [play(policy, 2, text)[0] for text in ("go", "break it", "nan it", "go")]
+    assert [episode.outcome.value for episode in episodes] == ["failure", "error", "error", "failure"]
+    broken, absurd = episodes[1:3]
     assert "the server failed: observation_failed: RuntimeError: no weights left" in broken.error
     assert "not finite" in absurd.error and "\n" not in broken.error
     server.process.kill()
     server.process.wait()
-    dead = play("go")
+    dead, _ = play(policy, 2, "go")
     assert dead.outcome is Outcome.ERROR and "vla-eval://127.0.0.1:" in dead.error
 
 
@@ -221,17 +200,10 @@ def test_the_real_vla_eval_runner_is_served(
     assert np.abs(seen["quaternion"] - observation.eef_quaternion).max() < 1e-9
 
 
-def test_a_served_policy_acts_as_in_process(
-    served: Callable[..., str],
-    drawing: str,
-    compiled: Callable[[str], CompiledScene],
-    world_of: Callable[..., Simulation],
-):
-    spec = replace(SPEC, steps=6)
-    world = world_of(compiled(TASK.id))
-    at_home = rollout(SceneEnv(world, TASK, world.sample(3)), load_policy("random"), spec)
+def test_a_served_policy_acts_as_in_process(served: Callable[..., str], play: Play):
+    at_home, _ = play(load_policy("random"), 6)
     policy = VlaEval(served("random", "vla-eval"))
-    away = rollout(SceneEnv(world, TASK, world.sample(3)), policy, spec)
+    away, _ = play(policy, 6)
     policy.close()
     assert away.outcome is Outcome.FAILURE
     assert np.array_equal(away.trajectory.actions[10:, :6], at_home.trajectory.actions[:6, :6])

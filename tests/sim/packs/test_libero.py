@@ -61,10 +61,6 @@ def test_it_offers_every_category_of_the_built_in_tasks(libero: LiberoPack):
         assert part.find("./worldbody/body/body[@name='object']") is not None, category
 
 
-def test_it_says_what_it_is(libero: LiberoPack):
-    assert libero.name == "libero" and libero.exact
-
-
 @pytest.mark.parametrize("arena", [Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR])
 def test_files_of_parts_are_absolute_and_there(arena: Arena, libero: LiberoPack):
     for root in (
@@ -77,12 +73,6 @@ def test_files_of_parts_are_absolute_and_there(arena: Arena, libero: LiberoPack)
             assert Path(str(node.get("file"))).is_file(), node.get("file")
 
 
-def test_parts_are_fresh_copies(libero: LiberoPack):
-    libero.entity("plate").clear()
-    libero.robot().clear()
-    assert len(libero.entity("plate")) > 0 and len(libero.robot()) > 0
-
-
 def test_folders_without_the_files_name_each_and_where_it_comes_from(tmp_path: Path):
     with pytest.raises(AssetError) as caught:
         LiberoPack(tmp_path / "a", tmp_path / "b")
@@ -91,23 +81,6 @@ def test_folders_without_the_files_name_each_and_where_it_comes_from(tmp_path: P
         assert f"{tmp_path}/b/{file} (from robosuite" in message
     assert f"{tmp_path}/a/scenes/libero_tabletop_base_style.xml (from LIBERO" in message
     assert "\n" not in message
-
-
-def test_only_the_missing_file_is_named(libero: LiberoPack, copy: LiberoPack):
-    (copy.robosuite / "mounts/rethink_mount.xml").unlink()
-    with pytest.raises(AssetError, match=r"lacks 1 required .*rethink_mount\.xml") as caught:
-        LiberoPack(copy.libero, copy.robosuite)
-    assert "robot.xml" not in str(caught.value)
-
-
-def test_an_unknown_category_is_answered_with_the_nearest(libero: LiberoPack):
-    with pytest.raises(AssetError, match=r"'plat': .*did you mean 'plate'\?"):
-        libero.entity("plat")
-
-
-def test_another_style_is_refused(libero: LiberoPack):
-    with pytest.raises(AssetError, match="'warm'"):
-        libero.arena(Arena.TABLE, "warm")
 
 
 def test_a_category_whose_folder_is_missing_is_unknown(copy: LiberoPack):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -55,26 +54,6 @@ def test_robosuites_assets_are_found_below_a_folder(tmp_path: Path, place: str):
     assert find(tmp_path / "tree") == Assets(None, assets)
 
 
-def test_both_are_found_in_a_site_packages_folder(tmp_path: Path):
-    packages = tmp_path / "lib/python3.11/site-packages"
-    libero = libero_at(packages / "libero/libero/assets")
-    robosuite = robosuite_at(packages / "robosuite/models/assets")
-    found = find(packages)
-    assert found == Assets(libero, robosuite) and found.complete
-
-
-def test_the_reference_data_is_found(shared: Path):
-    found = find(shared / "libero")
-    assert found.complete
-    assert found.libero is not None and (found.libero / "articulated_objects").is_dir()
-
-
-def test_a_folder_with_neither_holds_neither(tmp_path: Path):
-    (tmp_path / "libero").mkdir()
-    assert find(tmp_path) == Assets(None, None)
-    assert not find(tmp_path).complete
-
-
 @pytest.mark.parametrize("name", ["gone", "file"])
 def test_what_is_no_folder_is_refused(tmp_path: Path, name: str):
     (tmp_path / "file").write_text("")
@@ -85,12 +64,6 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str):
 
 
 # -- remembering
-
-
-def test_adding_remembers(tmp_path: Path):
-    libero = libero_at(tmp_path / "checkout/libero/libero/assets")
-    assert add(tmp_path / "checkout") == Assets(libero, None)
-    assert read_registered() == locate() == Assets(libero, None)
 
 
 def test_adding_one_keeps_the_other(tmp_path: Path):
@@ -112,29 +85,6 @@ def test_adding_a_folder_with_neither_says_what_was_looked_for_and_remembers_not
     assert not config_file().exists()
 
 
-def test_what_was_added_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    libero = libero_at(tmp_path / "here/assets")
-    monkeypatch.chdir(tmp_path)
-    add(Path("here"))
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    found = read_registered().libero
-    assert found is not None and found.resolve() == libero.resolve()
-
-
-def test_nothing_is_known_at_first():
-    assert read_registered() == locate() == Assets(None, None)
-
-
-def test_it_is_read_registered_in_the_users_configuration(
-    no_assets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    assert config_file() == no_assets / "assay/assets.json"
-    monkeypatch.setenv("XDG_CONFIG_HOME", "")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert config_file() == tmp_path / "home/.config/assay/assets.json"
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -149,7 +99,7 @@ def test_it_is_read_registered_in_the_users_configuration(
         "\xff",
     ],
 )
-def test_a_damaged_memory_says_what_to_do(tmp_path: Path, content: str):
+def test_a_damaged_registry_file_says_what_to_do(tmp_path: Path, content: str):
     config_file().parent.mkdir(parents=True)
     config_file().write_bytes(content.encode("latin1"))
     for look in (read_registered, locate):
@@ -158,24 +108,6 @@ def test_a_damaged_memory_says_what_to_do(tmp_path: Path, content: str):
         assert str(config_file()) in str(caught.value)
     added = libero_at(tmp_path / "assets")
     assert add(added) == read_registered() == Assets(added, None), "adding mends it"
-
-
-def test_a_memory_that_is_a_folder_is_an_error():
-    config_file().mkdir(parents=True)
-    with pytest.raises(AssetError):
-        read_registered()
-
-
-def test_a_memory_that_cannot_be_written_is_an_error(no_assets: Path, tmp_path: Path):
-    no_assets.write_text("a file where the folder should be")
-    with pytest.raises(AssetError):
-        add(libero_at(tmp_path / "assets"))
-
-
-def test_unknown_entries_of_the_memory_do_no_harm(tmp_path: Path):
-    config_file().parent.mkdir(parents=True)
-    config_file().write_text(json.dumps({"libero": str(tmp_path), "other": 3}))
-    assert read_registered() == Assets(tmp_path, None)
 
 
 # -- which one wins
@@ -193,14 +125,3 @@ def test_arguments_win_over_the_environment_and_that_over_memory(
     assert locate() == Assets(Path("/environment"), Path("/other"))
     assert locate(Path("/named")) == Assets(Path("/named"), Path("/other"))
     assert locate(robosuite=Path("/named")) == Assets(Path("/environment"), Path("/named"))
-
-
-def test_an_empty_variable_counts_as_none(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(LIBERO_VARIABLE, "")
-    assert locate() == Assets(None, None)
-
-
-def test_a_damaged_memory_does_not_matter_where_both_folders_are_named():
-    config_file().parent.mkdir(parents=True)
-    config_file().write_text("{")
-    assert locate(Path("/a"), Path("/b")) == Assets(Path("/a"), Path("/b"))

@@ -4,7 +4,6 @@
 modules with LIBERO's names, which import from here. An installed `libero` is shadowed inside that command only.
 
 session        settings from the command: assets, folders, the plan of an experiment; task files and initial states
-missing        errors for attributes that the stand-in lacks
 benchmark      suites and tasks
 observations   a dict whose images are rendered on access
 simulator      env.sim, env.robots[0], env.objects_dict: MuJoCo's model and data under robosuite's names
@@ -14,8 +13,43 @@ venv           vectorised environments, in this process or in others
 planned        the episodes of an experiment as a LIBERO suite
 recorder       one episode of the plan, from its start to its end
 executor       the command's side: starts the script and collects its episodes
+
+Attributes that the stand-in lacks raise an error on use, see `Partial`.
 """
 
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from assay.errors import did_you_mean
 from assay.support.plugins import provide
 
 provide("command", {"Policies/libero": "assay.extensions.dropin.command:libero"})
+
+DOCS = "docs/libero.md"
+_PRIVATE = ("_check_success", "_get_observations", "_post_process", "_update_observables", "_eval_predicate")
+"""Private names that scripts use."""
+
+
+class MissingError(AttributeError):
+    """An attribute of LIBERO's interface that Assay's stand-in does not have."""
+
+
+class Partial:
+    """Base class of stand-ins with a part of the original's attributes."""
+
+    shown_as = ""
+    """Name in LIBERO; the class's own name by default."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)  # Python's own protocols probe for these
+        public = [known for known in dir(self) if not known.startswith("_") or known in _PRIVATE]
+        raise_missing(type(self).shown_as or type(self).__name__, name, public)
+
+
+def raise_missing(owner: str, name: str, valid: list[str]) -> NoReturn:
+    """Raise MissingError with the attribute and similar valid ones."""
+    raise MissingError(
+        f"assay libero: LIBERO's {owner}.{name} is not offered: {did_you_mean(name, valid)} ({DOCS})"
+    )

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay import tasks
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.dropin.missing import Partial
+from assay.extensions.dropin import Partial
 from assay.extensions.dropin.observations import CameraSettings, Observations, Sensors, flip_rows
 from assay.extensions.dropin.planned import planned_task
 from assay.extensions.dropin.recorder import Recorder

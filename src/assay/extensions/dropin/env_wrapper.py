@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.errors import SpecError, did_you_mean
+from assay.extensions.dropin import Partial
 from assay.extensions.dropin.domain import ROBOT_PARTS, Domain, get_problem_info
-from assay.extensions.dropin.missing import Partial
 from assay.extensions.dropin.observations import CameraSettings, Observations
 from assay.extensions.dropin.recorder import note_language_read
 from assay.sim.render import CAMERAS

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from assay.extensions.dropin.missing import Partial, raise_missing
+from assay.extensions.dropin import Partial, raise_missing
 from assay.extensions.dropin.observations import flip_rows
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
@@ -285,12 +285,12 @@ class RobotController(Partial):
     @property
     def ee_pos(self) -> np.ndarray:
         """Grip site when the controller last looked, metres, (3,)."""
-        return self._simulation.controller.seen_position
+        return self._simulation.controller.seen_pose[0]
 
     @property
     def ee_ori_mat(self) -> np.ndarray:
         """Rotation of the grip site when the controller last looked, (3, 3)."""
-        return self._simulation.controller.seen_rotation
+        return self._simulation.controller.seen_pose[1]
 
     @property
     def goal_pos(self) -> np.ndarray:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import SpecError
-from assay.extensions.dropin.missing import Partial
+from assay.extensions.dropin import Partial
 
 MakeEnv = Callable[[], Any]
 Ids = int | Sequence[int] | np.ndarray | None

@@ -25,7 +25,7 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import methods
 from assay.support.stats.intervals import Interval
 
-HIDDEN = "What success hides"
+HIDDEN = "Beyond success"
 """Section of the report."""
 NO_ATOMS = "{}"
 """Stages of a cancelled instruction, which has no atoms; its failures stop at no stage."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from assay.episodes.conduct import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
-from assay.measures.clustering import shares
+from assay.measures.clustering import group_shares
 from assay.measures.conduct.progress import HIDDEN, NO_ATOMS
 from assay.measures.frames import valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
@@ -96,11 +96,10 @@ def _count_stages(group: dict[str, Label], failed: pl.DataFrame, count: int) -> 
     result = []
     for stage in ORDER:
         here = failed.with_columns(_here=(pl.col("_stage") == stage).cast(pl.Int64))
-        hits = int(here["_here"].sum())
-        if hits:
-            interval = shares(here, "_here")[()][1]
-            share = hits / len(failed)
-            result.append(StageFailures(group, stage, hits, len(failed), count, share, interval))
+        (part,) = group_shares(here, "_here")
+        if part.hits:
+            counts = part.hits, len(failed), count
+            result.append(StageFailures(group, stage, *counts, part.share, part.interval))
     return result
 
 

@@ -288,7 +288,7 @@ FAILURES = Measure(
     continuous=True,
     panels=(
         Panel(
-            "How it fails",
+            "Failures",
             (failures_table, thresholds_table, types_table),
             (near_far_types_figure, success_paths_figure, paths_3d_figure, paths_top_figure),
             near_far_figure,

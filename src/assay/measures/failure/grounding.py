@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import shares
+from assay.measures.clustering import GroupShare, group_shares
 from assay.measures.frames import atoms, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
@@ -83,12 +83,7 @@ def confusion(
         raise MeasureError("no episode records the objects of its goal")
     here = pl.col(contact).fill_null("")
     rows = rows.with_columns(_right=here.is_in(pl.col("_named").str.split("+")))
-    estimates = shares(rows, "_right", by)
-    groups = rows.group_by(by, maintain_order=True) if by else [((), rows)]
-    return tuple(
-        _count_confusion(dict(zip(by, key, strict=True)), contact, group, estimates[key][1])
-        for key, group in groups
-    )
+    return tuple(_count_confusion(contact, part) for part in group_shares(rows, "_right", by))
 
 
 def goal_objects(truth: str) -> str:
@@ -97,20 +92,17 @@ def goal_objects(truth: str) -> str:
     return "+".join(dict.fromkeys(map(thing_of, things)))
 
 
-def _count_confusion(
-    group: dict[str, Label], contact: Contact, rows: pl.DataFrame, interval: Interval
-) -> Confusion:
-    cells = Counter(rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
+def _count_confusion(contact: Contact, part: GroupShare) -> Confusion:
+    cells = Counter(part.rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
     names = tuple(sorted({name for name, _ in cells}))
     first = tuple(sorted({name for _, name in cells}, key=lambda name: (name == NOTHING, name)))
-    right = int(rows["_right"].sum())
     return Confusion(
-        group=group,
+        group=part.group,
         contact=contact,
-        right=right,
-        count=len(rows),
-        accuracy=right / len(rows),
-        interval=interval,
+        right=part.hits,
+        count=len(part.rows),
+        accuracy=part.share,
+        interval=part.interval,
         named=names,
         first=first,
         counts=tuple(tuple(cells[name, other] for other in first) for name in names),

@@ -433,7 +433,7 @@ MEMORISATION = Measure(
     "Share of trajectories that repeat the control's although the change calls for another.",
     lambda run: memorisation(run.frame, run.paths),
     continuous=True,
-    panels=(Panel("Memory", (memorisation_table,), runs=memorisation_figure),),
+    panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
     sentences=memorisation_sentences,
     numbers=memorisation_numbers,
     tests=_test_memory,

@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
-from assay.measures.frames import valid_rows
+from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.run_data import RunData
@@ -128,10 +128,9 @@ def _task_sums(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], t
     tasks = rows.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
         pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
     )
-    groups = tasks.group_by(by, maintain_order=True) if by else [((), tasks)]
     return {
-        tuple(key): (group["_hits"].to_numpy().astype(float), group["_count"].to_numpy().astype(float))
-        for key, group in groups
+        key: (group["_hits"].to_numpy().astype(float), group["_count"].to_numpy().astype(float))
+        for key, group in group_rows(tasks, by)
     }
 
 
@@ -274,7 +273,7 @@ def _rates_by_task(run: RunData) -> tuple[Rate, ...]:
     return rates(rows, ("task", "perturbed"), run.stopped)
 
 
-SUCCESS = "Success, and what each change costs"
+SUCCESS = "Success and drops"
 """Section of the report."""
 SUCCESS_RATE = Measure(
     "success_rate",

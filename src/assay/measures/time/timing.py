@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import mean, medians, shares
+from assay.measures.clustering import group_shares, mean, medians
 from assay.measures.conduct.progress import NO_ATOMS
 from assay.measures.failure.grounding import goal_objects
-from assay.measures.frames import controls, valid_rows
+from assay.measures.frames import controls, group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
@@ -192,18 +192,13 @@ def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> l
 
 def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:
     """Success of each group within a limit; empty without rows."""
-    if not len(rows):
-        return {}
-    late = (
-        pl.lit(False) if factor is None else (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
-    )
+    late = pl.lit(False)
+    if factor is not None:
+        late = (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     rows = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
-    estimates = shares(rows, "_in_time", by)
-    counted = pl.col("_in_time").sum(), pl.len()
-    counts = rows.group_by(by, maintain_order=True).agg(counted) if by else rows.select(counted)
     return {
-        tuple(group): Limit(factor, hits, count, hits / count, estimates[tuple(group)][1])
-        for *group, hits, count in counts.iter_rows()
+        tuple(part.group.values()): Limit(factor, part.hits, len(part.rows), part.share, part.interval)
+        for part in group_shares(rows, "_in_time", by)
     }
 
 
@@ -213,10 +208,10 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
     rows = tried.filter(pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("no episode succeeds")
-    counts = {key: len(group) for key, group in (tried.group_by(by) if by else [((), tried)])}
+    counts = {key: len(group) for key, group in group_rows(tried, by)}
     intervals = medians(rows, "steps", by)
     result = []
-    for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
+    for key, group in group_rows(rows, by):
         middle = float(np.median(group["steps"].to_numpy()))
         group_of = dict(zip(by, key, strict=True))
         steps, half = np.sort(group["steps"].to_numpy()), -(-counts[key] // 2)
@@ -241,14 +236,12 @@ def no_mistakes(
     else:
         raise MeasureError("no episode records when its goal was true")
     rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean).drop(*ignoring, strict=False)
-    estimates = shares(rows, "_flawless", by)
-    result = []
-    for key, group in rows.group_by(by, maintain_order=True) if by else [((), rows)]:
-        hits, count, (_, interval) = int(group["_flawless"].sum()), len(group), estimates[key]
-        group_of = dict(zip(by, key, strict=True))
-        successes = int(group["success"].sum())
-        result.append(NoMistakes(group_of, hits, successes, count, hits / count, interval))
-    return tuple(result)
+    return tuple(
+        NoMistakes(
+            part.group, part.hits, int(part.rows["success"].sum()), len(part.rows), part.share, part.interval
+        )
+        for part in group_shares(rows, "_flawless", by)
+    )
 
 
 def _is_flawless(row: dict[str, str | None]) -> bool:

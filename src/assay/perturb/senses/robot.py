@@ -1,4 +1,4 @@
-"""A robot that does not do quite what it is told."""
+"""Perturbations of the robot: inaccurate or delayed actions, and proprioceptive errors."""
 
 from __future__ import annotations
 

@@ -118,9 +118,9 @@ class Ground:
     def free(
         self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
     ) -> bool:
-        """Whether a place is within reach, and nobody but ``without`` is there or opens into it.
+        """Whether a place is within reach and free of all entities and doors, except those of ``without``.
 
-        ``after``: where somebody comes from who may stay as close to others as there, but come no closer.
+        ``after``: the old place of the entity, whose gaps may be too small already but must not shrink.
         """
         return self.reachable(spot) and self.clear(spot, without=without, gap=gap, after=after)
 
@@ -217,10 +217,10 @@ def carrier(scene: Scene, name: str) -> str:
 
 
 def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
-    """A scene in which an entity on the workspace, and all that stands on it, is put elsewhere.
+    """Move an entity on the workspace, with everything on it.
 
-    It gets a region of its own, so that whatever else uses the old one stays; places that are named after it,
-    such as to the right of the plate, come along.
+    It gets a new region, so that other objects of the old one stay; regions named after it, such as to the
+    right of the plate, move with it.
     """
     region = standing_region(scene, name)
     if region is None:

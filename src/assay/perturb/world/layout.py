@@ -89,7 +89,7 @@ class Confound(Perturbation):
     change = Change.CLUTTER
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Of the double, red, green, blue; as the original if there is none."""
+    """Colour of the double, red, green, blue; that of the original if None."""
     thing: str = ""
     """What the task is about first, if empty."""
 

@@ -46,7 +46,7 @@ class Recolour(Perturbation):
     change = Change.APPEARANCE
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Red, green, blue; drawn if there is none."""
+    """Red, green, blue; drawn if None."""
     pattern: Pattern | None = None
     thing: str = ""
     """What the task is about first, if empty."""
@@ -58,7 +58,7 @@ class Recolour(Perturbation):
         return with_entity(task, replace(entity, finish=Finish(colour, self.pattern)))
 
     def finishes(self, task: Task) -> list[Finish]:
-        """The looks that one of which is drawn; none where the words would become false."""
+        """Return the finishes from which one is drawn; empty if the instruction would become false."""
         entity = named_entity(task.scene, self.thing or target(task))
         try:
             colour = self._colour(colours_said(task, entity))
@@ -182,8 +182,7 @@ class Replace(Perturbation):
 class Alter(Perturbation):
     """Every thing a task is about, target and receptacle, looks different, is larger or is another model.
 
-    Which of the three is drawn for each; whatever is of one category is altered alike. What the words call it, it
-    still is: "the black bowl" stays black.
+    Which of the three is drawn for each category. The instruction stays true: "the black bowl" stays black.
     """
 
     kind = "world/alter"
@@ -231,7 +230,7 @@ class Alter(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Remove(Perturbation):
-    """The thing a task is about is gone. Nobody can do the task."""
+    """The target is removed, so that the task cannot be done."""
 
     kind = "world/remove"
     effects = frozenset({Effect.PHYSICS})

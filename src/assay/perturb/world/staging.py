@@ -48,7 +48,7 @@ class Room(Perturbation):
     sets_vocabulary = True
 
     arena: Arena | None = None
-    """Where they are then; if there is none, drawn from all others in which no fixture stands in the robot."""
+    """The new arena; if None, drawn from all others in which no fixture collides with the robot."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Renames what belongs to the old workspace."""
@@ -103,7 +103,7 @@ class Repaint(Perturbation):
 
     surface: Surface
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Red, green, blue; drawn if there is none."""
+    """Red, green, blue; drawn if None."""
     pattern: Pattern | None = None
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:

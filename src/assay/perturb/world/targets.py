@@ -1,7 +1,7 @@
 """What a task asks to move is another thing, or looks another way, and the words say so: LIBERO-X's fourth level.
 
-Neither sets the vocabulary of a task: its words keep their form, so that whoever can reword the one can reword the
-other, and need not draw a scene to know it.
+Neither sets the vocabulary of a task: its words keep their form, so that rewordings apply to both, and no scene
+needs to be drawn to know it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class UnseenTargets(Perturbation):
         return replace(changed, instruction=_rename_objects(task, new))
 
     def example(self, task: Task) -> Task:
-        """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
+        """Return a task with an instruction of the same form, without a draw. Raises PerturbationError."""
         things = moved_things(task, self.kind)
         if len(things) > len(new_names()):
             raise PerturbationError(
@@ -116,7 +116,7 @@ def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instructi
 
 
 class Attribute(StrEnum):
-    """By what a thing is told from others of its kind."""
+    """How the instruction identifies an object among others of its kind."""
 
     COLOUR = "colour"
     PATTERN = "pattern"
@@ -126,11 +126,11 @@ class Attribute(StrEnum):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class VariedTarget(Perturbation):
-    """What a task asks to move first has a new colour, pattern or size, the words say so, and look-alikes stand about.
+    """The first object to move has a new colour, pattern or size, which the instruction names, among look-alikes.
 
-    There are two of them: one that looks as the thing did, and one that differs from it by the attribute alone:
-    another colour, another pattern in the same colour, the usual size in the same new colour. The words tell the thing
-    by the attribute alone, not by where it stands.
+    There are two look-alikes: one with the old appearance, and one that differs by the attribute alone: another
+    colour, another pattern in the same colour, the usual size in the same new colour. The instruction identifies
+    the object by the attribute alone, not by its place.
     """
 
     kind = "world/varied_target"
@@ -152,7 +152,7 @@ class VariedTarget(Perturbation):
         return changed
 
     def example(self, task: Task) -> Task:
-        """A task in words such as it will be told in, which need no draw; the scene stays. Raises PerturbationError."""
+        """Return a task with an instruction of the same form, without a draw. Raises PerturbationError."""
         words = {Attribute.PATTERN: next(iter(NEW_PATTERNS)), Attribute.COLOUR: NEW_COLOURS[0]}
         words[Attribute.SIZE] = f"{next(iter(NEW_SIZES))} {NEW_COLOURS[0]}"
         return replace(task, instruction=self._describe_target(task, words[self.attribute]))
@@ -175,7 +175,7 @@ class VariedTarget(Perturbation):
         return first, look, changed
 
     def _describe_target(self, task: Task, words: str) -> Instruction:
-        """A task's words, with what is moved first told by its new attribute."""
+        """Return the instruction with the new attribute of the first object to move."""
         things = moved_things(task, self.kind)
         varied = things[0].category
         text = rename_moved(
@@ -186,7 +186,7 @@ class VariedTarget(Perturbation):
         return Instruction(text)
 
     def _with(self, task: Task, alike: Entity, rng: np.random.Generator) -> Task:
-        """A task with one more thing, placed so that whatever else the words tell by its place is still told."""
+        """Add an object where all spatial expressions of the instruction stay true."""
         count = len(Spoken(task).relations)
         for snug in (False, True):
             for _ in range(_PLACES):

@@ -252,7 +252,7 @@ class WebsocketChannel(Channel):
     def __init__(self, address: Address, url: str, seconds: float) -> None:
         self._text = address.text
         try:
-            self._connection = connect(
+            opening = connect(
                 url,
                 additional_headers=address.access.headers(address.text),
                 open_timeout=seconds,
@@ -263,6 +263,9 @@ class WebsocketChannel(Channel):
                 proxy=None,
                 logger=_SILENT,
             )
+            self._connection = (
+                opening.__enter__()
+            )  # newer versions connect here; closing it leaves the context
         except PolicyError:
             raise
         except InvalidStatus as error:

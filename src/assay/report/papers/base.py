@@ -102,7 +102,7 @@ def exhibit(
     *args: P.args,
     **options: P.kwargs,
 ) -> Exhibit:
-    """A table or figure of all runs together, or the reason why there is none.
+    """A table or figure of all runs together, or the reason for its absence.
 
     ``make`` returns one part or several; their files are named after the label.
     """

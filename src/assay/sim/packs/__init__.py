@@ -1,1 +1,1 @@
-"""Asset packs: where the shapes, weights and looks of things come from."""
+"""Asset packs: MJCF documents of arenas, objects and robots."""

@@ -109,7 +109,7 @@ class LiberoPack(AssetPack):
                 f"articulated_objects, {', '.join((*_FOLDERS, _SHARED_MESHES))} below {self.libero}; "
                 f"{did_you_mean(category, self.categories)}"
             )
-        return _read(self.files[category], _LIBERO_ORIGIN)
+        return read_mjcf(_existing(self.files[category], _LIBERO_ORIGIN))
 
     def arena(self, arena: Arena, style: str) -> Element:
         """A fresh document of a room of LIBERO's, with its default textures."""
@@ -118,7 +118,7 @@ class LiberoPack(AssetPack):
                 f"the libero pack offers the {arena} arena only in its default style, not '{style}'"
             )
         scene, floor, wall = _ROOMS[arena]
-        root = _read(self.libero / "scenes" / f"{scene}.xml", _LIBERO_ORIGIN)
+        root = read_mjcf(_existing(self.libero / "scenes" / f"{scene}.xml", _LIBERO_ORIGIN))
         textures = self.libero / "textures"
         for name, image in (("texplane", floor), ("tex-wall", wall)):
             for texture in root.iterfind(f"./asset/texture[@name='{name}']"):
@@ -130,11 +130,7 @@ class LiberoPack(AssetPack):
         return root
 
     def _part(self, name: str) -> Element:
-        return _read(self.robosuite / _ROBOT_FILES[name], _ROBOSUITE_ORIGIN)
-
-
-def _read(path: Path, origin: str) -> Element:
-    return read_mjcf(_existing(path, origin))
+        return read_mjcf(_existing(self.robosuite / _ROBOT_FILES[name], _ROBOSUITE_ORIGIN))
 
 
 def _existing(path: Path, origin: str) -> Path:

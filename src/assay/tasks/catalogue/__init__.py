@@ -33,7 +33,7 @@ def describe(name: str) -> str:
 
 
 def suite(name: str) -> tuple[Task, ...]:
-    """The tasks of a suite in LIBERO's order. Raises TaskError with the nearest name if there is none."""
+    """The tasks of a suite in LIBERO's order. Raises TaskError with the nearest name if it is unknown."""
     return tuple(entry.task for entry in _suite(name).entries)
 
 
@@ -56,7 +56,7 @@ def load(id: str) -> Task:
 
 
 def entry(id: str) -> CatalogueEntry:
-    """The task of that id and what LIBERO's files of it are called. Raises TaskError if there is none."""
+    """The task of that id and the name of LIBERO's files of it. Raises TaskError if it is unknown."""
     if names_file(id):
         return CatalogueEntry(load_file(id))
     name, slash, number = id.strip().partition("/")

@@ -36,15 +36,15 @@ class ReleaseWording:
     """One instruction of a release."""
 
     task: str
-    """The id of the built-in task it is for, such as ``libero_goal/3``; LIBERO-X, with scenes of its own, has
+    """The id of the built-in task it is for, such as ``libero_goal/3``; LIBERO-X has other scenes and
     ids like ``libero_x/107/A1``."""
     text: str
-    """What the policy is told, on one line."""
+    """The instruction, on one line."""
     labels: Mapping[str, Label] = field(default_factory=dict)
 
 
 def find_release(folder: Path, release: str, *candidates: str) -> Path:
-    """The first of some places in a folder that exists. Raises ReleaseError that says what was looked for."""
+    """Return the first existing candidate in a folder. Raises ReleaseError with the candidates."""
     for candidate in candidates:
         if (folder / candidate).exists():
             return folder / candidate
@@ -54,7 +54,7 @@ def find_release(folder: Path, release: str, *candidates: str) -> Path:
 
 
 def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
-    """The content of a text file. Raises ReleaseError where it is none, or has more than ``most`` bytes."""
+    """Read a text file. Raises ReleaseError if it is not UTF-8 or has more than ``most`` bytes."""
     try:
         with file.open("rb") as stream:
             data = stream.read(most + 1)
@@ -68,7 +68,7 @@ def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
 
 
 def instruction(value: object, place: str) -> str:
-    """An instruction from a file, with single spaces. Raises ReleaseError where it is none."""
+    """Return an instruction with single spaces. Raises ReleaseError if it is not a line of text."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or not text.isprintable():
         raise ReleaseError(f"{place}: an instruction must be a line of text, not {quote(repr(value))}")
@@ -76,7 +76,7 @@ def instruction(value: object, place: str) -> str:
 
 
 def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
-    """The id of the task whose file is called so, without ending. Raises ReleaseError where there is none."""
+    """Return the id of the task with this file name, without suffix. Raises ReleaseError if it is unknown."""
     ids = (
         _files()
         if suite is None
@@ -90,7 +90,7 @@ def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
 
 
 def task_and_suffix(name: str) -> tuple[str, str] | None:
-    """The task whose file's name a longer name begins with, and the rest; None where there is none."""
+    """Split a name into the task whose file name it begins with, and the rest; None without such a task."""
     fitting = [file for file in _files() if name == file or name.startswith(f"{file}_")]
     if not fitting:
         return None

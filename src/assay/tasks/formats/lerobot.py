@@ -82,7 +82,7 @@ class LerobotEpisode:
 
 
 class LerobotFolder:
-    """A LeRobotDataset on disk. Raises ReleaseError that says why it is none."""
+    """A LeRobotDataset on disk. Raises ReleaseError if it is invalid."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

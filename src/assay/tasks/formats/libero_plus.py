@@ -1,8 +1,7 @@
 """LIBERO-plus: its classification of ten thousand names, its language task files and its joint angles.
 
-Names of its tasks carry the perturbation as a suffix, which in its own code ends up in what the policy is
-told. Here a suffix is only ever decoded: a language task's text is that in its file, and every other task is
-told what the built-in one is told.
+Names of its tasks carry the perturbation as a suffix, which its own code leaks into the instruction. Here a
+suffix is only decoded: a language task has the text of its file, every other task the built-in instruction.
 
     ..._view_345_15_100_0_0_initstate_0             where the camera stands
     ..._view_0_0_100_0_0_initstate_17               how the arm starts

@@ -59,7 +59,7 @@ class OtherGoal:
     text: str
     goal: Goal | None
     problem: str = ""
-    """Why there is no goal: what three entries of the release state is none."""
+    """Why there is no goal: three entries of the release are not goals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _folders(folder: Path, suite: str) -> list[Path]:
 
 
 def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
-    """Dimension, axis and distance of a folder of frozen files; None for folders that are none of the paper's."""
+    """Dimension, axis and distance of a folder of frozen files; None for folders that are not the paper's."""
     if suffix in FROZEN:
         return FROZEN[suffix], "", None
     shifted = _SHIFTED.fullmatch(suffix)

@@ -63,7 +63,7 @@ class TaskFile:
 
     @cached_property
     def task(self) -> Task:
-        """The task in it. Raises TaskError where there is none."""
+        """The task in it. Raises TaskError if it cannot be read."""
         return tasks.load(str(self.path))
 
     @cached_property
@@ -110,10 +110,9 @@ def read(folder: Path) -> Checkout:
 
 
 def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile | None, TaskFile]]:
-    """Every file and the one on level 1 that it goes with, itself on level 1; None where there is none.
+    """Every file and the one on level 1 that it goes with, itself on level 1; None without one.
 
-    What goes together is told by number, or by scene and words, or else, for files that can be read, by scene and
-    goal.
+    Files are matched by number, or by scene and words, or else, for readable files, by scene and goal.
     """
     named = {(file.scene, file.words): file for file in files[1]}
     scenes = defaultdict(list)

@@ -1,7 +1,7 @@
 """What a task's instruction says: its steps and the things they are about, read against scene and goal.
 
-Of a thing only its noun may be worded anew, so the steps have a field for each. Whatever else identifies it
-(left, black, next to the ramekin) is kept as it is.
+Of a thing only its noun may be worded anew, so the steps have a field for each. Everything else that identifies it
+(left, black, next to the ramekin) stays.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ what keeps its name."""
 def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
     """An instruction with other names for the things that it moves, which are of these categories.
 
-    ``rename`` gives a name without an article; for a plural, with whatever goes between "both" and it.
+    ``rename`` gives a name without an article; for a plural, with what goes between "both" and it.
     Raises PerturbationError where the words for a category are not to be found, or it is said twice.
     """
     named: dict[str, str] = {}

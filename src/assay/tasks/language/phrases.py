@@ -51,7 +51,7 @@ _WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\{\w+\})"
 
 
 def is_located(phrase: str) -> bool:
-    """Whether a thing is told by where it is: "the bowl on the stove"."""
+    """Whether an object is identified by its place: "the bowl on the stove"."""
     return _LOCATED.fullmatch(phrase) is not None
 
 

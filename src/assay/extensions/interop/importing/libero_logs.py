@@ -119,7 +119,7 @@ def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
 
 
 def _suite_in_name(stem: str) -> str:
-    """The suite in a file's name, ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if there is none."""
+    """The suite in a file's name, ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if the name has no suite."""
     for part in re.split(r"[-. ]", stem):
         if any(part == suite or part.startswith(f"{suite}_") for suite in tasks.suites()):
             return part

@@ -138,7 +138,7 @@ class ParaLog:
 
 
 def find_models(folder: Path) -> dict[str, Path]:
-    """Folders of models' logs by name: this folder, or those in it. Raises ReleaseError if there are none."""
+    """Folders of models' logs by name: this folder, or those in it. Raises ReleaseError without logs."""
     candidates = (folder, *sorted(path for path in folder.glob("*") if path.is_dir()))
     models = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not models:

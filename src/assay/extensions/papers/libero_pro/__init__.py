@@ -113,7 +113,7 @@ def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tu
 
 
 def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
-    """Rates and drops under the conditions with these prefixes; None if there are none."""
+    """Rates and drops under the conditions with these prefixes; None if no episode has one."""
     parts = pl.col("condition").str.extract_groups("^(.+)/([^/]+)$").struct
     prefix, change = parts.field("1"), parts.field("2")
     is_own = prefix.is_in(prefixes) & change.is_in(DIMENSIONS)
@@ -148,7 +148,7 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
         "dimensions; all: unweighted mean of the suites."
     )
     if beside:
-        source, models = published()
+        source, models = load_published()
         for model, values in models.items():
             rows += _leaderboard_rows(model, values, "published")
         note += (
@@ -237,7 +237,7 @@ def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
 
 
 @cache
-def published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
+def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
     """The source of the authors' numbers, and success (0 to 1) by model, suite and column."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
     return content["source"], {

@@ -67,7 +67,7 @@ def _unnamed_if_single(results: dict[str, T]) -> dict[str, T]:
 
 
 def _positions(run: PaperRun) -> np.ndarray:
-    """All positions of the end effector, (n, 3). Raises MeasureError if there are none."""
+    """All positions of the end effector, (n, 3). Raises MeasureError if no episode has a trajectory."""
     points = run.data.paths.points
     if not len(points):
         raise MeasureError("no episode has a trajectory")

@@ -47,7 +47,7 @@ class PublishedTables:
 
 
 @cache
-def published() -> PublishedTables:
+def load_published() -> PublishedTables:
     """The authors' Tables II to IX."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
     labels = [label for family in FAMILIES.values() for label in family]
@@ -77,7 +77,7 @@ def published() -> PublishedTables:
 def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
     """The episodes of some levels (by default all) in which success is expected, with their reference times.
 
-    Raises MeasureError if there are none.
+    Raises MeasureError if no episode matches.
     """
     require(run.data.plausible, "level")
     rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
@@ -94,7 +94,7 @@ def levels_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[
         limits = limits_by(level_rows(run), ("level",), (DEFAULT_LIMIT, None))
         return {str(level): limits[level,] for (level,) in sorted(limits, key=str)}
 
-    yield from _tables(runs, measure, "level", published().levels if beside else None)
+    yield from _tables(runs, measure, "level", load_published().levels if beside else None)
 
 
 def unseen_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
@@ -104,19 +104,19 @@ def unseen_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[
         kind = pl.col("condition").str.extract(f"/({UNSEEN}|{CONFOUNDING})(?:/|$)").alias("_kind")
         return _with_all(level_rows(run, 4).with_columns(kind), "_kind", (UNSEEN, CONFOUNDING))
 
-    yield from _tables(runs, measure, "objects", published().unseen if beside else None)
+    yield from _tables(runs, measure, "objects", load_published().unseen if beside else None)
 
 
 def forms_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
     """Table IV: level 5, by the form of the rewording."""
-    order = tuple(next(iter(published().forms.values())))[1:]
+    order = tuple(next(iter(load_published().forms.values())))[1:]
 
     def measure(run: PaperRun) -> LimitsByColumn:
         rows = level_rows(run, 5)
         require(rows, "form")
         return _with_all(rows, "form", order)
 
-    yield from _tables(runs, measure, "form", published().forms if beside else None)
+    yield from _tables(runs, measure, "form", load_published().forms if beside else None)
 
 
 def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) -> Iterator[Part]:
@@ -133,7 +133,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
             raise MeasureError(f"no episode of level {level} has a label family")
         return by_label
 
-    yield from _tables(runs, measure, "label", published().labels[level] if beside else None)
+    yield from _tables(runs, measure, "label", load_published().labels[level] if beside else None)
 
 
 def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> LimitsByColumn:
@@ -173,7 +173,8 @@ def _tables(
     source = (Column("source"),) if theirs else ()
     note = f"Success in per cent; errors are excluded. {REFERENCE_NOTE} None: only the task's horizon."
     if theirs:
-        note += f" Published: {published().source}; its limits are multiples of human times, its assets LIBERO-X's."
+        source_name = load_published().source
+        note += f" Published: {source_name}; its limits are multiples of human times, its assets LIBERO-X's."
     headings = (Column(heading(what, name), "share", bare=what == "label") for name in names)
     yield Table(
         "success",

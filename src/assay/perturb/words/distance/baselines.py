@@ -108,7 +108,7 @@ _Value = tuple[int, int, int]
 
 
 def meteor(original: str, paraphrase: str) -> float:
-    """The similarity of a paraphrase to its original, 0 to 1, whatever the case."""
+    """The similarity of a paraphrase to its original, 0 to 1, ignoring case."""
     reference, words = (_WORD.findall(text.lower()) for text in (original, paraphrase))
     if not reference or not words:
         return 0.0
@@ -164,7 +164,7 @@ class Baselines:
     """Three similarities of a paraphrase to its original, each in [0, 1] or nearly."""
 
     bleu: float
-    """Sentence BLEU of the paraphrase against the original, whatever the case, by sacrebleu's defaults."""
+    """Sentence BLEU of the paraphrase against the original, ignoring case, with sacrebleu's defaults."""
     meteor: float
     """METEOR with exact and stem matches; see ``meteor``."""
     bert_score: float

@@ -1,7 +1,7 @@
 """BERT and RoBERTa in numpy: all-MiniLM-L6-v2, and other models of these kinds.
 
-Computed in double precision: in single precision a word's vector also hangs on the machine, and on who else
-is in the batch.
+Computed in double precision: in single precision a word's vector also depends on the machine and on the
+rest of the batch.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ COPY_FOLDER_SHA256 = "10f1cdb67fbedfeaa1767a1f8e769111ffd9f6da9aa0ce60b5f42bae69
 
 
 def minilm_files() -> dict[str, bytes]:
-    """The weights and the tokenizer of all-MiniLM-L6-v2, checked. Raises ModelError where there are none."""
+    """The weights and the tokenizer of all-MiniLM-L6-v2, verified. Raises ModelError if they are missing."""
     return _minilm()[1]
 
 
@@ -76,7 +76,7 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
 
 
 def parser_folder() -> Path:
-    """The folder of the parser's model. Raises ModelError where there is none."""
+    """Return the folder of the parser's model. Raises ModelError if it is missing."""
     official = _find_installed(PARSER)
     if official is not None and official.version == PARSER_VERSION:
         return _as_installed(official, f"{PARSER}/{PARSER}-{PARSER_VERSION}")

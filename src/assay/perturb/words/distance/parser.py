@@ -186,7 +186,7 @@ class Parser:
         self._facts: dict[tuple[int, ...], _Fact] = {}
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Parse texts, lower-cased, each by itself: what comes out does not hang on the others."""
+        """Parse texts, lower-cased, each by itself: results do not depend on the batch."""
         lowered = (text.lower() for text in texts)
         with one_thread():
             documents = self._pipeline.pipe(lowered, batch_size=BATCH, disable=RULES)

@@ -36,7 +36,7 @@ class Scorer:
         self._forget()
 
     def score(self, pairs: Sequence[tuple[str, str]], alpha: float) -> list[Distance | DistanceError]:
-        """Distances of (original, paraphrase), or why there is none."""
+        """Return the distance of each (original, paraphrase), or the error if it has none."""
         refused = [_refusal(*pair) for pair in pairs]
         accepted = (pair for pair, error in zip(pairs, refused, strict=True) if error is None)
         self._read(text for pair in accepted for text in pair)
@@ -118,7 +118,7 @@ _UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs"
 
 
 def check_text(text: object, what: str) -> None:
-    """Raises DistanceError where a text is none that can be parsed; ``what`` names it in the message."""
+    """Raise DistanceError if a text cannot be parsed; ``what`` names it in the message."""
     if not isinstance(text, str):
         raise DistanceError(f"{what} must be text, not {type(text).__name__}")
     if not text.strip():

@@ -44,7 +44,7 @@ class Scored:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """A CSV file with every cell as the text that it is. Raises DistanceError where it is none."""
+    """Read a CSV file with every cell as text. Raises DistanceError if it is not CSV."""
     content = path.read_bytes()
     try:
         text = content.decode("utf-8-sig")

@@ -45,7 +45,7 @@ def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
 
 
 def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
-    """The names of a type that may stand for a form of a noun, whatever else is in the scene."""
+    """Return the names of a type for a form of a noun, regardless of the scene."""
     if type is ObjectType.ADDITION:
         words = set(form.split())
         return tuple(f"{word} {form}" for word in noun.functional if words.isdisjoint(word.split()))

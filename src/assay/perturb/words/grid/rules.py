@@ -130,7 +130,7 @@ def _frame(meaning: Meaning) -> re.Pattern[str]:
 
 
 def _open(text: str, meaning: Meaning) -> str:
-    """A pattern of a text with any name for each noun: a few words, or one of its own with "and" in it."""
+    """A pattern of a text with any name for each noun: a few words, or one of the noun's names that contains "and"."""
 
     def names(field: re.Match[str]) -> str:
         mention = meaning.mentions[int(field[1])]
@@ -187,7 +187,7 @@ def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[F
 
 
 def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
-    """What is wrong with a text whatever it is about."""
+    """Yield what is wrong with a text, regardless of its task."""
     if not text.strip():
         yield "text", "it is empty"
     elif not _NAMING.search(text):
@@ -331,7 +331,7 @@ def verify(
 
 
 def _read(id: str, load: Callable[[str], Task], words: Path | None) -> Rules | str:
-    """The rules for a task; or why there are none."""
+    """Return the rules for a task, or the reason if it has none."""
     try:
         return Rules(load(id), words)
     except AssayError as error:

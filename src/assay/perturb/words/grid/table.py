@@ -1,7 +1,7 @@
 """Tables of paraphrases as CSV files: the one reader for all that have them.
 
-Ours, as ``assay words generate`` and ``assay words llm`` write them, LIBERO-Para's ``metadata.csv``, and those of
-anybody else who names the text and its task or its original.
+Ours, as ``assay words generate`` and ``assay words llm`` write them, LIBERO-Para's ``metadata.csv``, and
+others that have the text and its task or its original.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tupl
 
 @contextmanager
 def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
-    """A CSV file to be read by its columns. Raises PerturbationError where it is none."""
+    """Open a CSV file to read it by columns. Raises PerturbationError if it is not CSV."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             yield csv.DictReader(stream)
@@ -251,7 +251,7 @@ class CellStats:
 
     count: int
     scored: int
-    """Those that have both similarities; the means are theirs, and None where there is none."""
+    """Rows with both similarities; the means are over these, and None without any."""
     pd: float | None
     keyword_distance: float | None
     """1 - S_K"""
@@ -275,7 +275,7 @@ class GridStats:
 
     paraphrases: int
     cells: dict[Key, CellStats]
-    """GridRow by row; those that have paraphrases."""
+    """Row by row; those that have paraphrases."""
     originals: dict[str, int]
     """Original instruction -> its paraphrases, the most first."""
 

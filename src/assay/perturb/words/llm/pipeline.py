@@ -142,7 +142,7 @@ def paraphrases(
 
     ``words`` is a file with more nouns. Where ``rules`` do not filter, the model alone judges, and a task needs
     no words of the lexicon. ``prompts`` are the built-in ones unless given. ``on_cell`` is called when a cell of
-    a task is run_step; there are 43 for each task. Raises LLMError, and PerturbationError for a task that the lexicon
+    a task is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task that the lexicon
     has not the words for.
     """
     filters = rules is RuleUse.FILTER

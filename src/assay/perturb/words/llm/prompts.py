@@ -1,4 +1,4 @@
-"""What a model is told in each of the four steps: the words of ``prompts.yaml``, or of a file like it."""
+"""Prompts of the four steps, from ``prompts.yaml`` or a file like it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Keep(YamlRecord):
 
 
 class Prompts(YamlRecord):
-    """Everything that a model is told; ``prompts.yaml`` shows it."""
+    """All texts of the prompts; see ``prompts.yaml``."""
 
     name: str
     """Where the words are from, and a digest of them."""

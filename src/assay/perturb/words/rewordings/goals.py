@@ -7,8 +7,8 @@
     new       derived ones that no task of the catalogue has in such a scene, nor passes on its way: neither the
               goal nor the instruction was ever trained
 
-None of them holds at the start, none is part of the task's own goal or the other way round: whoever does the
-one has not done the other. Whether a robot can do it, an oracle has to show; other tasks' goals it could do
+None of them holds at the start, and none includes the task's own goal or is part of it: reaching the one does
+not reach the other. Whether a robot can do it, an oracle has to show; other tasks' goals it could do
 elsewhere.
 """
 
@@ -62,8 +62,8 @@ def alternatives(task: Task) -> tuple[Alternative, ...]:
 def new_goals(task: Task) -> tuple[Alternative, ...]:
     """What could be asked for in a task's scene and was never trained, no goal twice.
 
-    Goals like the task's own; where there is none, goals like the others that are known for the scene; and where
-    there is none either, two things for one place.
+    Goals like the task's own; without any, goals like the others known for the scene; without these, two objects
+    for one place.
     """
     others = (
         replace(task, goal=alternative.goal, instruction=Instruction(alternative.text))
@@ -87,7 +87,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
 
 
 def _like(task: Task) -> Iterator[Alternative]:
-    """Goals like a task's own, also for what is told by where it stands."""
+    """Yield goals like a task's own, also for objects identified by their place."""
     for derived_goal in (
         *_derived_goals(task),
         *_instead_of_what_is_located(task),
@@ -98,7 +98,7 @@ def _like(task: Task) -> Iterator[Alternative]:
 
 
 def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
-    """Another thing, the only one of its sort, where the task has one that is told by where it stands."""
+    """Yield goals with another object, unique in its category, for one identified by its place."""
     step, name = _located_step(task)
     if step is None:
         return
@@ -111,7 +111,7 @@ def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
 
 
 def _located_elsewhere(task: Task) -> Iterator[Alternative]:
-    """What is told by where it stands, put on a stove or on top of furniture."""
+    """Yield goals that put an object identified by its place on a stove or on top of furniture."""
     step, name = _located_step(task)
     if step is None:
         return
@@ -126,7 +126,7 @@ def _located_elsewhere(task: Task) -> Iterator[Alternative]:
 
 
 def _located_step(task: Task) -> tuple[Step | None, str]:
-    """The only step of an instruction, if it is about one thing that is told by where it stands; and that thing."""
+    """Return the only step of an instruction and its object, if the object is identified by its place."""
     steps, carried = _steps(task.instruction.text), _carried_things(task.goal)
     if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
         return None, ""
