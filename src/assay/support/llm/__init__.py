@@ -1,4 +1,4 @@
-"""Language models behind endpoints that somebody else runs.
+"""Clients for language models behind HTTP endpoints.
 
 endpoint   where one is, and how it may be asked          protocols  OpenAI's, Anthropic's and Gemini's
 client     asks, and repeats where that helps             prompt     words and pictures

@@ -1,13 +1,9 @@
-"""How endpoints are spoken to: OpenAI's chat completions, Anthropic's messages, Gemini's generateContent.
+"""Wire formats of language models: OpenAI chat completions, Anthropic messages, Gemini generateContent.
 
-What can go wrong with a language model that somebody else runs.
-
-LLMError                  an endpoint that cannot be used, or a setting that makes no sense
-├── RefusedError          it will not answer this, however often it is asked
-├── UnansweredError       it did not answer after all attempts; it may later
-└── NonsenseError         what it answers is not in its protocol
-
-What a model is told: words and pictures.
+LLMError                  an endpoint that cannot be used, or an invalid setting
+├── RefusedError          the endpoint refuses the request; retrying does not help
+├── UnansweredError       no answer after all attempts; a later run may get one
+└── NonsenseError         the reply does not follow the protocol
 """
 
 from __future__ import annotations
@@ -66,7 +62,7 @@ Part = str | Picture
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is told."""
+    """The input of a model: text and images."""
 
     system: str
     user: str | tuple[Part, ...]
@@ -266,7 +262,7 @@ class Gemini:
         return merge_request(request, manner.extra)
 
     def said(self, content: Any) -> Said:
-        """The answer; a thought is none, but its tokens are paid for."""
+        """The answer without thoughts, whose tokens are counted."""
         usage = content.get("usageMetadata") or {}
         blocked = content.get("promptFeedback", {}).get("blockReason") or ""
         candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
@@ -293,13 +289,13 @@ SPEECHES: Mapping[str, Speech] = MappingProxyType(
 
 def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     """A request with more in it: objects are merged, anything else is replaced."""
-    found = dict(request)
+    merged = dict(request)
     for name, value in extra.items():
-        mine = found.get(name)
-        found[name] = (
+        mine = merged.get(name)
+        merged[name] = (
             merge_request(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
         )
-    return found
+    return merged
 
 
 def _openai(part: str | Picture, shown: Shown) -> JSON:

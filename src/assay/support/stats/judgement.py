@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
     @property
     def status(self) -> int:
-        """The exit status: 0 for what may replace A, 1 for what may not, 3 where nobody knows."""
+        """The exit status: 0 for what may replace A, 1 for what may not, 3 if undecided."""
         return {Verdict.WORSE: 1, Verdict.UNDECIDED: 3}.get(self, 0)
 
 
@@ -101,9 +101,9 @@ class Judgement:
     @property
     def verdict(self) -> Verdict:
         """On what was asked for: the worst of it that is known, else whether something is open."""
-        found = {line.verdict for line in self.asked}
+        verdicts = {line.verdict for line in self.asked}
         for verdict in (Verdict.WORSE, Verdict.UNDECIDED):
-            if verdict in found:
+            if verdict in verdicts:
                 return verdict
         return self.overall.verdict
 
