@@ -113,7 +113,7 @@ def examine(*profiles: Profile) -> ExaminedRuns:
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
     """All tests that the runs allow, and why they cannot test the rest.
 
-    Tests that raise, possibly of a plugin, are left out.
+    If the tests of a measure raise, its own flaws are reported as not tested.
     """
     tests: list[FlawTest] = []
     untested: dict[str, Untested] = {}
@@ -123,7 +123,10 @@ def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, U
         if function is None or not having:
             continue
         results = attempt(lambda tests, runs: list(tests(runs)), function, having)
-        for test in () if isinstance(results, Missing) else results:
+        if isinstance(results, Missing):
+            reason = (f"its test {results.missing}",)
+            results = [Untested(flaw.name, measure.name, notes=reason) for flaw in measure.flaws]
+        for test in results:
             if isinstance(test, Untested):
                 untested.setdefault(test.flaw, test)
             else:

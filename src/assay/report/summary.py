@@ -42,10 +42,14 @@ def sentences(profile: Profile) -> list[str]:
     """The results in sentences, the most important first."""
     texts: list[str] = []
     for name in profile:
-        show, value = MEASURES[name].sentences, profile.get(name)
-        if show is not None and value is not None:
-            made = attempt(lambda make, result: list(make(result, profile)), show, value)
-            texts += [f"The summary of {name} {made.missing}."] if isinstance(made, Missing) else made
+        measure, value = MEASURES[name], profile.get(name)
+        for show in (measure.sentences, measure.numbers):
+            if show is not None and value is not None:
+                made = attempt(lambda make, result: list(make(result, profile)), show, value)
+                if isinstance(made, Missing):
+                    texts.append(f"The summary of {name} {made.missing}.")
+                elif show is measure.sentences:
+                    texts += made
     return texts
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
-from assay.support.llm.protocols import Prompt
+from assay.support.llm.protocols import ModelPrompt
 from assay.tasks.language.lexicon import YamlRecord, load_yaml, validate
 
 ObjectRule = Literal["addition", "contextual", "habitual"]
@@ -85,7 +85,7 @@ class Prompts(YamlRecord):
         candidates: Sequence[str] = (),
         named: Sequence[str] = (),
         acted: Sequence[str] = (),
-    ) -> Prompt:
+    ) -> ModelPrompt:
         """Return the prompt of a step: ``generate``, ``verify``, ``merge`` or ``verify_merged``.
 
         ``known`` are rewordings not to be repeated; ``named`` and ``acted`` are examples of the two axes to merge.
@@ -96,7 +96,7 @@ class Prompts(YamlRecord):
             "action_rule": _find_rule(self.action_rules, cell.action_type),
         }
         is_action = cell.object_type is ObjectType.NONE
-        return Prompt(
+        return ModelPrompt(
             texts.system.format(every=self.every, lines=self.lines, numbers=self.numbers),
             texts.user.format(
                 original=original,
