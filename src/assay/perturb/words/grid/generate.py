@@ -149,9 +149,19 @@ class _Pool:
         names = _shuffle(self._names[cell.object_type], rng)
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
-                text = self._meaning.punctuate(sentence.format_map(names[(turn + place) % len(names)]))
+                text = _punctuate(
+                    sentence.format_map(names[(turn + place) % len(names)]), self._meaning.original
+                )
                 if text != self._meaning.original and not (DOUBLED.search(text) or _echoes(text)):
                     yield text
+
+
+def _punctuate(text: str, original: str) -> str:
+    """Write a sentence with the capital and the full stop that the original has."""
+    bare = original.strip()
+    if bare[0].isupper():
+        text = text[0].upper() + text[1:]
+    return f"{text}." if bare.endswith(".") and text[-1] not in "?." else text
 
 
 def _echoes(text: str) -> bool:
