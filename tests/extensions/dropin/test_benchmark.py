@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from assay.errors import TaskError
 from assay.extensions.dropin import benchmark, session
 from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
 from assay.extensions.dropin.session import get_libero_path
-from assay.tasks.formats.init_files import read_states
 
 
 def test_suites_are_those_of_libero():
@@ -31,17 +29,6 @@ def test_the_files_of_a_task_exist(monkeypatch: pytest.MonkeyPatch):
     assert suite.get_task_init_states(7).shape[0] == 2
     assert suite.get_task_names()[7] == task.name == "turn_on_the_stove"
     assert benchmark.grab_language_from_filename("KITCHEN_SCENE10_close_it.bddl") == "close it"
-
-
-def test_suites_have_liberos_task_orders():
-    first, second = (benchmark.get_benchmark("libero_goal")(order) for order in (0, 1))
-    assert first.get_task(4) == second.get_task(0)
-
-
-def test_states_are_written_in_liberos_format(tmp_path: Path):
-    states = np.random.default_rng(0).normal(size=(3, 5))
-    session.write_states(tmp_path / "states.pruned_init", states)
-    assert np.array_equal(read_states(tmp_path / "states.pruned_init"), states)
 
 
 def test_task_files_are_parsed_as_in_libero():

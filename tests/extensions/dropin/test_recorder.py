@@ -101,16 +101,6 @@ def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: 
     assert episode(tmp_path, 2).outcome is Outcome.FAILURE
 
 
-def test_an_episode_closed_by_an_exception_is_provisional(recorder: Recorder, tmp_path: Path):
-    step(recorder)
-    with pytest.raises(SystemExit):
-        try:
-            raise SystemExit(1)
-        finally:
-            recorder.end(closed=True)
-    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
-
-
 def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
     recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -122,16 +112,6 @@ def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
         recorded = episode(tmp_path, number)
         assert (recorded.outcome, recorded.steps, recorded.error) == (Outcome.FAILURE, steps, "")
         recorder.reset(0)
-
-
-def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):
-    other = Recorder(recorder._suite_task)
-    for each in (recorder, other):
-        each.reset(0)
-        step(each)
-    for each in (recorder, other):
-        each.end(closed=True)
-    assert {file.name for file in tmp_path.glob("*.episode")} == {"2.episode", "3.episode"}
 
 
 def test_a_released_episode_is_chosen_by_another_environment(recorder: Recorder, tmp_path: Path):

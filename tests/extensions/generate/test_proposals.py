@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from assay.experiments.labels import label_sets
@@ -104,18 +102,3 @@ def test_all_labels_and_predicates_of_libero_x_occur(all_tasks: list[Task]):
 def test_instructions_match_their_goals(all_tasks: list[Task], said: str, predicate: Predicate):
     goals = [task.goal for task in all_tasks if said in task.instruction.text]
     assert any(predicate in {atom.predicate for atom in goal.atoms} for goal in goals)
-
-
-@pytest.mark.parametrize(
-    ("noun", "predicates", "verb"),
-    [
-        ("cabinet", {Predicate.OPEN, Predicate.CLOSE}, "drawer of the cabinet"),
-        ("stove", {Predicate.TURN_ON, Predicate.TURN_OFF}, "the stove"),
-        ("microwave", {Predicate.OPEN, Predicate.CLOSE}, "the microwave"),
-    ],
-)
-def test_furniture_is_operated(
-    some: Callable[[str], SceneDraft], noun: str, predicates: set[Predicate], verb: str
-):
-    state_steps = [task for task in proposed(some(noun)) if task.goal.atoms[0].predicate in predicates]
-    assert state_steps and any(verb in task.instruction.text for task in state_steps)

@@ -31,11 +31,3 @@ def test_files_can_be_given_without_a_command_name(tmp_path: Path):
     assert "note: no episode is perturbed" in ended.stderr
     shown = CliRunner().invoke(runs, ["show", str(out)])
     assert shown.exit_code == 0 and "control" in shown.stdout
-
-
-def test_an_unsupported_file_is_reported_with_the_valid_formats(assay, tmp_path: Path):
-    (tmp_path / "notes.md").write_text("# nothing")
-    said = assay("import", tmp_path / "notes.md", "--out", tmp_path / "run.assay")
-    assert said.status == 2 and said.err.count("\n") == 1 and "valid: vla-eval recording" in said.err
-    said = assay("import", tmp_path / "nowhere.csv", "--out", tmp_path / "run.assay")
-    assert said.status == 2 and "cannot be read: No such file" in said.err

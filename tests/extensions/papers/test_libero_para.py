@@ -18,7 +18,7 @@ from assay.extensions.papers.libero_para.tables import (
 )
 from assay.measures.run_data import RunData
 from assay.measures.views.table import Table
-from assay.report.papers import PAPERS, Paper, PaperError, PaperReport, PaperRun, PaperSection, exhibit
+from assay.report.papers import Paper, PaperError, PaperReport, PaperRun, PaperSection, exhibit
 from assay.report.papers.page import build_paper
 from assay.runs.store import Store
 
@@ -129,11 +129,6 @@ BRIEF = Paper("brief", "A paper with one table", _brief)
 def test_the_api_writes_a_paper_of_one_s_own_too(bare: Path, everything: Path, tmp_path: Path):
     page = assay.load_run(bare).report(tmp_path / "out", everything, paper=f"python:{__name__}:BRIEF")
     assert "everything" in page.read_text() and (tmp_path / "out" / "tables" / "table-2.tex").is_file()
-
-
-def test_an_unknown_paper_is_one_line():
-    with pytest.raises(PaperError, match="there is no paper 'libero-par': did you mean 'libero-para'"):
-        PAPERS["libero-par"]
 
 
 def test_a_run_that_has_no_paraphrases_says_what_it_lacks(

@@ -157,13 +157,6 @@ def test_a_run_that_was_stopped_says_nothing_without_a_limit(made: Made):
         part(made("stopped early", declining, limit=1.0), tables.levels_table)
 
 
-def test_levels_are_timed_by_the_controls_where_no_other_time_is_known(made: Made):
-    """Controls take 80 steps: 88 are too few for any level."""
-    table, _ = part(made("untimed", declining, reference=None), tables.levels_table)
-    assert [row["level 1"] for row in lines(table)] == [0.0, 1.0]
-    assert [row["time limit"] for row in lines(table)] == ["1.1", "none"]
-
-
 def test_a_task_that_cannot_be_timed_is_left_out_of_every_table_and_figure(made: Made):
     """One task fails as control and on level 4, but not on level 3: within a limit, no level of it counts."""
     path = made("odd", lambda task, level: 85 if task == "libero_goal/1" or level == 3 else 0, reference=None)
@@ -186,13 +179,6 @@ def test_an_episode_counts_for_each_of_its_labels(report: PaperReport):
     surface = [row for row in rows(report, "Table VIII", 1) if row["label"] == "surface"][-1]
     assert (surface["successes"], surface["n"]) == (6, 12)
     assert surface["95 % interval"].low < 0.5 < surface["95 % interval"].high
-
-
-def test_kinds_of_level_4_and_forms_of_level_5_are_told_apart(report: PaperReport):
-    kinds = {row["objects"]: row["n"] for row in rows(report, "Table III", 1)}
-    assert kinds == {"all": 12, "unseen": 6, "confounding": 6}
-    forms = {row["form"]: row["n"] for row in rows(report, "Table IV", 1)}
-    assert forms == {"all": 12, "synonym": 6, "passive": 6}
 
 
 def test_published_numbers_stand_beside_with_their_source(report: PaperReport):

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
+from tests.conftest import Said
 
 from assay.support import console
 
@@ -50,3 +52,21 @@ def test_without_torch_training_says_what_to_install(assay: Run, monkeypatch: py
     assert (
         said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay-robotics[learn]'" in said.err
     )
+
+
+def test_the_sheet_shows_every_task(assay: Callable[..., Said], drawing: str, tmp_path: Path) -> None:
+    said = assay("tabletop", "sheet", "--out", tmp_path / "sheet.png")
+    assert said.status == 0, said.err
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.width > 1000
+        assert sheet.height > 17 * 200
+
+
+def test_a_suite_shows_what_becomes_of_a_prompt(
+    assay: Callable[..., Said], drawing: str, tmp_path: Path
+) -> None:
+    options = ("--tasks", "tabletop/T1/L1", "--sheet", tmp_path / "prompts.png")
+    said = assay("experiments", "show", "prompts", *options)
+    assert said.status == 0 and "10 conditions drawn" in said.out, said.err
+    with Image.open(tmp_path / "prompts.png") as sheet:
+        assert sheet.height > 10 * 200

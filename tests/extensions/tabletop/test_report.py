@@ -122,20 +122,6 @@ def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path
     assert float(together["difference"]) == -0.9 and float(together["difference, no mistakes"]) == -0.4
 
 
-def test_the_summary_has_the_levels_and_what_is_missed_more(report: Report):
-    (part,) = report.parts
-    text = " ".join(part.sentences)
-    assert "it scores L1 90.0 % (" in text
-    assert "36 succeed without the words of the prompt and 36 without its images: which of them" in text
-    assert [each.name for each in part.numbers] == [
-        "success, perturbed",
-        "success, control",
-        "L1",
-        "L3",
-        "L4",
-    ]
-
-
 def test_chance_is_measured_where_a_random_policy_is_among_the_runs(
     tmp_path: Path, run: Path, report: Report, on_tables, undrawn
 ):

@@ -61,24 +61,6 @@ def test_every_exhibit_has_its_label(scored: Score, folder: Path, tmp_path: Path
     assert len(list((tmp_path / "out/figures").glob("figure-*.svg"))) == 8
 
 
-def test_missing_exhibits_say_what_they_need(folder: Path):
-    questions = [each for each in load(folder) if each.view == "exo"]
-    made = report(Score.of(AnswerSheet.read(questions, [folder.parent / "one"])), questions, {})
-    lines = {each.label: each.missing for part in made.sections for each in part.exhibits if each.missing}
-    assert set(lines) == {
-        "Figure 5",
-        "Figure 19",
-        "Section C.4",
-        "Table 2",
-        "Figure 6",
-        "Table 3",
-        "Table 4",
-        "Figure 7",
-        "Table 13",
-    }
-    assert "--facts FILE" in lines["Figure 19"][0] and "--views ego,exo,both" in lines["Table 3"][0]
-
-
 def test_table_1_uses_the_static_camera_and_table_4_compares_views(scored: Score, folder: Path):
     results = PaperResults(scored, load(folder), {})
     table = main_table(results)

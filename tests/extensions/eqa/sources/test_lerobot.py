@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from assay.api import make_env
 from assay.extensions.eqa.episode import Tally
 from assay.extensions.eqa.pairs import prepare_episodes
-from assay.extensions.eqa.question import QuestionError, UnreadableError
+from assay.extensions.eqa.question import QuestionError
 from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.lerobot import LerobotSource
 from assay.extensions.eqa.views import CameraView
@@ -108,13 +108,6 @@ def test_bad_episodes_are_tallied_and_the_rest_is_read(lerobot_2: Write):
     assert tally.places["episode: pictures cannot be read"][0].startswith("episode 2: episode_000002.mp4")
     assert tally.places["episode: missing camera"] == ["episode 3: 1 outside, 0 there"]
     assert tally.places["episode: cannot be read"][0].startswith("episode 4: ")
-
-
-def test_a_video_that_ends_too_early_is_named(lerobot_2: Write):
-    folder = lerobot_2([walk(0, 12)])
-    (episode,) = open_source(str(folder)).episodes(Tally())
-    with pytest.raises(UnreadableError, match=r"episode_000000.mp4 ends before frame 12"):
-        episode.exocentric[0].read([2, 12])
 
 
 def test_collected_demonstrations_are_read_with_scene_and_cameras(collected: Path):

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -48,19 +45,6 @@ def test_results_for_the_hub_have_value_n_and_interval(played: Path, tmp_path: P
     assert changed["dataset"]["task_id"] == "pro/semantic" and "n = 2" in changed["notes"]
     assert "95 % interval 0.0 to 65.8" in control["notes"] and len(control["date"]) == 10
     assert "not expected" not in changed["notes"]
-
-
-def test_a_condition_in_which_success_is_not_expected_is_marked(played: Path, tmp_path: Path):
-    run, file = shutil.copy(played, tmp_path / "run.assay"), tmp_path / "assay.yaml"
-    with closing(sqlite3.connect(run)) as database, database:
-        database.execute(
-            "UPDATE specs SET labels = json_set(labels, '$.plausible', json('false')) WHERE condition <> 'control'"
-        )
-    with Store.reading(run) as store:
-        export_to("hf", store, ExportOptions(file, dataset="lab/pro"))
-    control, changed = yaml.safe_load(file.read_text())
-    assert changed["notes"].startswith("success is not expected in this condition")
-    assert control["notes"].startswith("success in %")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from assay import api
-from assay.api.tracking import Tracked, TrackedEpisode, TrackedRun, export, identify, load_tracker
+from assay.api.tracking import Tracked, TrackedEpisode, TrackedRun, export, load_tracker
 from assay.episodes import Episode, Outcome, no_trajectory
 from assay.errors import RunError
-from assay.measures.summary import Summary, summarise
+from assay.measures.summary import Summary
 from assay.runs.execute import Observer
 from assay.runs.store import Store
 
@@ -74,13 +74,6 @@ def test_a_board_that_breaks_breaks_no_run_and_somebody_is_told(
     assert capsys.readouterr().err.count("tracking stopped: ConnectionError: no route to host") == 1
 
 
-def test_a_finished_run_is_told_once(played: Path):
-    board = Board()
-    with Store.reading(played) as store:
-        assert export(store, board) == 4 and export(store, board) == 0
-        assert board.ends[0].drop.pairs == 2 and summarise(store) == board.ends[0]
-
-
 def told(board: Board) -> list[tuple[str, int]]:
     return [(row.condition, row.seed) for row in board.rows]
 
@@ -108,18 +101,6 @@ def test_what_a_board_missed_while_it_was_broken_is_told_later_and_nothing_twice
     assert told(board) == [planned[number] for number in (3, 0, 1, 2)]
     assert [row.number for row in board.rows] == [0, 1, 2, 3]
     assert sorted(row.episodes for row in board.rows) == [1, 1, 2, 2]
-
-
-def test_a_board_that_was_emptied_is_told_all_again(played: Path, tmp_path: Path):
-    out = Path(shutil.copy(played, tmp_path / "run.assay"))
-    with Store.reading(out) as store:
-        assert export(store, Board()) == 4 and export(store, Board()) == 4
-
-
-def test_another_policy_or_file_is_another_run(played: Path, tmp_path: Path):
-    copied = shutil.copy(played, tmp_path / "other.assay")
-    with Store.reading(played) as one, Store.reading(Path(copied)) as other:
-        assert identify(one).id == identify(one).id != identify(other).id
 
 
 def test_a_tracker_that_is_none_or_not_installed_is_one_line(monkeypatch: pytest.MonkeyPatch):

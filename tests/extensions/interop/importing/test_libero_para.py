@@ -169,14 +169,6 @@ def test_missing_inputs_and_existing_outputs_are_rejected(logs, tmp_path: Path):
         import_libero_para(folder, tmp_path / "none.csv", tmp_path / "other.assay")
 
 
-def test_a_log_that_is_cut_off_is_refused(logs):
-    folder, metadata, out = logs({})
-    file = folder / "seed7" / "eval0.json"
-    file.write_text(file.read_text()[:-30])
-    with pytest.raises(ReleaseError, match=r"eval0.json: not a log of LIBERO-Para: Invalid JSON"):
-        import_libero_para(folder, metadata, out)
-
-
 STEPS = 3
 STATE = [0.1, 0.2, 1.1, 3.1, 0.0, 0.0, 0.03, -0.02]
 """Position, orientation, both fingers."""
@@ -222,14 +214,6 @@ def test_trajectories_are_kept(logs):
         "one row fewer than Assay's own runs have points"
     )
     assert stripped.end_effector.shape == (0, 3) and stripped.actions.shape == (0, 7)
-
-
-def test_the_gripper_may_be_one_number_as_in_the_paper(logs):
-    folder, metadata, out = logs(MOVED | {"proprio_states": [[*STATE[:6], 0.04]] * STEPS})
-    import_libero_para(folder, metadata, out)
-    with Store.reading(out) as store:
-        ((_, path),) = store.trajectories()
-    assert path.gripper == pytest.approx([0.04] * STEPS)
 
 
 @pytest.mark.parametrize(

@@ -147,14 +147,6 @@ def test_a_vla_eval_recording_keeps_paths_and_replaces_errors_by_their_retry(tmp
     assert api.load_run(done.out).profile()["drops"][0].pairs == 6
 
 
-def test_a_recording_without_states_is_remarked(tmp_path: Path):
-    done, _ = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", states=False))
-    assert done.paths == 0 and done.remarks[0].startswith(
-        "the recording has no states, so their paths are not analysed"
-    )
-    assert "no episode is perturbed" in done.remarks[1]
-
-
 def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path):
     def info(name: str, *successes: bool) -> str:
         task = {
@@ -172,12 +164,6 @@ def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path
     assert (drop.pairs, drop.only_control) == (2, 1)
     with pytest.raises(ReleaseError, match="occurs twice; valid: each episode once"):
         list(import_results([ResultFile.parse(usual), ResultFile.parse(dark)], tmp_path / "no.assay"))
-
-
-def test_old_lerobot_results_belong_to_one_unnamed_task(tmp_path: Path):
-    rows = [{"episode_ix": at, "sum_reward": 1.0, "success": bool(at)} for at in range(3)]
-    done, frame = import_run(tmp_path, table(tmp_path, json.dumps({"per_episode": rows}), "eval_info.json"))
-    assert frame["task"].to_list() == ["task"] * 3 and done.controls == 3
 
 
 def test_a_libero_log_is_read_between_progress_bars_and_exceptions_are_errors(tmp_path: Path):
@@ -221,17 +207,6 @@ def test_rewordings_of_libero_plus_are_resolved_from_its_checkout(tmp_path: Path
     )
     assert set(frame["task"]) == {wording.task} and done.unpaired == 0 and len(done.remarks) == 1
     assert frame["condition"][2] == "libero-plus/language-instructions"
-
-
-def test_a_libero_pro_log_is_recognised_by_the_suite_name(tmp_path: Path):
-    log = "Task: turn on the stove\nStarting episode 1...\nSuccess: False\n"
-    usual = table(tmp_path, log.replace("False", "True"), "EVAL-libero_goal-openvla-1.txt")
-    swapped = table(tmp_path, log, "EVAL-libero_goal_swap-openvla-1.txt")
-    _, frame = import_run(tmp_path, usual, swapped)
-    assert frame.select("condition", "task", "change").rows() == [
-        ("control", "libero_goal/7", None),
-        ("libero-pro/position", "libero_goal/7", "position"),
-    ]
 
 
 def test_libero_pro_episodes_keep_their_traces(tmp_path: Path):

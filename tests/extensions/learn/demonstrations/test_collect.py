@@ -125,13 +125,6 @@ def test_a_finished_collection_is_extended_in_the_same_order(collected: Path, tm
     assert there.episodes == 2 and contents(out) == contents(collected)
 
 
-def test_existing_episodes_are_not_repeated(collected: Path):
-    before = {path: path.stat().st_mtime_ns for path in collected.rglob("*")}
-    there = collect(collected, [tasks.load(name) for name in TASKS], 1, size=SIZE)
-    assert there.episodes == 2
-    assert {path: path.stat().st_mtime_ns for path in collected.rglob("*")} == before
-
-
 def test_failed_attempts_are_counted_and_limited(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))

@@ -56,13 +56,6 @@ def test_a_dataset_survives_a_round_trip(tmp_path: Path, three: Demonstrations):
                 np.testing.assert_array_equal(theirs.image_stats[key][name], value)
 
 
-def test_rewriting_a_dataset_gives_the_same_files(tmp_path: Path, three: Demonstrations):
-    dataset.write(tmp_path / "set", three)
-    dataset.write(tmp_path / "again", dataset.read(tmp_path / "set"))
-    files = contents(tmp_path / "set")
-    assert len(files) == 8 and files == contents(tmp_path / "again")
-
-
 def test_frame_counters_run_across_files(tmp_path: Path, three: Demonstrations):
     dataset.write(tmp_path, three, max_frames=15)
     first, second = (pl.read_parquet(tmp_path / f"data/chunk-000/file-{n:03d}.parquet") for n in range(2))

@@ -42,13 +42,6 @@ def finished(tmp_path: Path, attempts: list[RecordedEpisode | FailedAttempt]) ->
     return folder.root
 
 
-def test_a_finished_folder_holds_the_dataset_and_nothing_else(finished: Path):
-    assert sorted(path.name for path in finished.iterdir()) == ["data", "meta", "videos"]
-    there = folder_at(finished).demonstrations
-    assert there.seeds("libero_goal/7") == {0, 2}
-    assert there.left_out == (FAILED,)
-
-
 def test_neither_order_nor_pauses_change_the_result(
     tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt]
 ):

@@ -104,12 +104,6 @@ def test_intermediate_checkpoints_load_and_seeds_differ(frames: FrameArrays, tmp
     assert not torch.equal(first, other)
 
 
-def test_held_out_errors_need_held_out_episodes(frames: FrameArrays, tmp_path: Path):
-    settings, schedule = NetworkSettings(**SMALL), Schedule(steps=1, batch=8)
-    assert train_to_file(frames, tmp_path / "many.safetensors", settings, schedule).held_out["gripper"] <= 1.0
-    assert train_to_file(frames.first(2), tmp_path / "few.safetensors", settings, schedule).held_out == {}
-
-
 def test_actions_after_the_end_of_an_episode_do_not_count(frames: FrameArrays):
     examples = training.TrainingExamples(
         frames, [[text] for text in frames.instructions], NetworkSettings(**SMALL)
