@@ -23,7 +23,7 @@ from assay.policies.remote.client import load_client
 from assay.sim.world import LIBERO_WORLD
 from assay.support.llm import Client, Endpoint, Ledger, client
 from assay.support.llm.client import Cache
-from assay.support.llm.protocols import SPEECHES, Prompt
+from assay.support.llm.protocols import SPEECHES, ModelPrompt
 from assay.tasks import Instruction
 from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 
@@ -449,7 +449,7 @@ class Endpoints:
     async def _asked(self, endpoint: Endpoint, number: int) -> Any:
         with contextlib.closing(Cache(self._folder / "answers.sqlite")) as cache:
             async with Client(endpoint, cache, Ledger()) as asking:
-                return await asking.ask(Prompt("be brief", f"what is {number}?"))
+                return await asking.ask(ModelPrompt("be brief", f"what is {number}?"))
 
 
 _ANSWERS: dict[str, Any] = {

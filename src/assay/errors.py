@@ -50,6 +50,7 @@ Every message states what is wrong, where, and what is valid.
 from __future__ import annotations
 
 import difflib
+import os
 import sysconfig
 import traceback
 from collections.abc import Iterable, Sequence
@@ -63,7 +64,13 @@ _INSTALLED = frozenset(
 
 
 class AssayError(Exception):
-    """Anything a user can act on."""
+    """Anything a user can act on. Its message is one line: what is wrong, where, and what is valid."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        # Checked where errors are created, and in tests only: text of third parties may slip through in the field.
+        if "PYTEST_CURRENT_TEST" in os.environ and arguments and "\n" in str(arguments[0]):
+            raise AssertionError(f"an error of several lines: {arguments[0]}")
 
 
 class TaskError(AssayError):

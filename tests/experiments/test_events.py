@@ -84,4 +84,4 @@ def test_an_episode_that_was_done_before_its_event_is_no_certificate(plan):
     assert judge(claim(spec), done).verdict is ClaimVerdict.SOLVED
     missed = replace(done, events=({**done.events[0], "step": None},))
     found = judge(claim(spec), missed)
-    assert found.verdict is ClaimVerdict.FAILED and "done before this happened" in found.why
+    assert found.verdict is ClaimVerdict.FAILED and "solved before this event" in found.why

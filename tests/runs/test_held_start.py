@@ -123,7 +123,7 @@ def test_seeds_from_one_start_are_no_independent_starts():
     usual = [each.filter(condition="control") for each in (apart, one)]
     (many, _), (few, interval) = (shares(each, "success")[()] for each in usual)
     assert few < 15 < many, "as much as ten starts know, since all seeds of one end alike"
-    assert interval.one_start and "one start for each task" in interval.method
+    assert interval.one_start and "one start per task" in interval.method
     before, now = (drops(each)[0] for each in (apart, one))
     assert (before.starts, now.starts, before.pairs, now.pairs) == (50, 10, 50, 50)
     assert now.p > before.p and now.change == before.change == -0.5

@@ -2,8 +2,8 @@
 
 spec            everything that determines one rollout
 perturbation    what a perturbation is; senses: those between the world and the policy
-policy, world   the two protocols: whoever acts, and where
-rollout         one episode; latency: decisions that come late; stepwise: the same under a loop of somebody else's
+policy, world   the interfaces of policies and worlds; check: a checker for worlds
+rollout         one episode; latency: delayed decisions; stepwise: the same episode under an external loop
 episode         what happened in it
 events          perturbations that happen during it
 """

@@ -31,7 +31,7 @@ CHANGE_STEP = 4
 
 
 def check_world(world: Any) -> list[str]:
-    """Every problem of a world, one line each; empty if there are none.
+    """Every problem of a world, one line each; empty if it has no problems.
 
     Two episodes of the first task are played with random actions. Checked are the required members, the tasks and
     their selection, shapes and types of what `Env` returns, JSON round trips of the traits, the specs and the
@@ -184,7 +184,7 @@ def _record_problems(record: Record, steps: int) -> Iterator[str]:
 
 
 def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Equal specs must give equal episodes, whatever was played before; a later change must not act earlier."""
+    """Equal specs must give equal episodes, in any order; a later change must not act earlier."""
     env, fresh = world.open(), world.open()
     if not isinstance(env, Env) or _missing_methods(env):
         return

@@ -63,7 +63,7 @@ class Aftermath:
 
 
 def furthest(stages: Stages) -> str:
-    """The last stage that an atom came to, whatever was skipped."""
+    """The last stage that an atom reached, even if earlier ones were skipped."""
     seen = [stage for stage, step in stages.items() if step is not None]
     return seen[-1] if seen else UNTOUCHED
 
@@ -87,5 +87,5 @@ def progress_of(
         return 1.0
     held = {atom for atom, spans in truth.items() if any(last > steps for _, last in spans)}
     undone = [0.0 for atom in truth if atom not in stages and atom not in held]
-    done = [1.0 if atom in held else atom_progress(found) for atom, found in stages.items()]
+    done = [1.0 if atom in held else atom_progress(atom_stages) for atom, atom_stages in stages.items()]
     return sum(done) / len(done + undone) if done else 0.0

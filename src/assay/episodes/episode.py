@@ -27,7 +27,7 @@ class Happened(TypedDict):
     step: int | None
     """When it happened; later where it had to wait for what it moves to be free, None where it did not happen."""
     told: str
-    """What the policy was told then; empty where nothing was said."""
+    """The instruction given to the policy then; empty if it did not change."""
 
 
 class Outcome(StrEnum):
@@ -42,7 +42,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
-    """Where the end effector went and what it was told, float32."""
+    """The path of the end effector and the actions, float32."""
 
     end_effector: np.ndarray
     """Its position, metres, from before the first step on: (steps + 1, 3); (steps, 3) in imported logs that
@@ -67,7 +67,7 @@ class Episode:
     """Control steps done."""
     trajectory: Trajectory
     instruction: str = ""
-    """What the policy was told, in words."""
+    """The instruction in words."""
     seconds: float = 0.0
     """Of the clock, all attempts together."""
     decisions: int = 0
@@ -91,12 +91,12 @@ class Episode:
     transient: bool = False
     """Whether what broke may be well again later by itself: a resumed run tries again."""
     traceback: str = ""
-    """Where in somebody's own code it broke, as Python tells it; empty where nothing broke, or not there."""
+    """Traceback of an error in user code; empty without an error, or if it is not in user code."""
     clipped: int | None = None
     """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""
     inference: tuple[float, ...] = ()
-    """Milliseconds that each decision took: as a policy server says, or else by the clock, with the images that were
-    rendered for it. Nothing hangs on them."""
+    """Milliseconds that each decision took: reported by the policy server, or else measured, including the images
+    rendered for it. Informational only."""
     stages: dict[str, dict[str, int | None]] | None = None
     """When each atom of the goal that did not hold at the start came to each stage, None for never: see `conduct`."""
     progress: float | None = None
@@ -104,6 +104,6 @@ class Episode:
     side_effects: SideEffects | None = None
     """What was done besides what was asked for; None where the world does not know."""
     aftermath: Aftermath | None = None
-    """Whether the goal still held when the hand had let go; None where it was not reached, or nobody looked."""
+    """Whether the goal still held after the gripper let go; None if it was not reached or not checked."""
     events: tuple[Happened, ...] = ()
     """What was to happen during the episode, in order, and whether it did."""

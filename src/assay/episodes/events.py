@@ -1,7 +1,7 @@
-"""Events: any perturbation of the words, the world or the senses can happen during an episode.
+"""Events: perturbations of the words, the world or the senses that happen during an episode.
 
-    At(near(0.12), Displace(0.1))       when the hand comes within 12 cm of it, the thing stands 10 cm away
-    At(lifted(0.05), Cancel())          when it is lifted, the request is taken back
+    At(near(0.12), Displace(0.1))       when the end effector comes within 12 cm, the object moves 10 cm away
+    At(lifted(0.05), Cancel())          when it is lifted, the request is cancelled
     At(share(0.4), FrozenCamera())      after 40 % of the demonstrator's time, the camera freezes
 
 Until its trigger comes true an episode with events is its control, to the bit: the same compiled scene, initial state
@@ -38,19 +38,19 @@ class TriggerKind(StrEnum):
     """What a trigger waits for, and what its number means."""
 
     NEAR = "near"
-    """The end effector is within so many metres of a thing that the goal still asks to be moved or operated."""
+    """The end effector is within ``value`` metres of an object that the goal still requires to be moved or operated."""
     GRASPED = "grasped"
-    """Both fingers have had hold of such a thing for so many control steps."""
+    """Both fingers have held such an object for ``value`` control steps."""
     LIFTED = "lifted"
-    """Such a thing is held, and so many metres higher than it stood."""
+    """Such an object is held ``value`` metres above its initial height."""
     PLACING = "placing"
-    """Such a thing is held, within so many metres (seen from above) of where it is to go."""
+    """Such an object is held within ``value`` metres (horizontally) of its destination."""
     SUBGOAL = "subgoal"
-    """So many parts of the goal have become true, or of what must be opened for it, and not all of it."""
+    """``value`` atoms of the goal, or fixtures that must be opened for it, are done, and not all of it."""
     STEP = "step"
-    """So many control steps are done."""
+    """``value`` control steps are done."""
     SHARE = "share"
-    """So large a share is over of the time that the demonstrator takes for the control."""
+    """A share ``value`` of the demonstrator's time for the control is over."""
 
 
 _VALID: dict[TriggerKind, tuple[float, float]] = {
@@ -91,37 +91,37 @@ class Trigger:
 
 
 def near(metres: float) -> Trigger:
-    """The hand comes within so many metres of what the goal is about."""
+    """The end effector comes within ``metres`` of a goal object."""
     return Trigger(TriggerKind.NEAR, metres)
 
 
 def grasped(steps: int = 2) -> Trigger:
-    """What the goal is about has been held for so many control steps."""
+    """A goal object has been held for ``steps`` control steps."""
     return Trigger(TriggerKind.GRASPED, steps)
 
 
 def lifted(metres: float = 0.03) -> Trigger:
-    """What the goal is about is held so many metres above where it stood."""
+    """A goal object is held ``metres`` above its initial height."""
     return Trigger(TriggerKind.LIFTED, metres)
 
 
 def placing(metres: float = 0.15) -> Trigger:
-    """What the goal is about is held within so many metres of where it is to go."""
+    """A goal object is held within ``metres`` of its destination."""
     return Trigger(TriggerKind.PLACING, metres)
 
 
 def subgoal(parts: int = 1) -> Trigger:
-    """So many parts of the goal have become true."""
+    """``parts`` of the goal have become true."""
     return Trigger(TriggerKind.SUBGOAL, parts)
 
 
 def at_step(step: int) -> Trigger:
-    """So many control steps are done."""
+    """``step`` control steps are done."""
     return Trigger(TriggerKind.STEP, step)
 
 
 def share(part: float) -> Trigger:
-    """So large a share of the demonstrator's time is over."""
+    """A share ``part`` of the demonstrator's time is over."""
     return Trigger(TriggerKind.SHARE, part)
 
 
@@ -173,7 +173,7 @@ class At(Perturbation):
 
     @property
     def change(self) -> str:  # type: ignore[override]
-        """What it asks of whoever acts: to look again, to listen again, to stop, or to go on."""
+        """The reaction it requires of a policy: look again, listen again, stop, or continue."""
         if isinstance(self.what, MidEpisodeChange):
             return self.what.change
         if Effect.GOAL in self.what.effects:
@@ -250,11 +250,11 @@ class Events:
                 if not self._holds():
                     break
                 now["due"] = self._steps()
-            told = self._env.task.instruction
+            instruction = self._env.task.instruction
             if not self._happen():
                 break
             now["step"] = self._steps()
-            if self._env.task.instruction is not told:
+            if self._env.task.instruction is not instruction:
                 now["told"] = self._env.task.instruction.words
             if not isinstance(self._events[self._number].what, Sense):
                 observation = self._env.observe()
@@ -267,7 +267,7 @@ class Events:
         if not self.pending:
             return
         event, env = self._events[number], self._env
-        alike = sum(each.what.kind == event.what.kind for each in self._events[:number])
+        alike = sum(earlier.what.kind == event.what.kind for earlier in self._events[:number])
         key = (self._spec.world_seed, "event", self._spec.task, event.what.kind, alike)
         if event.when.moment in BY_TIME:
             due = _due(event.when, env, self._spec)
@@ -283,7 +283,7 @@ class Events:
 
 def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
     """The events among some perturbations."""
-    return tuple(each for each in perturbations if isinstance(each, At))
+    return tuple(perturbation for perturbation in perturbations if isinstance(perturbation, At))
 
 
 def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:

@@ -28,20 +28,22 @@ def check(value: Any) -> None:
     Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
     """
     choices, lengths = _choices(value.__class__), _lengths(value.__class__)
-    for each in fields(value):
-        found = getattr(value, each.name)
-        if each.name in choices and not (found is None and each.default is None):
+    for attribute in fields(value):
+        held = getattr(value, attribute.name)
+        if attribute.name in choices and not (held is None and attribute.default is None):
             object.__setattr__(
-                value, each.name, _parse_choice(value.kind, each.name, found, choices[each.name])
+                value,
+                attribute.name,
+                _parse_choice(value.kind, attribute.name, held, choices[attribute.name]),
             )
-        if "valid" not in each.metadata or (found is None and each.default is None):
+        if "valid" not in attribute.metadata or (held is None and attribute.default is None):
             continue
-        low, high = each.metadata["valid"]
-        length = lengths.get(each.name)
-        numbers = found if length and isinstance(found, tuple) else (found,)
+        low, high = attribute.metadata["valid"]
+        length = lengths.get(attribute.name)
+        numbers = held if length and isinstance(held, tuple) else (held,)
         if len(numbers) != (length or 1) or not all(_is_number(number, low, high) for number in numbers):
-            valid = valid_range(each) + (f", {length} of them" if length else "")
-            raise PerturbationError(f"{value.kind}: {each.name} is {found!r:.60}; valid: {valid}")
+            valid = valid_range(attribute) + (f", {length} of them" if length else "")
+            raise PerturbationError(f"{value.kind}: {attribute.name} is {held!r:.60}; valid: {valid}")
 
 
 def check_change(value: Any, **neutral: object) -> None:
@@ -80,7 +82,7 @@ def _choices(made: type) -> dict[str, type[Enum]]:
 
 @cache
 def _lengths(made: type) -> dict[str, int]:
-    """The fields of a class that hold a tuple of so many values."""
+    """The fields of a class that hold tuples of a fixed length, with that length."""
     return {
         name: len(get_args(kind))
         for name, hint in get_type_hints(made).items()

@@ -1,4 +1,4 @@
-"""What the policy is told."""
+"""The instruction given to a policy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A text; worlds whose instructions show images, too, have a class of their own derived from this one."""
+    """A text. Worlds whose instructions contain images derive their own class from this one."""
 
     text: str
 

@@ -25,7 +25,7 @@ class Effect(StrEnum):
     """What of an episode a perturbation may touch."""
 
     WORDS = "words"
-    """What the policy is told."""
+    """The instruction given to the policy."""
     LOOKS = "looks"
     """How the scene looks; the physics stays."""
     PHYSICS = "physics"
@@ -79,10 +79,10 @@ TOGETHER = "+"
 
 def changed_by(changes: Iterable[str]) -> str:
     """What perturbations change, in one word or several: ``position``, ``appearance+object``; empty for nothing."""
-    known = [str(each) for each in Change]
-    found = {part for change in changes for part in str(change).split(TOGETHER)}
+    order = [str(change_kind) for change_kind in Change]
+    parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
-        sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name))
+        sorted(parts, key=lambda name: (order.index(name) if name in order else len(order), name))
     )
 
 
@@ -113,7 +113,7 @@ class Perturbation(ABC):
 
     @property
     def plausible(self) -> bool:
-        """Whether the task can still be done as told, so that success is expected."""
+        """Whether the task can still be done as instructed, so that success is expected."""
         return True
 
     @property
@@ -137,7 +137,7 @@ class Perturbation(ABC):
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """What stands for it when a scene is shown to be solvable; None where nothing hangs on it."""
+        """The perturbation to certify in its place, or None if it cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
@@ -152,14 +152,17 @@ _KINDS: dict[str, type[Perturbation]] = {}
 
 def perturbation(cls: P) -> P:
     """Make a class known by its kind."""
-    known = _KINDS.get(getattr(cls, "kind", ""))
+    registered = _KINDS.get(getattr(cls, "kind", ""))
     if not is_dataclass(cls) or not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
         raise PluginError(
             f"{cls.__module__}.{cls.__name__} must be a frozen dataclass, a Perturbation with a kind"
         )
-    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+    if registered is not None and (registered.__module__, registered.__qualname__) != (
+        cls.__module__,
+        cls.__qualname__,
+    ):
         raise PluginError(
-            f"there are two perturbations '{cls.kind}': {known.__module__} and {cls.__module__}"
+            f"there are two perturbations '{cls.kind}': {registered.__module__} and {cls.__module__}"
         )
     _KINDS[cls.kind] = cls
     return cls
@@ -180,24 +183,26 @@ def known_kind(kind: str) -> type[Perturbation] | None:
 def to_json(value: Perturbation) -> dict[str, Any]:
     """A perturbation as a JSON object: its kind and its fields, equal ones alike (0 and 0.0 and -0.0)."""
     adapter = _adapter(type(value))
-    given = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
-    plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(given), mode="json")
-    return {"kind": value.kind} | {name: _drop_sign_of_zero(each) for name, each in plain.items()}
+    raw = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+    plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(raw), mode="json")
+    return {"kind": value.kind} | {
+        name: _drop_sign_of_zero(plain_value) for name, plain_value in plain.items()
+    }
 
 
 def from_json(value: Mapping[str, Any]) -> Perturbation:
     """A perturbation from a JSON object. Raises PerturbationError that says what would be valid."""
     kind = str(value.get("kind"))
-    made = known_kind(kind)
-    if made is None:
+    cls = known_kind(kind)
+    if cls is None:
         raise PerturbationError(f"there is no perturbation '{kind}': {did_you_mean(kind, _KINDS)}")
-    given = {name: each for name, each in value.items() if name != "kind"}
-    known = [field.name for field in fields(made)]  # type: ignore[arg-type]
-    for name in given:
-        if name not in known:
-            raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, known)}")
+    content = {name: field_value for name, field_value in value.items() if name != "kind"}
+    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    for name in content:
+        if name not in names:
+            raise PerturbationError(f"{kind} has no field '{name}': {did_you_mean(name, names)}")
     try:
-        return _adapter(made).validate_python(given)
+        return _adapter(cls).validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -207,11 +212,10 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
 def apply_perturbations(
     task: AnyTask, perturbations: Perturbation | Iterable[Perturbation], *, seed: int
 ) -> AnyTask:
-    """A task with perturbations, or one, applied one after the other, each with a stream of its own.
+    """Apply perturbations to a task in order, those that affect solvability first, each with its own random stream.
 
-    First come those that decide, in their order, then the others in theirs; and the stream hangs on the kind
-    and on how many of that kind came before: so new words and looks leave the world as it is drawn without
-    them. Raises PerturbationError for one that cannot be done, or is for another world.
+    Streams are keyed by kind and occurrence, so adding instruction or appearance changes does not alter the sampled
+    scene. Raises PerturbationError for one that cannot be applied, or belongs to another world.
     """
     from assay.episodes.world import world_name
 
@@ -219,13 +223,13 @@ def apply_perturbations(
     several = (perturbations,) if isinstance(perturbations, Perturbation) else tuple(perturbations)
     name = str(getattr(task, "id", ""))
     world = world_name(name)
-    for each in sorted(several, key=lambda each: not each.decides):
-        if each.world not in ("", world):
+    for change in sorted(several, key=lambda change: not change.decides):
+        if change.world not in ("", world):
             raise PerturbationError(
-                f"{each.kind} is for tasks of the world '{each.world}': {name} is of '{world}'"
+                f"{change.kind} is for tasks of the world '{change.world}': {name} is of '{world}'"
             )
-        task = each.apply(task, stream(seed, "perturbation", name, each.kind, before[each.kind]))
-        before[each.kind] += 1
+        task = change.apply(task, stream(seed, "perturbation", name, change.kind, before[change.kind]))
+        before[change.kind] += 1
     return task
 
 
@@ -237,5 +241,5 @@ def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
 def _drop_sign_of_zero(value: Any) -> Any:
     """A JSON value with every -0.0 as 0.0."""
     if isinstance(value, list):
-        return [_drop_sign_of_zero(each) for each in value]
+        return [_drop_sign_of_zero(item) for item in value]
     return value + 0.0 if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""The boundary between Assay and whoever acts.
+"""The interface of policies.
 
 A `Policy` has two methods. It may have the methods of `Listening`, `Informed` and `Privileged` besides, and say of
 itself, in attributes that are read where they are there:
@@ -56,7 +56,7 @@ class Informed(Protocol):
     """A policy that wants to know how its episodes end."""
 
     def episode_ended(self, episode: Any) -> None:
-        """Take note of an `Episode` of its own; what it raises is not heard."""
+        """Called with the finished `Episode`; exceptions are ignored."""
         ...
 
 

@@ -31,27 +31,29 @@ def rollout(
     *,
     watch: Callable[[Any], None] = lambda observation: None,
 ) -> Episode:
-    """Run one episode; ``watch`` is shown every observation as it is, the first before the policy acts.
+    """Run one episode; ``watch`` receives every observation before perturbations of the senses are applied.
 
-    What the policy does wrong, and a simulation that breaks on the way, are told in the episode with all that
-    happened until then; raises AssayError where the episode cannot be begun.
+    Policy and simulation errors end the episode with outcome ``error``; everything recorded so far is kept. Raises
+    AssayError if the episode cannot be started.
     """
     timeline = Timeline(env.world, spec.latency, spec.while_waiting)
     play = Stepwise(env, spec, watch=watch, waits=True)
     decisions, took = 0, list[float]()
 
-    def ended(error: str = "", broken: Exception | None = None) -> Episode:
-        return _finish(policy, play.ended(error, broken=broken, decisions=decisions), took)
+    def finish(error: str = "", broken: Exception | None = None) -> Episode:
+        return _finish(policy, play.finish(error, broken=broken, decisions=decisions), took)
 
     try:
         if isinstance(policy, Privileged):
             _call(policy, play.steps, policy.attach, env)
-        told = play.instruction
-        _call(policy, play.steps, policy.reset, told, spec)
+        instruction = play.instruction
+        _call(policy, play.steps, policy.reset, instruction, spec)
         # The steps that a client waits for objects to settle are not counted, as in LIBERO's own scripts.
         waiting = int(getattr(policy, "waiting", 0))
         play.horizon += waiting
         while not play.over:
+            # A decision is a chunk of actions. Its latency is counted in control steps, not by the clock, so that the
+            # same spec gives the same episode on any machine; the clock is only recorded.
             settling = play.steps < waiting
             begun = perf_counter()
             chunk, executed = _decide(policy, play, late=spec.latency > 0 and not settling)
@@ -64,26 +66,26 @@ def rollout(
                 absolute=getattr(policy, "absolute", False) is True,
                 late=0 if settling else spec.latency,
             ):
-                play.step(action, absolute=absolute)
+                play.step(action, absolute=absolute)  # the only place where the world advances
                 if play.over:
                     break
-                if play.instruction is not told:  # an event has changed it
-                    told = play.instruction
-                    if _instruct(policy, play.steps, told, spec):
+                if play.instruction is not instruction:  # an event has changed it
+                    instruction = play.instruction
+                    if _instruct(policy, play.steps, instruction, spec):
                         break
     except AssayError as error:  # the policy's, or the simulation broke
-        return ended(str(error), error)
-    except Exception as error:  # ... in a way that nobody foresaw
-        return ended(one_line(error, 300), error)
-    return ended("" if play.succeeded else str(getattr(policy, "note", "")))
+        return finish(str(error), error)
+    except Exception as error:  # ... unexpectedly
+        return finish(one_line(error, 300), error)
+    return finish("" if play.succeeded else str(getattr(policy, "note", "")))
 
 
 def _instruct(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:
-    """Tell a policy a new instruction; whether the rest of its chunk is dropped and it is asked at once.
+    """Give a policy a new instruction; returns whether to drop the rest of its chunk and request the next at once.
 
-    One without a method ``instruct`` begins anew with it.
+    A policy without a method ``instruct`` is reset.
     """
-    instruct = getattr(policy, "instruct", None)  # which may also be an attribute of somebody's with a text
+    instruct = getattr(policy, "instruct", None)  # may be a plain attribute of a user's class
     if callable(instruct):
         return bool(_call(policy, step, instruct, instruction))
     _call(policy, step, policy.reset, instruction, spec)
@@ -91,7 +93,7 @@ def _instruct(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) ->
 
 
 def _call(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
-    """Call a policy; whatever it raises becomes one typed error with its name and the step."""
+    """Call a method of a policy; any exception becomes a PolicyError with its name and the step."""
     try:
         return call(*arguments)
     except (Exception, SystemExit) as error:
@@ -107,32 +109,36 @@ def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, 
     """Request a policy's next chunk (k, action size) and how many of its actions are to be executed."""
     seen, size = play.observation, play.env.world.action_size
     if late and isinstance(policy, LookaheadPolicy):
-        given, executed = _call(policy, play.steps, policy.foresee, seen)
-        return _actions(policy, play.steps, given, size), executed
-    given = _call(policy, play.steps, policy.act, seen)
-    chunk = _actions(policy, play.steps, given, size)
+        answer, executed = _call(policy, play.steps, policy.foresee, seen)
+        return _actions(policy, play.steps, answer, size), executed
+    answer = _call(policy, play.steps, policy.act, seen)
+    chunk = _actions(policy, play.steps, answer, size)
     return chunk, len(chunk)
 
 
 def _finish(policy: object, episode: Episode, took: list[float]) -> Episode:
-    """The episode with what the policy says of it; a policy with a method ``episode_ended`` is told of it.
+    """Add the policy's inference times to an episode, and pass it to the policy's ``episode_ended``, if any.
 
-    ``took``: milliseconds of the clock for each decision, for policies that do not say it themselves.
+    ``took``: measured milliseconds of each decision, for policies that do not report their own.
     """
-    said = getattr(policy, "inference_ms", None)
-    if isinstance(said, list) and said and all(isinstance(each, float) for each in said):
-        episode = replace(episode, inference=tuple(said))
+    reported = getattr(policy, "inference_ms", None)
+    if (
+        isinstance(reported, list)
+        and reported
+        and all(isinstance(milliseconds, float) for milliseconds in reported)
+    ):
+        episode = replace(episode, inference=tuple(reported))
     else:
-        episode = replace(episode, inference=tuple(round(each, 3) for each in took))
+        episode = replace(episode, inference=tuple(round(milliseconds, 3) for milliseconds in took))
     tell = getattr(policy, "episode_ended", None)
     if callable(tell):
-        with suppress(Exception):  # it is over, whatever a server makes of that
+        with suppress(Exception):  # the episode is over: an error here must not change it
             tell(episode)
     return episode
 
 
 def _text(error: BaseException) -> str:
-    """What an exception says, even if somebody made one that cannot be printed."""
+    """The message of an exception, even if its ``__str__`` raises."""
     try:
         return str(error)
     except Exception:
@@ -140,14 +146,14 @@ def _text(error: BaseException) -> str:
 
 
 def _actions(policy: Policy, step: int, given: object, size: int) -> np.ndarray:
-    """Check what a policy returned: (k, size), finite."""
+    """Validate the return value of a policy: (k, size), finite."""
     name = f"{type(policy).__name__}, step {step}"
     raw: np.ndarray = np.empty(0, dtype=object)
-    with suppress(Exception):  # ragged, or an object of somebody's that cannot be made an array of
+    with suppress(Exception):  # ragged, or not convertible to an array
         raw = np.asarray(given)
     if raw.dtype.kind not in "fiub":
         raise PolicyError(f"{name}: returned {type(given).__name__}, not an array of numbers")
-    with np.errstate(all="ignore"):  # whatever the policy set; what overflows is not finite
+    with np.errstate(all="ignore"):  # the policy may have changed it; overflow is caught below
         actions = raw.astype(np.float32)  # as they are stored, so that a stored episode can be replayed
     if actions.ndim != 2 or actions.shape[1] != size or not 1 <= len(actions) <= MOST_ACTIONS:
         raise PolicyError(

@@ -15,12 +15,12 @@ from assay.errors import PolicyError
 from assay.support.streams import stream
 
 Key = tuple[str | int, ...]
-"""What the random streams of one perturbation in one episode hang on."""
+"""The key of the random streams of one perturbation in one episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The random streams of one step: the same whatever else was drawn, in whatever order, on any worker."""
+    """The random streams of one step; they do not depend on other draws, their order, or the worker."""
 
     key: Key
     """Of the perturbation in its episode and, for an image, of the camera."""
@@ -61,14 +61,14 @@ class Sense(Perturbation):
 
     @abstractmethod
     def begin(self, key: Key) -> Filter:
-        """The filter of an episode whose random streams hang on ``key``."""
+        """The filter of an episode; its random streams are keyed by ``key``."""
 
 
 class Senses:
     """Passes observations on to the policy and actions on to the robot, changed by perturbations in turn.
 
-    What is no perturbation of the senses is left out. Streams hang on the kind and on how many of that kind
-    came before, so that another perturbation leaves the draws of this one as they were.
+    Other perturbations are ignored. Streams are keyed by kind and occurrence, so that adding a perturbation does not
+    alter the draws of another.
     """
 
     def __init__(self, perturbations: Iterable[Perturbation], *, task: str, seed: int) -> None:
@@ -88,8 +88,8 @@ class Senses:
 
     def observe(self, observation: Any) -> Any:
         """What the policy gets in place of an observation. Nothing is rendered."""
-        for each in self._filters:
-            observation = each.observe(observation)
+        for sense_filter in self._filters:
+            observation = sense_filter.observe(observation)
         return observation
 
     def act(self, action: np.ndarray, step: int, *, absolute: bool = False) -> np.ndarray:
@@ -97,10 +97,10 @@ class Senses:
 
         Raises PolicyError where the action is a pose to go to, ``absolute``, and something would change it.
         """
-        for each in self._filters:
-            if absolute and type(each).act is not Filter.act:
+        for sense_filter in self._filters:
+            if absolute and type(sense_filter).act is not Filter.act:
                 raise PolicyError(
                     "the action is a pose to go to; valid with actuators that are late or inaccurate: motions"
                 )
-            action = each.act(action, step)
+            action = sense_filter.act(action, step)
         return action

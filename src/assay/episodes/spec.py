@@ -31,7 +31,7 @@ class EpisodeSpec:
     task: str
     """The id of the unperturbed task. Its first part names the world, if there is one of that name."""
     seed: int
-    """Draws the initial state and whatever else is drawn; with a held ``start``, the policy's randomness alone."""
+    """Seeds the initial state and all other draws; with a held ``start``, only the policy's randomness."""
     pack: str = "primitives"
     """Name of the asset pack."""
     experiment: str = "libero"
@@ -51,11 +51,11 @@ class EpisodeSpec:
     """For how many control steps the policy thinks: what it decides from the observation of step t takes effect at
     step t + latency."""
     while_waiting: WhileWaiting = "play"
-    """What happens meanwhile; nothing hangs on it without latency."""
+    """Behaviour during inference; irrelevant without latency."""
 
     @property
     def world_seed(self) -> int:
-        """What everything hangs on that the world draws: the initial state, perturbations, senses."""
+        """The seed of everything the world draws: the initial state, perturbations, senses."""
         return self.seed if self.start is None else self.start
 
     @property
@@ -82,8 +82,8 @@ class EpisodeSpec:
     def to_json(self) -> str:
         """Canonical JSON: equal specs give equal texts. Labels are left out.
 
-        Keys of specs are hashes of this text, so the names in it stay, whatever the fields are called, and a
-        start that is not held and decisions that are not late are left out.
+        Keys of specs are hashes of this text, so its names are frozen, even if fields are renamed, and a
+        start that is not held and a latency of zero are left out.
         """
         # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
         held = "" if self.start is None else f'"start":{self.start},'
@@ -105,7 +105,7 @@ class EpisodeSpec:
         """The spec that a canonical JSON text stands for."""
         try:
             content: dict[str, Any] = json.loads(text)
-            changes = tuple(from_json(each) for each in content.pop("perturbations"))
+            changes = tuple(from_json(perturbation) for perturbation in content.pop("perturbations"))
             content["experiment"] = content.pop("suite")
             return cls(**_Plain(**content).model_dump(), perturbations=changes, labels=labels or {})
         except (ValueError, TypeError, KeyError, AttributeError) as error:

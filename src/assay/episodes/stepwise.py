@@ -1,12 +1,12 @@
-"""One episode, step by step: whoever has the loop calls `step`, and gets the record in the end.
+"""One episode, step by step: the caller owns the loop, calls `step`, and gets the record at the end.
 
 `rollout` is such a loop, with a policy of ours. Gymnasium, LeRobot, vla-eval and scripts for LIBERO have loops of
 their own:
 
     play = Stepwise(env, spec)
     while not play.over:
-        play.step(somebody_acts(play.observation, play.instruction))
-    episode = play.ended()
+        play.step(policy(play.observation, play.instruction))
+    episode = play.finish()
 
 Both give the same episode to the bit, because there is but one path: an action is rounded to single precision, as it
 is stored; then the senses change it, by the number of steps done before; then the world carries it out; then the
@@ -47,9 +47,9 @@ class Stepwise:
         watch: Callable[[Any], None] = lambda observation: None,
         waits: bool = False,
     ) -> None:
-        """Begin the episode of a spec. Raises AssayError where it cannot be begun.
+        """Start the episode of a spec. Raises AssayError if it cannot be started.
 
-        ``waits``: whether whoever steps it lets the spec's latency pass; only Assay's own loop does.
+        ``waits``: whether the caller simulates the spec's latency; only `rollout` does.
         """
         if spec.latency and not waits:
             raise SpecError(NOT_HERE)
@@ -71,9 +71,9 @@ class Stepwise:
 
     @property
     def instruction(self) -> Instruction:
-        """What the policy is told now: an event may change it."""
-        told: Instruction = self.env.task.instruction
-        return told
+        """The current instruction; an event may change it."""
+        current: Instruction = self.env.task.instruction
+        return current
 
     @property
     def steps(self) -> int:
@@ -98,18 +98,18 @@ class Stepwise:
         """
         if self.over:
             raise StateError(f"{self.spec.task}: the episode is over after {self.steps} steps: reset first")
-        given = _action(action, self.env.world.action_size)
-        sent = self._senses.act(given, self.steps, absolute=absolute)
+        chosen = _action(action, self.env.world.action_size)
+        sent = self._senses.act(chosen, self.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
-        self._actions.append(given)
+        self._actions.append(chosen)
         self.succeeded = self.env.succeeded()
         if self._events is not None and self._events.pending and not self.succeeded:
             now = self._events.after(now)
         self.observation = self._sense(now)
         return self.observation
 
-    def ended(
+    def finish(
         self,
         error: str = "",
         *,
@@ -119,7 +119,7 @@ class Stepwise:
         """What happened until now. An episode that is left before its time is a failure.
 
         ``broken`` is what the policy or the simulation raised, which makes the outcome an error; ``error`` says that,
-        or why it failed, in words. ``decisions`` says how often the policy was asked; at every step if nobody knows.
+        or why it failed, in words. ``decisions`` counts the requests to the policy; default: one per step.
         """
         failed = Outcome.FAILURE if broken is None else Outcome.ERROR
         episode = episode_of(
@@ -148,7 +148,7 @@ def episode_of(
     error: str = "",
     broken: Exception | None = None,
 ) -> Episode:
-    """What has happened in an environment since its reset; ``actions`` are what it was told, (action size,) each."""
+    """The episode since an environment's reset; ``actions`` as the policy gave them, (action size,) each."""
     record = env.record()
     done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
     return Episode(
@@ -174,12 +174,14 @@ def episode_of(
 def _conduct(record: Record, outcome: Outcome, steps: int) -> dict[str, Any]:
     """How it went, beyond success, as far as the world knows."""
     succeeded = outcome is Outcome.SUCCESS
-    known = record.stages is not None and outcome is not Outcome.ERROR
+    has_stages = record.stages is not None and outcome is not Outcome.ERROR
     return {
         "stages": None
         if record.stages is None
-        else {atom: dict(each) for atom, each in record.stages.items()},
-        "progress": progress_of(record.stages or {}, record.truth or {}, steps, succeeded) if known else None,
+        else {atom: dict(stages) for atom, stages in record.stages.items()},
+        "progress": progress_of(record.stages or {}, record.truth or {}, steps, succeeded)
+        if has_stages
+        else None,
         "side_effects": record.side_effects,
         "aftermath": record.aftermath if succeeded else None,
     }

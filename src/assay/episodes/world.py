@@ -186,7 +186,7 @@ class World:
     frame_seconds: float = 0.1
     """Duration of each step in a video."""
     step_seconds: float | None = None
-    """Duration of a control step, if the world goes on while a policy computes; needed for ``--latency``."""
+    """Duration of a control step, if the world continues while a policy computes; needed for ``--latency``."""
     has_stored_states: bool = False
     """Whether episodes can start from files of initial states (``--states``)."""
 
@@ -272,7 +272,7 @@ def task_of(spec: EpisodeSpec) -> Any:
 
 
 def world_name(task: str) -> str:
-    """The name of the world of a task id. Task files belong to LIBERO, whatever their folder is called."""
+    """The name of the world of a task id. Task files belong to LIBERO, even in a folder with another name."""
     name = task.partition("/")[0]
     if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(TASK_FILE_SUFFIXES):
         return LIBERO  # decided without importing plugins, which can be slow

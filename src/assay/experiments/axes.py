@@ -1,7 +1,4 @@
-"""Axes: one kind of change whose magnitude grows, from hardly any to as much as makes sense.
-
-What `assay search` plays: one change that grows, axis by axis; and several small ones together.
-"""
+"""Axes: one kind of change with a growing magnitude; and `search`, the experiment over their whole grid."""
 
 from __future__ import annotations
 
@@ -56,13 +53,13 @@ class Axis:
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:
         """What it can do to a task, the smallest first. Raises AxisError and ExperimentError."""
-        found = tuple(self.changes(task))
-        grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(found))
-        if not found:
+        rungs = tuple(self.changes(task))
+        grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(rungs))
+        if not rungs:
             raise AxisError(f"{task.id} has none of its magnitudes")
         if not grown:
             raise ExperimentError(f"axis {self.name}: magnitudes of {task.id} do not grow")
-        return found
+        return rungs
 
     def written(self, magnitude: float) -> str:
         """A magnitude with its unit."""
@@ -113,11 +110,11 @@ def _rewording(task: Task) -> Sequence[Rung]:
     texts = [paraphrase.text for paraphrase in paraphrases(task, PER_CELL, seed=0)]
     scored = cached_attempts([(task.instruction.text, text) for text in texts])
     bins: dict[float, list[str]] = {}
-    for text, found in zip(texts, scored, strict=True):
-        if isinstance(found, Distance) and found.pd > 0:
-            bins.setdefault(round(0.05 * math.ceil(found.pd / 0.05), 2), []).append(text)
+    for text, distance in zip(texts, scored, strict=True):
+        if isinstance(distance, Distance) and distance.pd > 0:
+            bins.setdefault(round(0.05 * math.ceil(distance.pd / 0.05), 2), []).append(text)
     if not bins:
-        why = next((f": {each}" for each in scored if isinstance(each, DistanceError)), "")
+        why = next((f": {failure}" for failure in scored if isinstance(failure, DistanceError)), "")
         raise AxisError(f"{task.id} has no paraphrase at a distance from its instruction{why}")
     return tuple(Rung(most, tuple((Say(text),) for text in sorted(bins[most]))) for most in sorted(bins))
 
@@ -179,12 +176,14 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
 def variant(changes: Mapping[str, Rung], way: int) -> Variant:
     """Changes made together, by axis; ``way`` says which of several ways to make them."""
     names = "+".join(f"{axis}={rung.magnitude:g}" for axis, rung in changes.items())
-    made = tuple(each for rung in changes.values() for each in rung.ways[way % len(rung.ways)])
+    perturbations = tuple(
+        perturbation for rung in changes.values() for perturbation in rung.ways[way % len(rung.ways)]
+    )
     labels: dict[str, Label] = {AXIS: "+".join(changes)}
     if len(changes) == 1:
         (rung,) = changes.values()
         labels |= {MAGNITUDE: rung.magnitude, **rung.labels}
-    return Variant(f"{NAME}/{names}", made, labels)
+    return Variant(f"{NAME}/{names}", perturbations, labels)
 
 
 def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:

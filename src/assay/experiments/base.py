@@ -1,7 +1,4 @@
-"""What an experiment is.
-
-Conditions by name: ``position,displace=*``.
-"""
+"""Experiments, their variants, and the selection of conditions by name: ``position,displace=*``."""
 
 from __future__ import annotations
 
@@ -41,19 +38,19 @@ def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> 
     What stands before a name's first slash may be left out. A name may hold commas itself, as
     ``para/obj=none,act=need`` does. Raises ExperimentError where one means nothing, and says what there is.
     """
-    known = tuple(names)
-    parts = list(_parts(selection, known))
-    unknown = list(dict.fromkeys(_unknown(parts, known)))
+    conditions = tuple(names)
+    parts = list(_parts(selection, conditions))
+    unknown = list(dict.fromkeys(_unknown(parts, conditions)))
     if unknown:
-        short = {name.partition("/")[2] or name for name in known}
-        options = known if any("/" in part for part in unknown) else short
+        short = {name.partition("/")[2] or name for name in conditions}
+        options = conditions if any("/" in part for part in unknown) else short
         if len(unknown) == 1:
             valid = did_you_mean(unknown[0], options, most=MOST_SHOWN)
             raise ExperimentError(f"{experiment} has no condition '{unknown[0]}' with these tasks: {valid}")
         valid = did_you_mean_each(unknown, options, most=MOST_SHOWN)
         listed = ", ".join(f"'{part}'" for part in unknown)
         raise ExperimentError(f"{experiment} has no conditions {listed} with these tasks: {valid}")
-    return frozenset(name for _, found in parts for name in found)
+    return frozenset(name for _, matches in parts for name in matches)
 
 
 def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
@@ -69,15 +66,15 @@ def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[s
     while left:
         for size in range(len(left), 0, -1):
             pattern = ",".join(left[:size])
-            found = [name for name in known if _means(pattern, name)]
-            if found:
+            matches = [name for name in known if _means(pattern, name)]
+            if matches:
                 break
-        yield pattern, found
+        yield pattern, matches
         left = left[size:]
 
 
 def _unknown(parts: Sequence[tuple[str, list[str]]], known: Sequence[str]) -> Iterator[str]:
-    """The parts that mean nothing; where names hold commas, so many in a row as a name has belong together."""
+    """The parts that match nothing; where names contain commas, as many in a row as a name has are joined."""
     size = 1 + max((name.count(",") for name in known), default=0)
     for stands, group in groupby(parts, key=lambda part: bool(part[1])):
         if not stands:
@@ -130,7 +127,7 @@ class Experiment:
     conditions: str | None = None
     """Which of its conditions are run besides the control, as `choose_conditions` reads it; None for all."""
     control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
-    """What is known about the control of a task, where that is a level or a kind of its own."""
+    """Labels of the control of a task, where that is a level or a kind itself."""
     control_steps: Callable[[Any], int | None] = lambda task: None
     """The most control steps of a task's control, where all conditions have more time; None for the usual horizon."""
 
@@ -195,10 +192,10 @@ class Experiment:
         """Each task, and those of its variants whose conditions are to be run."""
         if self.conditions is None:
             return ((task, self.variants(task)) for task in chosen)
-        found = [(task, tuple(self.variants(task))) for task in chosen]
-        there = dict.fromkeys(variant.condition for _, variants in found for variant in variants)
+        by_task = [(task, tuple(self.variants(task))) for task in chosen]
+        there = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
         wanted = choose_conditions(self.conditions, (CONTROL, *there), self.name)
-        return [(task, [each for each in variants if each.condition in wanted]) for task, variants in found]
+        return [(task, [each for each in variants if each.condition in wanted]) for task, variants in by_task]
 
     def only(self, conditions: str | None) -> Experiment:
         """The same with only some of its conditions; the control stays. Raises ExperimentError."""
@@ -217,7 +214,3 @@ class Experiment:
         if initial == "stored" and not self.played_in.has_stored_states:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
         return self.played_in.packs[0] if pack is None else pack
-
-    def named(self, address: str) -> Experiment:
-        """The same under the address that made it."""
-        return replace(self, name=address)

@@ -109,20 +109,24 @@ def _is_opened_first(task: Task, atom: Atom) -> bool:
 
 def _one_of(task: Task, others: Sequence[Alternative]) -> Alternative:
     """Another goal, by the task: a known one, where there is one."""
-    known = [other for other in others if other.known_from is not None] or list(others)
-    return known[zlib.crc32(task.id.encode()) % len(known)]
+    candidates = [other for other in others if other.known_from is not None] or list(others)
+    return candidates[zlib.crc32(task.id.encode()) % len(candidates)]
 
 
 def _other_thing(task: Task, other: Alternative) -> str:
     """What is said where the same is asked for another thing: "the other one", or its name; empty where it is not."""
     if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
         return ""
-    (own,), (asked,) = task.goal.atoms, other.goal.atoms
-    if own.predicate is not asked.predicate or own.arguments[1:] != asked.arguments[1:] or own == asked:
+    (own,), (requested,) = task.goal.atoms, other.goal.atoms
+    if (
+        own.predicate is not requested.predicate
+        or own.arguments[1:] != requested.arguments[1:]
+        or own == requested
+    ):
         return ""
     things = {entity.name: entity.category for entity in task.scene.entities}
-    if own.arguments[0] not in things or asked.arguments[0] not in things:
+    if own.arguments[0] not in things or requested.arguments[0] not in things:
         return ""
-    mine, theirs = things[own.arguments[0]], things[asked.arguments[0]]
+    mine, theirs = things[own.arguments[0]], things[requested.arguments[0]]
     alike = sum(category == mine for category in things.values())
     return "the other one" if mine == theirs and alike == 2 else f"the {names_of(theirs)[0]}"

@@ -2,10 +2,10 @@
 
 A fraction of 2^(k-p) combinations takes the first k - p changes in all combinations, and switches each
 further one on when an odd number of those in its generator are on. So "all off", the control, is always among
-them. The resolution says what can be told apart: at III a change from other changes, though not from two
+them. The resolution says what can be distinguished: at III a change from other changes, though not from two
 others together; at IV from those too, but two together not from two others; from V on all of these.
 
-Changes by name: one of each kind of perturbation, of a middling size, for designs that combine them.
+`CHANGES` has one perturbation of each kind, of medium size, by name.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def sort_changes(names: Iterable[str]) -> list[str]:
     """Changes in the order in which they are made.
 
     The room first, on which it hangs what is within reach and where a camera is led to; then positions, which
-    are drawn with an eye on sizes and should be the same whatever else is changed. Words come last: colours
+    are drawn with an eye on sizes and should not depend on other changes. Words come last: colours
     are chosen with an eye on the task's own.
     """
     return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS, name in _IN_WORDS))
@@ -262,6 +262,6 @@ def _variants(task: Task, over: Sequence[str], halvings: int) -> Iterator[Varian
         chosen = [name for name, on in zip(over, row, strict=True) if on]
         if not chosen:
             continue  # the control
-        perturbations = tuple(each for name in sort_changes(chosen) for each in changes[name])
+        perturbations = tuple(perturbation for name in sort_changes(chosen) for perturbation in changes[name])
         flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in over}
         yield Variant(f"factors/{'+'.join(chosen)}", perturbations, flags)

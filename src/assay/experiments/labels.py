@@ -20,9 +20,9 @@ CONTAINERS = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
-    """What is changed, and whether the task can still be done as told: axis, change, plausible.
+    """What is changed, and whether the task can still be done as instructed: axis, change, plausible.
 
-    ``guessable`` is among them where it holds: the task is not told any more, but a reader may guess it.
+    ``guessable`` is among them where it holds: the instruction no longer states the task, but a reader may guess it.
 
     ``cameras`` are those that policies of the world see through; LIBERO's by default.
     Where several things are changed together, ``change`` has all of them: ``appearance+object``.
@@ -51,13 +51,13 @@ def _place(axis: str) -> int:
 
 def families(task: Task) -> dict[str, Label]:
     """The labels of a task in each family, as one text: ``container, left-right``; None where it has none."""
-    return {family: join_labels(found) for family, found in label_sets(task).items()}
+    return {family: join_labels(labels) for family, labels in label_sets(task).items()}
 
 
 def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
     """The labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
     carried = _interactions(task) | {_subtasks(task)} | _relations(task) | _attributes(task)
-    return {family: tuple(each for each in known if each in carried) for family, known in FAMILIES.items()}
+    return {family: tuple(label for label in names if label in carried) for family, names in FAMILIES.items()}
 
 
 def asked_of(task: Task) -> Asked:
@@ -70,8 +70,8 @@ def _interactions(task: Task) -> set[str]:
     states = {atom.predicate in STATES for atom in task.goal.atoms} | (
         {True} if _opened_first(task) else set()
     )
-    found = {"state change" if state else "placement" for state in states}
-    return found | ({"composite"} if len(found) > 1 else set())
+    interactions = {"state change" if state else "placement" for state in states}
+    return interactions | ({"composite"} if len(interactions) > 1 else set())
 
 
 def _subtasks(task: Task) -> str:
@@ -84,13 +84,13 @@ def _relations(task: Task) -> set[str]:
     """Onto a surface or into a container, by the goal; by a side, a rank or a distance, by the words."""
     predicates = {atom.predicate for atom in task.goal.atoms}
     text = task.instruction.text
-    said = set(words(text))
+    spoken = set(words(text))
     holds = {
         "surface": not predicates.isdisjoint(SURFACES),
         "container": not predicates.isdisjoint(CONTAINERS),
-        "left-right": not said.isdisjoint(SIDES),
+        "left-right": not spoken.isdisjoint(SIDES),
         "ordinal": is_ranked(text),
-        "relative distance": not said.isdisjoint(DISTANCES),
+        "relative distance": not spoken.isdisjoint(DISTANCES),
     }
     return {name for name, holding in holds.items() if holding}
 
@@ -102,7 +102,7 @@ def _attributes(task: Task) -> set[str]:
 
 def _opened_first(task: Task) -> set[str]:
     """What is closed at the start and something goes into, where the goal does not ask for it to be open."""
-    asked = {
+    opened = {
         owner(task.scene, atom.arguments[0]) for atom in task.goal.atoms if atom.predicate is Predicate.OPEN
     }
     needed = {
@@ -110,7 +110,7 @@ def _opened_first(task: Task) -> set[str]:
         for atom in task.goal.atoms
         if atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
     }
-    return {place for place in needed if owner(task.scene, place) not in asked}
+    return {place for place in needed if owner(task.scene, place) not in opened}
 
 
 def _is_closed(scene: Scene, place: str) -> bool:

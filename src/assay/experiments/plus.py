@@ -30,7 +30,7 @@ def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFI
     for level in difficulties:
         if level not in DIFFICULTIES:
             raise ExperimentError(f"plus: there is no difficulty {level}; valid: 1 to 5")
-    if not difficulties or any(len(set(each)) < len(each) for each in (dimensions, difficulties)):
+    if not difficulties or any(len(set(names)) < len(names) for names in (dimensions, difficulties)):
         raise ExperimentError(
             "plus: dimensions and difficulties are named once each; valid difficulties: 1 to 5"
         )
@@ -88,7 +88,9 @@ def _language(task: Task) -> dict[str, Levels]:
     return {
         "form": _five((Semantic(), Concise(), Reorder(), Passive(), Verbose())),
         "names": said(*((level, Cell(named, ActionType.NONE)) for level, named in _NAMES.items())),
-        "directness": said(*((level, Cell(ObjectType.NONE, asked)) for level, asked in _DIRECTNESS.items())),
+        "directness": said(
+            *((level, Cell(ObjectType.NONE, action_type)) for level, action_type in _DIRECTNESS.items())
+        ),
         "typing": {2: (Typos(0.3),), 4: (Typos(1.0),)},
     }
 
@@ -113,16 +115,16 @@ def _background(task: Task) -> dict[str, Levels]:
                 Repaint(table, (0.85, 0.8, 0.72)),
                 Repaint(table),
                 *(
-                    Repaint(table, pattern=each)
-                    for each in (Pattern.GRADIENT, Pattern.STRIPES, Pattern.CHECKER)
+                    Repaint(table, pattern=surface)
+                    for surface in (Pattern.GRADIENT, Pattern.STRIPES, Pattern.CHECKER)
                 ),
             )
         ),
         "room": {
-            1: tuple(Repaint(each, (0.75, 0.78, 0.72)) for each in room),
-            2: tuple(Repaint(each, pattern=Pattern.GRADIENT) for each in room),
-            3: tuple(Repaint(each) for each in room),
-            4: tuple(Repaint(each, pattern=Pattern.STRIPES) for each in room),
+            1: tuple(Repaint(surface, (0.75, 0.78, 0.72)) for surface in room),
+            2: tuple(Repaint(surface, pattern=Pattern.GRADIENT) for surface in room),
+            3: tuple(Repaint(surface) for surface in room),
+            4: tuple(Repaint(surface, pattern=Pattern.STRIPES) for surface in room),
             5: tuple(Repaint(name, pattern=Pattern.CHECKER) for name in dict.fromkeys((*room, table))),
         },
     }
@@ -136,7 +138,7 @@ def _noise(task: Task) -> dict[str, Levels]:
         "fog": Fog,
         "glass_blur": GlassBlur,
     }
-    return {name: _five(made(2 * n) for n in DIFFICULTIES) for name, made in kinds.items()}
+    return {name: _five(sense(2 * n) for n in DIFFICULTIES) for name, sense in kinds.items()}
 
 
 def _five(changes: Iterator[Perturbation] | Sequence[Perturbation]) -> Levels:

@@ -149,9 +149,9 @@ def _ladders(task: Task) -> Iterator[Variant]:
                 continue  # a purple bowl is not "the black bowl"
             labels = {**nature((change,)), "dissimilarity": step}
             yield Variant(f"pro/object={name}", (change,), labels)
-    found = compositions(task)
-    if found:
-        change = found[int(stream("pro", "compose", task.id).integers(len(found)))]
+    steps = compositions(task)
+    if steps:
+        change = steps[int(stream("pro", "compose", task.id).integers(len(steps)))]
         labels = {"axis": "words", "plausible": True}
         yield Variant("pro/task=two", (change,), labels, steps=2 * horizon(task.id))
 
@@ -170,7 +170,7 @@ def _milder(task: Task) -> Iterator[Variant]:
         ("pro/environment=similar", Room(ROOMS[task.scene.arena])),
     ):
         yield Variant(condition, (change,), MILDER)
-    known = tuple(
+    milder = tuple(
         other_task for other_task in other_tasks(task) if other_task.labels["asked_from"] is not None
     )
-    yield from _requests(task, "pro/task=known", known, MILDER)
+    yield from _requests(task, "pro/task=known", milder, MILDER)

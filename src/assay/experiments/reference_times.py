@@ -39,9 +39,11 @@ class ReferenceTimes:
     def of(self, task: str) -> float:
         """The time of a task, control steps. Raises ExperimentError where the file has none."""
         if display_name(task) not in self.steps:
-            known = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
+            named_tasks = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
             more = ", ..." if len(self.steps) > FEWEST_NAMED else ""
-            raise ExperimentError(f"{self.file} has no time for {display_name(task)}; it has: {known}{more}")
+            raise ExperimentError(
+                f"{self.file} has no time for {display_name(task)}; it has: {named_tasks}{more}"
+            )
         return self.steps[display_name(task)]
 
 
@@ -50,21 +52,21 @@ def read_times(file: str) -> ReferenceTimes:
 
     Raises ExperimentError, which names the line, for what is no time.
     """
-    path, found = Path(file), defaultdict[str, list[float]](list)
+    path, by_task = Path(file), defaultdict[str, list[float]](list)
     try:
         for line, fields in rows(path, ("task", tuple(UNITS))):
-            given = [name for name in UNITS if fields.get(name, "").strip()]
-            if len(given) != 1 or not fields["task"].strip():
+            units = [name for name in UNITS if fields.get(name, "").strip()]
+            if len(units) != 1 or not fields["task"].strip():
                 raise ExperimentError(f"{path}:{line}: valid: a task, and either seconds or steps")
-            found[display_name(fields["task"].strip())].append(
-                _steps(fields[given[0]], given[0], f"{path}:{line}")
+            by_task[display_name(fields["task"].strip())].append(
+                _steps(fields[units[0]], units[0], f"{path}:{line}")
             )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except PerturbationError as error:
         raise ExperimentError(str(error)) from None
-    if not found:
+    if not by_task:
         raise ExperimentError(f"{path} has no rows below its header: there are no times in it")
-    return ReferenceTimes(file, digest, {task: mean(times) for task, times in found.items()})
+    return ReferenceTimes(file, digest, {task: mean(times) for task, times in by_task.items()})
 
 
 def with_reference_times(

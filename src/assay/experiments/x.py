@@ -65,7 +65,7 @@ def _variants(task: Task) -> Iterator[Variant]:
     lost: set[str] = set()
     for half, change in halves:
         try:
-            told = change.example(task)
+            instruction = change.example(task)
         except PerturbationError as error:
             if (
                 moves_things(task) and half not in lost
@@ -75,17 +75,17 @@ def _variants(task: Task) -> Iterator[Variant]:
                 yield Variant(f"x/level4/{half}", cannot, _labels(task, 4) | {"objects": half})
             continue
         fourth = (*third, change)
-        yield Variant(f"x/level4/{half}", fourth, _labels(told, 4) | {"objects": half})
-        for each in LEVEL5:
-            labels = _labels(told, 5) | {"objects": half, "form": each.name}
-            yield Variant(f"x/level5/{half}/{each.name}", (*fourth, each.perturbation), labels)
+        yield Variant(f"x/level4/{half}", fourth, _labels(instruction, 4) | {"objects": half})
+        for style in LEVEL5:
+            labels = _labels(instruction, 5) | {"objects": half, "form": style.name}
+            yield Variant(f"x/level5/{half}/{style.name}", (*fourth, style.perturbation), labels)
 
 
 def _labels(task: Task, level: int) -> dict[str, Label]:
-    """What is known about a task on a level, from the words that it is told in."""
+    """Labels of a task on a level, derived from its instruction."""
     axis = "words+world" if level > 3 else "world"
-    known = {f"label:{name}": value for name, value in families(task).items()}
-    return {"axis": axis, "plausible": True, "level": level, **known}
+    labels = {f"label:{name}": value for name, value in families(task).items()}
+    return {"axis": axis, "plausible": True, "level": level, **labels}
 
 
 def _in_turn(spec: EpisodeSpec) -> bool:

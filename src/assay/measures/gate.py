@@ -15,7 +15,7 @@ from assay.measures.compare import MARGIN, Decision, RunContrast, compare
 from assay.measures.result import MeasureError
 from assay.measures.views.wording import NOT, number, percent, plural, points
 from assay.support.stats.intervals import Z
-from assay.support.stats.judgement import Judgement, Line, Verdict, verdict_of
+from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 from assay.support.stats.significance import SURE, normal_quantile
 
 
@@ -68,11 +68,11 @@ def _line(contrast: RunContrast, family: int) -> Line:
 
 HEADS = ("condition", "pairs", "A %", "B %", "B - A", "interval", "B is")
 _CLAIMS = {
-    Verdict.BETTER: "{b} is better than {a}",
-    Verdict.EQUIVALENT: "{b} and {a} are equivalent, to within {margin} points",
-    Verdict.NOT_WORSE: "{b} is not worse than {a} by more than {margin} points; whether it is better is undecided",
-    Verdict.WORSE: "{b} is worse than {a}",
-    Verdict.UNDECIDED: "It is undecided whether {b} or {a} is better",
+    PairVerdict.BETTER: "{b} is better than {a}",
+    PairVerdict.EQUIVALENT: "{b} and {a} are equivalent, to within {margin} points",
+    PairVerdict.NOT_WORSE: "{b} is not worse than {a} by more than {margin} points; whether it is better is undecided",
+    PairVerdict.WORSE: "{b} is worse than {a}",
+    PairVerdict.UNDECIDED: "It is undecided whether {b} or {a} is better",
 }
 
 
@@ -82,7 +82,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
     if judgement.each:
         parts = {
             verdict: [str(line.condition) for line in judgement.conditions if line.verdict is verdict]
-            for verdict in Verdict
+            for verdict in PairVerdict
         }
         verdicts = [f"{verdict} in {', '.join(names)}" for verdict, names in parts.items() if names]
         texts.append(f"By condition, B is {'; '.join(verdicts)}.")
@@ -157,7 +157,7 @@ def junit(judgement: Judgement, name: str) -> str:
     """JUnit XML with a test case for each requested comparison: worse is a failure, undecided is skipped."""
     worse, undecided = (
         sum(line.verdict is verdict for line in judgement.asked)
-        for verdict in (Verdict.WORSE, Verdict.UNDECIDED)
+        for verdict in (PairVerdict.WORSE, PairVerdict.UNDECIDED)
     )
     counts = {"tests": len(judgement.asked), "failures": worse, "skipped": undecided, "errors": 0}
     suite = ElementTree.Element("testsuite", {"name": name, **{k: str(v) for k, v in counts.items()}})
@@ -166,9 +166,9 @@ def junit(judgement: Judgement, name: str) -> str:
             suite, "testcase", classname=f"{name}: {judgement.second}", name=line.condition or "overall"
         )
         text = format_line(judgement, line)
-        if line.verdict is Verdict.WORSE:
+        if line.verdict is PairVerdict.WORSE:
             ElementTree.SubElement(case, "failure", message=text)
-        elif line.verdict is Verdict.UNDECIDED:
+        elif line.verdict is PairVerdict.UNDECIDED:
             ElementTree.SubElement(case, "skipped", message=text)
         else:
             ElementTree.SubElement(case, "system-out").text = text

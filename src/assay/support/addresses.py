@@ -14,14 +14,14 @@ from assay.errors import AssayError, did_you_mean
 
 def call_with_fields(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
     """Call ``made`` with the fields that a query sets; what ``made`` itself raises passes."""
-    given = arguments(made, query, address, error)
+    values = arguments(made, query, address, error)
     try:
-        inspect.signature(made).bind(**given)
+        inspect.signature(made).bind(**values)
     except TypeError as wrong:
         raise error(f"'{address}': {wrong}") from None
     except ValueError:  # machine code that does not tell its parameters
         pass
-    return made(**given)
+    return made(**values)
 
 
 def arguments(
@@ -31,21 +31,21 @@ def arguments(
 
     Raises ``error`` in one line for what is no field, or no value of it.
     """
-    given: dict[str, str] = {}
+    texts: dict[str, str] = {}
     parts = [part for part in query.split("&") if part] if query else []
     for part in parts:
         pairs = parse_qsl(part.replace("+", "%2B"), keep_blank_values=True)  # a plus is a plus: a+b.pt
-        if "=" not in part or len(pairs) != 1 or pairs[0][0] in given:
+        if "=" not in part or len(pairs) != 1 or pairs[0][0] in texts:
             raise error(f"'{address}': '{part}' should be a field=value, each field once")
-        given[pairs[0][0]] = pairs[0][1]
-    known = parameters(made)
+        texts[pairs[0][0]] = pairs[0][1]
+    hints = parameters(made)
     values: dict[str, object] = {}
-    for name, text in given.items():
-        if name not in known:
-            valid = did_you_mean(name, known) if known else "it has none"
+    for name, text in texts.items():
+        if name not in hints:
+            valid = did_you_mean(name, hints) if hints else "it has none"
             raise error(f"'{address}' has no field '{name}': {valid}")
         try:
-            values[name] = _parse_value(known[name], text)
+            values[name] = _parse_value(hints[name], text)
         except ValidationError as wrong:
             first = wrong.errors()[0]
             raise error(f"'{address}': {name}: {first['msg'].lower()}, got '{text}'") from None
@@ -56,17 +56,23 @@ def parameters(made: Callable[..., Any]) -> dict[str, Any]:
     """The fields an address may set, and their types; without an annotation, the type of the default."""
     try:
         hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
-        found = inspect.signature(made).parameters.values()
+        signature = inspect.signature(made).parameters.values()
     except (TypeError, ValueError, NameError):
         return {}
-    named = (each for each in found if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY))
+    named = (
+        parameter
+        for parameter in signature
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    )
     return {
-        each.name: hints.get(each.name, str if each.default in (each.empty, None) else type(each.default))
-        for each in named
+        parameter.name: hints.get(
+            parameter.name, str if parameter.default in (parameter.empty, None) else type(parameter.default)
+        )
+        for parameter in named
     }
 
 
 def _parse_value(kind: Any, text: str) -> object:
     """A field's value from its text, by its type; sequences are separated by commas."""
-    given: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
-    return TypeAdapter(kind).validate_python(given)
+    raw: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
+    return TypeAdapter(kind).validate_python(raw)

@@ -1,9 +1,9 @@
 """Where commands print: results to standard output, everything else to standard error.
 
-Text is printed as it is: ``[100]`` is no style and ``:100:`` no emoji, whoever wrote it. What has a style is a
+Text is printed as it is: ``[100]`` is not a style and ``:100:`` is not an emoji. What has a style is a
 ``Text`` (see ``styled``). What a terminal or a browser would obey instead of showing it (escape sequences and other
 control characters, marks that turn the direction of writing, halves of surrogate pairs) is replaced, one sign for one,
-in whatever these consoles print and in the pages that we write: see ``readable``.
+in console output and in written pages: see ``readable``.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ _INSTEAD = "\ufffd"
 
 
 def readable(text: str) -> str:
-    """A text of anybody's with a replacement character for whatever would be obeyed and not shown."""
+    """Untrusted text with control characters replaced by U+FFFD."""
     return text if text.isascii() and text.isprintable() else _OBEYED.sub(_INSTEAD, text)
 
 
 class _Readable(Console):
-    """A console on which nobody's text is obeyed."""
+    """A console that prints control characters and markup literally."""
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """A text of anybody's, ready to be measured and printed."""
+        """Untrusted text, ready to be measured and printed."""
         return super().render_str(readable(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Whatever is printed, in pieces; those that steer the terminal are rich's own."""
+        """The printed segments; control sequences come from rich only."""
         for piece in super().render(renderable, options):
-            shown = piece.text if piece.control else readable(piece.text)
-            yield piece if shown == piece.text else Segment(shown, piece.style)
+            text = piece.text if piece.control else readable(piece.text)
+            yield piece if text == piece.text else Segment(text, piece.style)
 
 
 output = _Readable(markup=False, emoji=False, soft_wrap=True)
@@ -117,12 +117,14 @@ class _WholeWords(Table):
     def _calculate_column_widths(self, console: Console, options: ConsoleOptions) -> list[int]:
         unbounded = options.update_width(LONGEST)
         ranges = [self._measure_column(console, unbounded, column) for column in self.columns]
-        widths = [each.minimum for each in ranges]
-        for column, each in zip(self.columns, ranges, strict=True):
+        widths = [measurement.minimum for measurement in ranges]
+        for column, measurement in zip(self.columns, ranges, strict=True):
             if column.no_wrap:
-                widths[column._index] = each.maximum
+                widths[column._index] = measurement.maximum
         while (room := options.max_width - sum(widths)) > 0:
-            wanting = [place for place, each in enumerate(ranges) if widths[place] < each.maximum]
+            wanting = [
+                place for place, measurement in enumerate(ranges) if widths[place] < measurement.maximum
+            ]
             if not wanting:
                 break
             for place in wanting[:room]:  # one sign each, so that none goes without
@@ -161,7 +163,7 @@ class _Bar(Progress):
         self._say(task_id)
 
     def _say(self, task_id: TaskID) -> None:
-        task = next(each for each in self.tasks if each.id == task_id)
+        task = next(candidate for candidate in self.tasks if candidate.id == task_id)
         total = "" if task.total is None else f" of {task.total:.0f}"
         self._pulse.beat(f"{task.description}: {task.completed:.0f}{total}")
 

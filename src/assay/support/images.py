@@ -1,7 +1,4 @@
-"""Orientation and size of camera images, as data sets and policy servers expect them.
-
-Pictures one below the other, as a sheet to look at.
-"""
+"""Orientation and size of camera images, as data sets and policy servers expect them; contact sheets."""
 
 from __future__ import annotations
 
@@ -76,11 +73,11 @@ def letterbox(image: np.ndarray, height: int, width: int) -> np.ndarray:
 
 def save_stacked(path: Path, rows: Iterable[Image.Image], paper: tuple[int, int, int]) -> Path:
     """Write rows of any width as one PNG; what they leave free is paper. Returns its path."""
-    found = list(rows)
-    size = (max(row.width for row in found), sum(row.height for row in found))
+    images = list(rows)
+    size = (max(row.width for row in images), sum(row.height for row in images))
     sheet = Image.new("RGB", size, paper)
     top = 0
-    for row in found:
+    for row in images:
         sheet.paste(row, (0, top))
         top += row.height
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ def machine_code(function: Function) -> Function:
 
 
 class _Compiled:
-    """A function, and its machine code once somebody has called it."""
+    """A function, and its machine code after the first call."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -40,10 +40,10 @@ class _Compiled:
         """What Numba made of it; the functions that it calls first, for Numba must find theirs under their names."""
         with _LOCK:
             if self._code is None:
-                known = self._function.__globals__
+                names_of_module = self._function.__globals__
                 for name in self._function.__code__.co_names:
-                    if isinstance(called := known.get(name), _Compiled):
-                        known[name] = called.code()
+                    if isinstance(called := names_of_module.get(name), _Compiled):
+                        names_of_module[name] = called.code()
                 self._code = _machine_code(self._function)
             return self._code
 

@@ -143,8 +143,8 @@ class Registry(Generic[T]):
 
     def register(self, name: str, thing: T) -> T:
         """Make a thing known by a name. Raises PluginError if another has it."""
-        known = self._known.get(name)
-        if name in self._addresses or (known is not None and not _same(known, thing)):
+        registered = self._known.get(name)
+        if name in self._addresses or (registered is not None and not _same(registered, thing)):
             raise PluginError(
                 f"there are two {self.noun}s '{name}': {_source(thing)} must choose another name"
             )
@@ -197,20 +197,20 @@ class Plugin:
         return _plugin(module)
 
     @classmethod
-    def named(cls, module: str) -> Plugin:
+    def from_module(cls, module: str) -> Plugin:
         """The plugin of a module's name."""
         return _plugin(module)
 
     def as_json(self) -> dict[str, str]:
         """A JSON object; a script, which may go on changing, by its name alone."""
-        told = asdict(self)
-        return told if self.module != SCRIPT else {**told, "distribution": _script(), "digest": ""}
+        record = asdict(self)
+        return record if self.module != SCRIPT else {**record, "distribution": _script(), "digest": ""}
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
     """The plugins that some things come from, each once, sorted by module."""
-    found = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
-    return tuple(sorted(found, key=lambda plugin: plugin.module))
+    plugins = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
+    return tuple(sorted(plugins, key=lambda plugin: plugin.module))
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -249,7 +249,7 @@ def discover_plugins() -> tuple[str, ...]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             point.load()
-        except (Exception, SystemExit) as error:  # whatever somebody's module raises; the others are of use
+        except (Exception, SystemExit) as error:  # a plugin may raise anything; the others still work
             problems.append(f"the plugin '{point.name}' ({point.value}) cannot be loaded: {one_line(error)}")
             warnings.warn(problems[-1], PluginWarning, stacklevel=2)
     return tuple(problems)
@@ -284,12 +284,12 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
 
 
 def import_module(module: str) -> ModuleType:
-    """Import somebody's module, also one of the folder we are in. Raises PluginError that names it."""
+    """Import a user's module, also from the current folder. Raises PluginError that names it."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # whatever somebody's module raises
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
 
 
@@ -326,7 +326,7 @@ def _digest(top: ModuleType) -> str:
     files = files or ([Path(file)] if file and Path(file).is_file() else [])
     if not files:  # a notebook, or standard input: nobody can say whether it is the same again
         return f"?{uuid.uuid4().hex[:11]}"
-    return digest_of(files, Path(os.path.commonpath([each.parent for each in files])))[:12]
+    return digest_of(files, Path(os.path.commonpath([source.parent for source in files])))[:12]
 
 
 def _same(one: object, other: object) -> bool:

@@ -1,12 +1,11 @@
-"""Other processes of this machine: how they start quickly, in this environment, and end with the one that started them.
+"""Child processes that start quickly and end with their parent.
 
-On Linux they are forked from a server process that has the simulator imported and has drawn nothing (a GL context
-does not survive a fork): a worker starts in a few milliseconds instead of a second, and workers share memory.
+On Linux they are forked from a server process that has imported the simulator and has rendered nothing, because a GL
+context does not survive a fork. A worker starts in milliseconds instead of a second, and workers share memory.
 Elsewhere each is a new interpreter.
 
-They get no variables of this process's environment but those that are allowed: settings of the system, of Python, of
-graphics, of numerical libraries, of the network and of Assay, and none that looks like a key. ``ASSAY_PASS=NAME,NAME``
-allows more.
+Children inherit only allowed environment variables: settings of the system, of Python, of graphics, of numerical
+libraries, of the network and of Assay, and none that looks like a key. ``ASSAY_PASS=NAME,NAME`` allows more.
 """
 
 from __future__ import annotations
@@ -31,9 +30,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import RunError
 
-if (
-    TYPE_CHECKING
-):  # the server imports this module before it asks to be ended with its driver: it must be quick
+# The server imports this module before it asks the kernel to end it with its parent, so imports here must be quick.
+if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
     from tempfile import TemporaryDirectory
 
@@ -74,7 +72,9 @@ _changing = threading.RLock()
 
 def context() -> ForkServerContext | SpawnContext:
     """What makes processes, pipes and shared values."""
-    with _changing:  # two threads that made it would have two folders, one of which goes with its maker
+    with (
+        _changing
+    ):  # two threads that created it at once would have two folders, one of which is removed too early
         return _context()
 
 
@@ -84,7 +84,8 @@ def _context() -> ForkServerContext | SpawnContext:
         return multiprocessing.get_context("spawn")
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(["assay.support.preloading"])
-    # multiprocessing's folder for sockets, as one that the next process takes away if this one is killed
+    # The folder for multiprocessing's sockets is one that the next process removes if this one is killed;
+    # multiprocessing's own would stay behind, because its clean-up runs at a normal exit only.
     if (folder := _sockets()) is not None:
         multiprocessing.current_process()._config.setdefault("tempdir", folder.name)  # type: ignore[attr-defined]
     return forking
@@ -127,8 +128,8 @@ def pool(
     from concurrent.futures import ProcessPoolExecutor
 
     _serve()
-    given = (environment(), initialiser or _nothing, arguments)
-    return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=given)
+    setup = (environment(), initialiser or _nothing, arguments)
+    return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=setup)
 
 
 def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iterator[T]:
@@ -149,9 +150,9 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
                 futures = [several.submit(function, job) for job in jobs[done:]]
             try:
                 for future in futures:
-                    found = future.result()
+                    result = future.result()
                     done, deaths = done + 1, 0
-                    yield found
+                    yield result
             except BrokenProcessPool:
                 futures = []
             finally:
@@ -178,20 +179,20 @@ def environment(variables: Iterable[str] = ()) -> dict[str, str]:
 
 
 def _may_pass(name: str, value: str) -> bool:
-    told = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
-    return ALLOWED.fullmatch(name) is not None and not told
+    secret = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
+    return ALLOWED.fullmatch(name) is not None and not secret
 
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
     """Have only what others may see in our environment while they are started: they inherit it."""
     with _changing:
-        before, shown = dict(os.environ), environment()
-        hidden, more = before.keys() - shown.keys(), shown.keys() - before.keys()
+        before, allowed = dict(os.environ), environment()
+        hidden, more = before.keys() - allowed.keys(), allowed.keys() - before.keys()
         try:
             for name in hidden:
                 os.environ.pop(name, None)
-            os.environ.update({name: shown[name] for name in more})
+            os.environ.update({name: allowed[name] for name in more})
             yield
         finally:
             for name in more:
@@ -226,7 +227,7 @@ def _nothing() -> None:
 
 
 def _end_with(parent: BaseProcess) -> None:
-    """End this process, whatever it is doing, when the one that started it has ended."""
+    """End this process when its parent has ended, even in the middle of a computation."""
     wait([parent.sentinel])
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -234,7 +235,7 @@ def _end_with(parent: BaseProcess) -> None:
 def end_with_parent(wanted: bool) -> None:
     """Let the system end this process, or not, when the thread that started it ends; on Linux.
 
-    A thread of ours may have to wait, where somebody's machine code does not let others in.
+    The kernel's signal is needed because a Python thread cannot run while an extension module holds the GIL.
     """
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):

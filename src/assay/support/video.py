@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 FPS = 20
-"""Pictures per second, unless told otherwise: one for each control step."""
+"""Default frame rate: one frame per control step."""
 JUMP = 48
-"""Over so many frames or more it is quicker to jump than to decode what lies between."""
+"""Number of frames from which seeking is faster than decoding those in between."""
 ENCODER = {
     "crf": "18",  # quality: on drawn scenes 2 of 255 off in the mean, at 4 kB a picture of 256 x 256
     "bf": "0",  # pictures are stored in the order of time, so that packets can be counted
@@ -52,9 +52,9 @@ class Clip:
 class VideoWriter:
     """Writes pictures of one size; a context manager.
 
-    Every so many pictures, ``keyframes``, one stands on its own: few, to reach any picture quickly; many, for
-    a small file. An odd width or height, which the format cannot hold, grows by one pixel of its edge. ``quick``:
-    encoded in a third of the time, for people to look at.
+    Every ``keyframes`` pictures one is stored completely: few, to reach any picture quickly; many, for a small file.
+    An odd width or height, which the format cannot hold, grows by one pixel of its edge. ``quick`` encodes in a third
+    of the time, for people to look at.
     """
 
     def __init__(

@@ -60,6 +60,6 @@ def test_a_sheet_of_the_published_table_can_show_the_scene(
 def test_noughts_alone_are_refused_in_one_line(assay: Callable[..., Said], tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("item,original,paraphrase,ann,bob\n1,a,b,0,0\n2,a,c,0,0\n")
     said = assay("words", "agree", tmp_path / "a.csv")
-    assert said.status == 2 and "say --marks 0X or --marks 10" in said.err and said.err.count("\n") == 1
+    assert said.status == 2 and "pass --marks 0X or --marks 10" in said.err and said.err.count("\n") == 1
     assert "100.0% of judgements yes" in assay("words", "agree", tmp_path / "a.csv", "--marks", "0X").out
     assert "0.0% of judgements yes" in assay("words", "agree", tmp_path / "a.csv", "--marks", "10").out

@@ -43,7 +43,7 @@ def test_what_a_reviewer_rejects_is_dropped_and_counted_by_cell(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (("accept", "perhaps"), "'perhaps' is no decision: valid: accept, reject"),
+        (("accept", "perhaps"), "'perhaps' is not a decision: valid: accept, reject"),
         (("still off,acc", "very cold,acc"), "the decisions are about another table"),
         (("1,libero", "9,libero"), "there is no row '9' in the table, which has 3"),
     ],

@@ -20,7 +20,7 @@ from assay.runs.options import RunOptions
 from assay.runs.schedulers.duel import Duel, duel
 from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
-from assay.support.stats.judgement import Verdict
+from assay.support.stats.judgement import PairVerdict
 from assay.support.streams import stream
 
 WORDS = Experiment(
@@ -102,7 +102,7 @@ def test_it_stops_when_it_is_decided_and_both_played_the_same_starts_in_one_orde
     found = duel(WORDS, players, tmp_path, OPTIONS)
     assert found is not None and found.left == 0
     judged = found.judgement
-    assert judged.verdict is Verdict.WORSE and judged.status == 1
+    assert judged.verdict is PairVerdict.WORSE and judged.status == 1
     assert judged.overall.change == -1 and -1 <= judged.overall.low < judged.overall.high < 0
     assert [spec.key for spec in players[0].seen] == [spec.key for spec in players[1].seen]
     starts = [(spec.task, spec.seed) for spec in players[0].seen]
@@ -114,33 +114,35 @@ def test_it_stops_when_it_is_decided_and_both_played_the_same_starts_in_one_orde
 
 
 def test_the_better_one_and_equals_are_told_apart(tmp_path: Path):
-    assert fought(tmp_path / "a", never, always).judgement.verdict is Verdict.BETTER
+    assert fought(tmp_path / "a", never, always).judgement.verdict is PairVerdict.BETTER
     same = often(0.5, "same")
     equal = fought(tmp_path / "b", same, same, margin=0.3).judgement
-    assert equal.verdict is Verdict.EQUIVALENT and equal.status == 0 and equal.played < equal.planned
+    assert equal.verdict is PairVerdict.EQUIVALENT and equal.status == 0 and equal.played < equal.planned
     assert -0.3 < equal.overall.low <= 0 <= equal.overall.high < 0.3
     unsure = fought(tmp_path / "c", same, same, margin=0.01).judgement
     assert (
-        unsure.verdict is Verdict.UNDECIDED and unsure.status == 3 and unsure.played == unsure.planned == 80
+        unsure.verdict is PairVerdict.UNDECIDED
+        and unsure.status == 3
+        and unsure.played == unsure.planned == 80
     )
 
 
 def test_an_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_path: Path):
     rules = often(0.3, "one"), often(0.8, "other")
     whole = fought(tmp_path / "whole", *rules)
-    assert whole.judgement.verdict is Verdict.BETTER
+    assert whole.judgement.verdict is PairVerdict.BETTER
     for place in (1, 6, 11):
         part = fought(tmp_path / "part", *rules, observer=StopsAfter(place))
-        assert part.left > 0 and part.judgement.verdict is Verdict.UNDECIDED
+        assert part.left > 0 and part.judgement.verdict is PairVerdict.UNDECIDED
     resumed = fought(tmp_path / "part", *rules)
     assert resumed.judgement == whole.judgement and resumed.left == 0
     again = fought(tmp_path / "part", *rules)
     assert again.judgement == whole.judgement
     few = replace(OPTIONS, seeds=(0, 1, 2))
-    assert fought(tmp_path / "more", *rules, few).judgement.verdict is Verdict.UNDECIDED
+    assert fought(tmp_path / "more", *rules, few).judgement.verdict is PairVerdict.UNDECIDED
     players = Played("one", rules[0]), Played("other", rules[1])
     more = duel(WORDS, players, tmp_path / "more", OPTIONS)
-    assert more is not None and more.judgement.verdict is Verdict.BETTER
+    assert more is not None and more.judgement.verdict is PairVerdict.BETTER
     assert all(
         spec.seed > 2 for spec in players[0].seen
     )  # what was there stays first, and is not played again
@@ -156,11 +158,11 @@ def test_every_condition_is_decided_if_asked_and_then_no_longer_played(tmp_path:
     judged = found.judgement
     verdicts = {line.condition: line.verdict for line in judged.conditions}
     assert verdicts == {
-        CONTROL: Verdict.EQUIVALENT,
-        "kind": Verdict.EQUIVALENT,
-        "rude": Verdict.WORSE,
+        CONTROL: PairVerdict.EQUIVALENT,
+        "kind": PairVerdict.EQUIVALENT,
+        "rude": PairVerdict.WORSE,
     }
-    assert judged.verdict is Verdict.WORSE and judged.overall.change == pytest.approx(-1 / 3)
+    assert judged.verdict is PairVerdict.WORSE and judged.overall.change == pytest.approx(-1 / 3)
     alone = fought(tmp_path / "alone", always, moody, per_start=None, margin=0.3).judgement
     assert alone.overall == judged.overall  # what comes of all together does not hang on what else is asked
     keys = [line.starts for line in judged.conditions]
@@ -172,7 +174,7 @@ def test_errors_count_for_neither(tmp_path: Path):
         return Outcome.ERROR if spec.seed % 2 else Outcome.FAILURE
 
     judged = fought(tmp_path, always, breaks).judgement
-    assert judged.verdict is Verdict.WORSE and judged.errors > 0
+    assert judged.verdict is PairVerdict.WORSE and judged.errors > 0
     assert judged.overall.pairs == judged.played / 2 - judged.errors
 
 
@@ -193,7 +195,7 @@ def test_what_cannot_be_is_one_line(tmp_path: Path):
 def test_a_duel_that_was_killed_before_its_first_episode_goes_on(tmp_path: Path):
     with Store.writing(tmp_path / "A.assay"):
         pass
-    assert fought(tmp_path, always, never).judgement.verdict is Verdict.WORSE
+    assert fought(tmp_path, always, never).judgement.verdict is PairVerdict.WORSE
 
 
 def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
@@ -208,9 +210,9 @@ def test_policies_that_never_succeed_are_told_apart_by_how_far_they_come(tmp_pat
     near = Comes("near", lambda spec: stream(spec.key, "near").uniform(0.5, 0.8))
     far = Comes("far", lambda spec: stream(spec.key, "far").uniform(0.0, 0.3))
     by_success = duel(WORDS, (far, near), tmp_path / "success", OPTIONS, margin=0.01)
-    assert by_success is not None and by_success.judgement.verdict is not Verdict.BETTER
+    assert by_success is not None and by_success.judgement.verdict is not PairVerdict.BETTER
     found = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
-    assert found is not None and found.judgement.verdict is Verdict.BETTER
+    assert found is not None and found.judgement.verdict is PairVerdict.BETTER
     assert found.judgement.measure == "progress" and 0.3 < (found.judgement.overall.change or 0) < 0.7
     assert found.judgement.played < found.judgement.planned
     again = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from assay.support.stats.thresholds import Evidence, least_starts
+from assay.support.stats.thresholds import LadderEvidence, least_starts
 
 RUNGS = 8
 
 
-def searched(chances: np.ndarray, starts: int, seed: int) -> Evidence:
+def searched(chances: np.ndarray, starts: int, seed: int) -> LadderEvidence:
     """What is known after so many starts of a policy with these chances of success, rung by rung."""
-    rng, evidence = np.random.default_rng(seed), Evidence(len(chances))
+    rng, evidence = np.random.default_rng(seed), LadderEvidence(len(chances))
     for _ in range(starts):
         if evidence.settled(range(len(chances))):
             break
@@ -29,8 +29,8 @@ def test_a_policy_that_fails_from_a_rung_on_is_found_there(threshold: int):
 
 
 def test_nothing_is_known_at_first_and_the_smallest_number_of_starts_is_enough_for_one_rung():
-    assert Evidence(RUNGS).interval == (0, RUNGS)
-    evidence = Evidence(1)
+    assert LadderEvidence(RUNGS).interval == (0, RUNGS)
+    evidence = LadderEvidence(1)
     for _ in range(least_starts() - 1):
         evidence.see({0: True})
     assert evidence.interval == (0, 1)
@@ -49,7 +49,7 @@ def test_the_true_threshold_is_rarely_refuted_where_chances_are_just_at_the_leve
 
 @pytest.mark.parametrize("succeeds", [True, False])
 def test_of_one_start_each_threshold_is_bet_against_once(succeeds: bool):
-    evidence = Evidence(RUNGS)
+    evidence = LadderEvidence(RUNGS)
     predicted = evidence.predicted
     single = {
         math.log((chance if succeeds else 1 - chance) / evidence.level)  # 1 - level is the level: a half
@@ -64,7 +64,7 @@ def test_of_one_start_each_threshold_is_bet_against_once(succeeds: bool):
 
 
 def test_success_on_a_rung_says_nothing_of_those_after_it():
-    one, many = Evidence(RUNGS), Evidence(RUNGS)
+    one, many = LadderEvidence(RUNGS), LadderEvidence(RUNGS)
     for _ in range(12):
         one.see({0: True})
         many.see(dict.fromkeys(range(RUNGS), True))
@@ -72,7 +72,7 @@ def test_success_on_a_rung_says_nothing_of_those_after_it():
 
 
 def test_a_rung_that_cannot_be_played_is_never_asked_for_and_leaves_the_end_open():
-    evidence, playable = Evidence(RUNGS), range(RUNGS - 2)
+    evidence, playable = LadderEvidence(RUNGS), range(RUNGS - 2)
     for _ in range(30):
         if evidence.settled(playable):
             break
@@ -83,7 +83,7 @@ def test_a_rung_that_cannot_be_played_is_never_asked_for_and_leaves_the_end_open
 
 
 def test_success_that_grows_with_the_change_refutes_nothing():
-    evidence = Evidence(2)
+    evidence = LadderEvidence(2)
     for _ in range(40):
         evidence.see({0: False, 1: True})
     assert evidence.interval == (0, 2) and not evidence.settled((0, 1))

@@ -1,6 +1,6 @@
 """LIBERO-plus: every name of its classification, decoded into what it does to a built-in task.
 
-What a policy is told is the built-in instruction, or that of the language task's file: never a name.
+A policy gets the built-in instruction, or that of the language task's file, never a name.
 """
 
 from __future__ import annotations
@@ -92,23 +92,23 @@ class _Reader:
         match changes:
             case [FromFile(file)]:
                 original = tasks.load(entry.task)
-                found = replace(tasks.load(file), instruction=original.instruction)
-                return {"change": change_labels(original, found)["change"]}
+                changed = replace(tasks.load(file), instruction=original.instruction)
+                return {"change": change_labels(original, changed)["change"]}
         return {}
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """What a name says, in the order in which it is applied: the name of a change, and the change."""
-        said = entry.decode()
-        if said.file is not None:
-            yield FILES[said.file], self._scene(entry)
+        decoded = entry.decode()
+        if decoded.file is not None:
+            yield FILES[decoded.file], self._scene(entry)
         if entry.language is not None:
             yield "rewording", self._words(entry)
-        if said.view is not None:
-            yield from _view(*said.view)
-        if said.start:
-            yield "joint angles", self._start(said.start)
-        if said.noise is not None:
-            yield _noise(said.noise, entry)
+        if decoded.view is not None:
+            yield from _view(*decoded.view)
+        if decoded.start:
+            yield "joint angles", self._start(decoded.start)
+        if decoded.noise is not None:
+            yield _noise(decoded.noise, entry)
 
     def _scene(self, entry: Entry) -> Perturbation:
         try:
@@ -129,10 +129,10 @@ class _Reader:
         return tasks.load(str(plus.task_file(self._folder, entry, suffix)))
 
     def _start(self, number: int) -> Perturbation:
-        known = self._starts()
-        if number not in known:
+        starts = self._starts()
+        if number not in starts:
             return Unavailable(f"{self._folder / plus.JOINTS}: has no joint angles of the start {number}")
-        return StartJoints(known[number])
+        return StartJoints(starts[number])
 
 
 def _view(
@@ -155,8 +155,8 @@ def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
     kind, severity = divmod(number - 1, SEVERITIES)
     if not 0 <= kind < len(NOISE):
         raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; valid: 1 to 50")
-    name, made = NOISE[kind]
-    return name, made(severity + 1, cameras=(CAMERA,))
+    name, sense = NOISE[kind]
+    return name, sense(severity + 1, cameras=(CAMERA,))
 
 
 def _parse_signed(degrees: int) -> float:

@@ -1,7 +1,7 @@
 """LIBERO-PRO: its five tables of alternatives for the objects, places, goals, rooms and words of a task.
 
-Three ways to run it. Every entry of the tables alone, so that nothing hangs on a draw and every entry is told apart
-in the results. Joint draws, as the release's own tool makes them: one alternative for each thing, all applied
+Three ways to run it. Every entry of the tables alone, so that nothing is sampled and entries are separate in the
+results. Joint draws, as the release's own tool makes them: one alternative for each thing, all applied
 together, dimensions alone and combined. And the task files in which the authors have frozen their draws.
 """
 
@@ -103,8 +103,8 @@ def _entries(folder: Path) -> Iterator[_Row]:
         yield other.task, "task", _goal(other), {"asked": other.text}
     for task, room in pro.rooms(folder):
         yield task, "environment", Room(room), {"room": room.value}
-    for said in pro.wordings(folder):
-        yield said.task, "semantic", Say(said.text), dict(said.labels)
+    for wording in pro.wordings(folder):
+        yield wording.task, "semantic", Say(wording.text), dict(wording.labels)
 
 
 def _goal(other: OtherGoal) -> Perturbation:
@@ -128,7 +128,7 @@ def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
         (position.task, (position.old, position.new)) for position in pro.positions(folder)
     ).items():
         draws[task]["position"] = ExchangeEach(tuple(_group(pairs).items()))
-    for task, texts in _group((said.task, said.text) for said in pro.wordings(folder)).items():
+    for task, texts in _group((wording.task, wording.text) for wording in pro.wordings(folder)).items():
         draws[task]["semantic"] = AnyWording(texts)
     for task, rooms in _group(pro.rooms(folder)).items():
         draws[task]["environment"] = AnyRoom(rooms)
@@ -174,16 +174,16 @@ def _frozen(file: FrozenFile) -> Variant:
         labels |= {"distance": file.distance, "direction": file.axis}
     original = tasks.entry(file.task)
     try:
-        found = tasks.load(str(file.path))
+        loaded = tasks.load(str(file.path))
     except TaskError as error:
         return Variant(condition, (Unavailable(str(error)),), labels)
-    said = (original.task.instruction.text, original.file_wording or "")
-    reworded = words(found.instruction.text) not in map(words, said)
-    result = found if reworded else replace(found, instruction=original.task.instruction)
+    texts = (original.task.instruction.text, original.file_wording or "")
+    reworded = words(loaded.instruction.text) not in map(words, texts)
+    result = loaded if reworded else replace(loaded, instruction=original.task.instruction)
     problem = _problem(file, original.task, result)
     if problem:
         return Variant(condition, (Unavailable(problem, file.path.name),), labels)
-    changes = (FromFile(found.id), *((Say(found.instruction.text),) if reworded else ()))
+    changes = (FromFile(loaded.id), *((Say(loaded.instruction.text),) if reworded else ()))
     return Variant(condition, changes, labels | change_labels(original.task, result))
 
 
@@ -193,7 +193,7 @@ def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:
     counts = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
     if len(counts) > 1 or not shared_names(original, frozen):
         return "its file has another scene than the task of that name"
-    found = differences(original, frozen)
-    if Change.TASK in found and file.dimension != "task":
+    changes = differences(original, frozen)
+    if Change.TASK in changes and file.dimension != "task":
         return "its file has another goal than the task of that name"
-    return "" if found else "its file is the task itself: nothing is changed in it"
+    return "" if changes else "its file is the task itself: nothing is changed in it"

@@ -30,7 +30,7 @@ from assay.tasks.labels import CONFOUNDING, UNSEEN
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"
 NO_SCENE = "its file of level 4 is not in the checkout"
 TRIALS_OF_A_FORM = 2
-"""How many trials in turn the release's client gives to a form of rewording, before it goes on to the next."""
+"""How many trials in turn the release's client gives to a form of rewording, before the next."""
 
 
 def libero_x(
@@ -49,13 +49,13 @@ def libero_x(
         raise ExperimentError(
             f"libero-x: time={time} needs times=FILE.csv: the release has no reference times"
         )
-    found = x.read(Path(folder)) if folder else None
-    level1 = () if found is None else found.files[1]
+    checkout = x.read(Path(folder)) if folder else None
+    level1 = () if checkout is None else checkout.files[1]
     design = release(
         "libero-x",
         "LIBERO-X as released: level 1 is the control, levels 2 to 5 change it.",
         folder,
-        lambda _: {} if found is None else _variants(found),
+        lambda _: {} if checkout is None else _variants(checkout),
         tasks=",".join(str(file.path) for file in level1) or "all",
         seeds=tuple(range(10)),
         own=f"files below {x.task_folder(Path(folder)) / 'LEVEL1'}" if folder else "",
@@ -67,11 +67,11 @@ def libero_x(
 
 def _variants(checkout: x.Checkout) -> Variants:
     rewordings = defaultdict(list)
-    for each in checkout.wordings:
-        rewordings[each.task].append(each)
+    for entry_wording in checkout.wordings:
+        rewordings[entry_wording.task].append(entry_wording)
     variants: dict[str, list[Variant]] = {file.task.id: [] for file in checkout.files[1]}
     first, *_ = variants
-    variants[first] += [_unreadable(each) for each in checkout.unreadable]
+    variants[first] += [_unreadable(entry_wording) for entry_wording in checkout.unreadable]
     for base, file in x.pairs(checkout.files):
         if file.level == 1:
             continue
@@ -89,8 +89,11 @@ def _variants(checkout: x.Checkout) -> Variants:
         name = f"libero-x/level{file.level}" + ("" if half is None else f"/{half}")
         here.append(Variant(name, (scene, Say(file.task.instruction.text)), labels))
         if half is not None:
-            here += [_reword(each, half, scene, labels) for each in rewordings.pop(file.wording, ())]
-    for wording in (each for rest in rewordings.values() for each in rest):
+            here += [
+                _reword(entry_wording, half, scene, labels)
+                for entry_wording in rewordings.pop(file.wording, ())
+            ]
+    for wording in (entry_wording for rest in rewordings.values() for entry_wording in rest):
         half = _half(wording.task.removeprefix("libero_x/").partition("/")[2])
         scene = Unavailable(NO_SCENE, wording.task)
         variants[first].append(_reword(wording, half, scene, {"plausible": True, "objects": half}))

@@ -162,18 +162,6 @@ CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
         "request": "after the instruction was changed mid-episode",
         "cancel": "(stop safely) after the instruction was cancelled",
         "interruption": "after a mid-episode change of lighting or camera, a new object, a frozen image or a delay",
-        "mask=instruction": "with the whole prompt masked",
-        "instruction=other": "with the prompt of another task",
-        "mask=language": "with the words masked",
-        "gobbledygook=words": "with nonsense words",
-        "gobbledygook=tokens": "with nonsense tokens",
-        "mask=visual": "with the images masked",
-        "paraphrase": "with paraphrased prompts",
-        "referents=text": "with words for the images",
-        "order=permuted": "with the order permuted",
-        "difficulty=distracting": "with more distractors",
-        "difficulty=extreme": "at extreme difficulty",
-        "difficulty=extremely-distracting": "with more distractors at extreme difficulty",
     }
 )
 

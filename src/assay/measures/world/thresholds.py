@@ -20,7 +20,7 @@ from assay.measures.views.style import BLUE, ORANGE, WIDTH, Drawing, share_limit
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import NOT, listed, percent
 from assay.support.stats.intervals import wilson_interval
-from assay.support.stats.thresholds import ALPHA, LEVEL, Evidence
+from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +152,7 @@ def _measure_axis(
 ) -> AxisThreshold:
     rows = single.filter((pl.col("task") == task) & (pl.col(AXIS) == axis))
     ladder = [float(magnitude) for magnitude in about["magnitudes"]]
-    evidence = Evidence(len(ladder), level, alpha)
+    evidence = LadderEvidence(len(ladder), level, alpha)
     counts = {magnitude: [0, 0] for magnitude in ladder}
     starts: dict[int, dict[int, bool]] = {}
     for seed, magnitude, outcome in rows.select("seed", MAGNITUDE, "outcome").iter_rows():

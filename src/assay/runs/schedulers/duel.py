@@ -34,7 +34,7 @@ from assay.runs.schedulers.plan import OrderedScheduler
 from assay.runs.schedulers.until import ALPHA, start_order
 from assay.runs.store import SUFFIX, Store, Waiting
 from assay.support.stats.betting import Wager, anytime_interval
-from assay.support.stats.judgement import Judgement, Line, Verdict, verdict_of
+from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 
 MARGIN = 0.05
 """Smallest relevant difference."""
@@ -301,7 +301,7 @@ class _Contest:
     table: ScoreTable
     margin: float
     alpha: float
-    verdict: Verdict = Verdict.UNDECIDED
+    verdict: PairVerdict = PairVerdict.UNDECIDED
     rates: list[tuple[float, float]] = field(default_factory=list)
     """Mean score of A and of B in each counted start."""
     pairs: int = 0

@@ -28,7 +28,7 @@ from assay.runs.plan import RunPlan, plugins_used
 from assay.runs.schedulers.plan import PlanScheduler
 from assay.runs.store import Store, Waiting
 from assay.support.plugins import plugins_of
-from assay.support.stats.thresholds import ALPHA, LEVEL, Evidence, least_starts
+from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence, least_starts
 from assay.tasks import Task
 
 META = "search"
@@ -84,10 +84,10 @@ class ThresholdSearch:
     """Rungs at which hardly any start can be solved."""
     ended: str = ""
     """Why it ended: settled, budget, controls, refused, starts; empty while it continues."""
-    evidence: Evidence = field(init=False)
+    evidence: LadderEvidence = field(init=False)
 
     def __post_init__(self) -> None:
-        self.evidence = Evidence(self.rungs, self.level, self.alpha)
+        self.evidence = LadderEvidence(self.rungs, self.level, self.alpha)
 
     def procedure(self, seeds: Iterable[int]) -> Procedure:
         """Execute starts until the threshold is known as well as it can be, or the budget is used up."""

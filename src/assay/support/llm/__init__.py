@@ -1,4 +1,4 @@
-"""Language models behind endpoints that somebody else runs.
+"""Clients for language models behind HTTP endpoints.
 
 endpoint   where one is, and how it may be asked          protocols  OpenAI's, Anthropic's and Gemini's
 client     asks, and repeats where that helps             prompt     words and pictures
@@ -9,9 +9,9 @@ from assay.support.llm.client import Cache, Client, Ledger, Price, Reply
 from assay.support.llm.endpoint import KEY_VARIABLE, Endpoint, key_from_environment
 from assay.support.llm.protocols import (
     LLMError,
+    ModelImage,
+    ModelPrompt,
     NonsenseError,
-    Picture,
-    Prompt,
     RefusedError,
     UnansweredError,
 )
@@ -23,10 +23,10 @@ __all__ = [
     "Endpoint",
     "LLMError",
     "Ledger",
+    "ModelImage",
+    "ModelPrompt",
     "NonsenseError",
-    "Picture",
     "Price",
-    "Prompt",
     "RefusedError",
     "Reply",
     "UnansweredError",

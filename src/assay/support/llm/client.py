@@ -1,8 +1,7 @@
-"""Questions to an endpoint. All is bounded: an answer's size and time, how often and how fast it is asked.
+"""Requests to an endpoint, with a cache on disk and a ledger of requests, tokens and costs.
 
-What a pipeline has asked, paid and thrown away.
-
-Answers on disk, by a hash of what was asked: what was paid for is kept, also when the run is killed.
+Everything is bounded: size and duration of a reply, number and rate of the attempts. Replies are cached by a hash of
+the request as soon as they arrive, so that a killed run pays for none of them twice.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from assay.support.files import KeyValues
 from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.protocols import (
     LLMError,
+    ModelImage,
+    ModelPrompt,
     NonsenseError,
-    Picture,
-    Prompt,
     RefusedError,
     Shown,
     UnansweredError,
@@ -141,7 +140,7 @@ def key_of(request: Mapping[str, object]) -> str:
 MOST_BYTES = 1_000_000
 """Of one answer."""
 LONGEST_WAIT = 60.0
-"""Seconds between two attempts, whatever the endpoint asks for."""
+"""Limits of the delay between two attempts, seconds, even if the endpoint asks for another."""
 LONGEST_HELD = 600.0
 """Seconds that one question may be held back by status 429 before that counts as an attempt in vain."""
 _TOO_MANY = 429
@@ -155,7 +154,7 @@ _FORM = re.compile(
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Words that say that a request is wrong in form, whatever its field is called: ``unknown parameter moderation``."""
+"""Words that say that a request is wrong in form, in any field: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
 """Statuses, besides 500 and above, that may be over soon."""
 
@@ -170,7 +169,7 @@ class Client:
         ledger: Ledger,
         on_wait: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """``on_wait`` is told how many seconds all requests are held back, when the endpoint wants that."""
+        """``on_wait`` is called with the seconds that all requests are delayed at the endpoint's request."""
         self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if endpoint.key is not None:
@@ -191,7 +190,7 @@ class Client:
     ) -> None:
         await self._http.__aexit__(kind, error, trace)
 
-    async def ask(self, prompt: Prompt, round: int = 0) -> Reply | None:
+    async def ask(self, prompt: ModelPrompt, round: int = 0) -> Reply | None:
         """As `reply`, but None where answers make no sense, which is counted."""
         try:
             return await self.reply(prompt, round)
@@ -199,8 +198,8 @@ class Client:
             self._ledger.drop(f"answer: {error}")
             return None
 
-    async def reply(self, prompt: Prompt, round: int = 0) -> Reply:
-        """The answer to a prompt, from the cache if it is there; each round has an answer of its own.
+    async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
+        """The answer to a prompt, from the cache if it is there; each round has a separate answer.
 
         Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
         no sense. What was not answered is not kept.
@@ -211,11 +210,11 @@ class Client:
             self._ledger.cached += 1
             return kept
         async with self._places:
-            reply = await self._request(self._body(prompt, Picture.encoded))
+            reply = await self._request(self._body(prompt, ModelImage.encoded))
         self._cache.put(question, reply)
         return reply
 
-    def _body(self, prompt: Prompt, shown: Shown) -> dict[str, object]:
+    def _body(self, prompt: ModelPrompt, shown: Shown) -> dict[str, object]:
         return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
 
     async def _request(self, request: dict[str, object]) -> Reply:
@@ -278,21 +277,21 @@ class Client:
     def _reply(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            said = self._endpoint.speech.said(content)
+            answer = self._endpoint.speech.read_answer(content)
             text, thoughts = (
-                self._without_key(each.encode("utf-8", "replace").decode())  # half a pair is no text
-                for each in (said.text, said.thoughts)
+                self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
+                for part in (answer.text, answer.thoughts)
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             raise _TroubleError("not a chat completion", nonsense=True) from None
-        sent, received = said.sent, said.received
+        sent, received = answer.sent, answer.received
         if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:
             self._ledger.prompt_tokens += sent
             self._ledger.answer_tokens += received
         else:
             sent = received = None
             self._ledger.uncounted += 1
-        return Reply(text, said.cut_off, thoughts, self._report(said.blocked), sent, received, _now())
+        return Reply(text, answer.cut_off, thoughts, self._report(answer.blocked), sent, received, _now())
 
     async def _turn(self) -> None:
         """Waits for the next place in a row of requests at even distances."""
@@ -302,7 +301,7 @@ class Client:
         await asyncio.sleep(place - now)
 
     def _hold(self, seconds: float) -> None:
-        """Nobody's turn comes before so many seconds."""
+        """Block all requests for ``seconds`` (rate limit)."""
         until = asyncio.get_running_loop().time() + seconds
         if until > self._next:
             self._on_wait(seconds)

@@ -64,11 +64,11 @@ class Endpoint:
                 )
         if not self.model.strip():
             raise LLMError("the name of a model is missing")
-        for name, told, instead in (
+        for name, text, instead in (
             ("effort", self.effort, "--thinking"),
             ("thinking", self.thinking, "--effort"),
         ):
-            if told and name not in self.speech.takes:
+            if text and name not in self.speech.takes:
                 raise LLMError(
                     f"this protocol has no parameter for {name}: {instead}, or --extra with the server's own"
                 )

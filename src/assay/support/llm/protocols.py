@@ -1,13 +1,9 @@
-"""How endpoints are spoken to: OpenAI's chat completions, Anthropic's messages, Gemini's generateContent.
+"""Wire formats of language models: OpenAI chat completions, Anthropic messages, Gemini generateContent.
 
-What can go wrong with a language model that somebody else runs.
-
-LLMError                  an endpoint that cannot be used, or a setting that makes no sense
-├── RefusedError          it will not answer this, however often it is asked
-├── UnansweredError       it did not answer after all attempts; it may later
-└── NonsenseError         what it answers is not in its protocol
-
-What a model is told: words and pictures.
+LLMError                  an endpoint that cannot be used, or an invalid setting
+├── RefusedError          the endpoint refuses the request; retrying does not help
+├── UnansweredError       no answer after all attempts; a later run may get one
+└── NonsenseError         the reply does not follow the protocol
 """
 
 from __future__ import annotations
@@ -49,7 +45,7 @@ class NonsenseError(LLMError):
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ModelImage:
     """A PNG file."""
 
     path: Path
@@ -61,12 +57,12 @@ class Picture:
         return base64.b64encode(self.path.read_bytes()).decode()
 
 
-Part = str | Picture
+Part = str | ModelImage
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a model is told."""
+class ModelPrompt:
+    """The input of a model: text and images."""
 
     system: str
     user: str | tuple[Part, ...]
@@ -78,7 +74,7 @@ class Prompt:
         return (self.user,) if isinstance(self.user, str) else self.user
 
 
-Shown = Callable[[Picture], str]
+Shown = Callable[[ModelImage], str]
 """What stands for a picture: its bytes in base64, or only its name."""
 JSON = dict[str, Any]
 
@@ -130,10 +126,10 @@ class Speech(Protocol):
     def headers(self, key: str) -> dict[str, str]:
         """How a key is shown."""
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request."""
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
 
 
@@ -151,7 +147,7 @@ class OpenAI:
         """How a key is shown."""
         return {"Authorization": f"Bearer {key}"}
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request. Models that take no temperature take ``max_completion_tokens`` only."""
         if manner.temperature is None:
             bounds: JSON = {"max_completion_tokens": manner.most_tokens}
@@ -162,7 +158,7 @@ class OpenAI:
         effort = {"reasoning_effort": manner.effort} if manner.effort else {}
         return merge_request({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
         message = choice["message"]
@@ -195,7 +191,7 @@ class Anthropic:
         """How a key is shown."""
         return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request. A model that thinks takes no temperature."""
         bounds: JSON = {"max_tokens": manner.most_tokens}
         if manner.thinking is not None:
@@ -215,7 +211,7 @@ class Anthropic:
         request = {"model": manner.model, **bounds, "system": prompt.system, "messages": messages}
         return merge_request(request, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
         usage = content.get("usage") or {}
         return Said(
@@ -242,7 +238,7 @@ class Gemini:
         """How a key is shown."""
         return {"x-goog-api-key": key}
 
-    def body(self, manner: Manner, prompt: Prompt, shown: Shown) -> JSON:
+    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request."""
         bounds: JSON = {"maxOutputTokens": manner.most_tokens}
         if manner.temperature is not None:
@@ -265,8 +261,8 @@ class Gemini:
         }
         return merge_request(request, manner.extra)
 
-    def said(self, content: Any) -> Said:
-        """The answer; a thought is none, but its tokens are paid for."""
+    def read_answer(self, content: Any) -> Said:
+        """The answer without thoughts, whose tokens are counted."""
         usage = content.get("usageMetadata") or {}
         blocked = content.get("promptFeedback", {}).get("blockReason") or ""
         candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
@@ -293,16 +289,16 @@ SPEECHES: Mapping[str, Speech] = MappingProxyType(
 
 def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     """A request with more in it: objects are merged, anything else is replaced."""
-    found = dict(request)
+    merged = dict(request)
     for name, value in extra.items():
-        mine = found.get(name)
-        found[name] = (
+        mine = merged.get(name)
+        merged[name] = (
             merge_request(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
         )
-    return found
+    return merged
 
 
-def _openai(part: str | Picture, shown: Shown) -> JSON:
+def _openai(part: str | ModelImage, shown: Shown) -> JSON:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{shown(part)}"}}

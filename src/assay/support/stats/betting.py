@@ -1,6 +1,6 @@
 """Tests by betting: evidence that may be looked at after every observation, and stopped at any time.
 
-Whoever bets a share of the capital on every difference d, in [-1, 1], multiplies it by 1 + share * d. If the
+A bettor who stakes a share of the capital on every difference d in [-1, 1] multiplies it by 1 + share * d. If the
 mean of the differences is not above 0, the capital is not expected to grow, so that it ever exceeds c has a
 probability of at most 1 / c (Ville's inequality), however often it is looked at.
 
@@ -15,10 +15,12 @@ import math
 
 import numpy as np
 
+# The best stake depends on the unknown mean. A tenth of the capital follows each of ten fixed stakes: the total is an
+# average of valid bets, so it is valid, and it loses at most log(10) against the best of the ten in hindsight.
 SHARES = np.linspace(0.05, 0.95, 10)
-"""Of the capital; a tenth of it is bet by each."""
+"""Stakes, as shares of the capital."""
 _FINE = 1e-4
-"""To what part the ends of an interval are told."""
+"""Precision of the ends of an interval."""
 
 
 def evidence(differences: np.ndarray, above: float = 0.0) -> float:
@@ -28,6 +30,7 @@ def evidence(differences: np.ndarray, above: float = 0.0) -> float:
 
 def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
     """The same after each of the differences (..., n): (..., n)."""
+    # Dividing by 1 + above keeps the factor positive for the worst difference, -1: the capital never becomes negative.
     grown = np.log1p(SHARES[:, None] * ((differences - above) / (1 + above))[..., None, :]).cumsum(axis=-1)
     return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
 
@@ -35,7 +38,7 @@ def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
 def share_of(alpha: float, place: int) -> float:
     """The error that the test in a place of a sequence, from 1, may make, where all of them together may make alpha.
 
-    Its parts add up to alpha however many tests there are, so that nobody must know beforehand.
+    Its parts add up to alpha however many tests there are, so that their number need not be known in advance.
     """
     return alpha / (place * (place + 1))
 
@@ -64,8 +67,8 @@ def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, floa
 
     Each side may err with half of ``alpha``. What was once excluded stays so.
     """
-    known = np.asarray(differences, float)
-    low, high = _refuted_below(known, alpha / 2), -_refuted_below(-known, alpha / 2)
+    values = np.asarray(differences, float)
+    low, high = _refuted_below(values, alpha / 2), -_refuted_below(-values, alpha / 2)
     return low, max(low, high)
 
 
@@ -73,6 +76,7 @@ def _refuted_below(differences: np.ndarray, alpha: float) -> float:
     """Means up to this one are refuted; -1 where none are."""
     if not len(differences):
         return -1.0
+    # The maximum over time counts (Ville's inequality bounds it), so the running capital need not be high at the end.
     enough, low, high = -math.log(alpha), -1.0, float(differences.max())
     while high - low > _FINE:
         middle = (low + high) / 2

@@ -8,14 +8,11 @@ never falls below 95 % but averages 98 % at ten episodes, Jeffreys' dips to 87 %
 
 Episodes that share something (a start, a wording) are not independent: their number n is replaced by the
 effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-cluster correlation r (``icc``).
-That is one rule for all rates, so that nobody is less sure because more succeed.
+One rule for all rates, so that a higher success never widens an interval.
 
-A number, or several, as a frozen value that becomes JSON.
-
-Tasks as a sample of tasks in general: intervals that are about tasks that nobody has tried.
-
-Elsewhere the tasks are given, and what is drawn are starts: "these tasks, new starts". Here each task is one witness,
-however many episodes it has: Student's distribution with one degree of freedom less than there are tasks.
+Most intervals are about new starts of the same tasks. Those over tasks (`share_over_tasks`, `mean_over_tasks`)
+generalise to tasks that were not run: each task is one observation, however many episodes it has, and the interval
+is Student's.
 """
 
 from __future__ import annotations
@@ -42,8 +39,8 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The value as plain JSON types: numbers are finite, what could not be measured is null."""
-        told = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
-        return {name: plain(getattr(self, name)) for name in told}
+        names = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 def plain(value: Any) -> Any:
@@ -51,9 +48,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Result):
         return value.as_json()
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, tuple | list | np.ndarray):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
@@ -95,7 +92,7 @@ class Difference(Result):
 
 
 def wilson(share: ArrayLike, effective: ArrayLike) -> tuple[Any, Any]:
-    """Low and high end for a share seen in so many independent episodes; elementwise."""
+    """Low and high end for a share observed in ``effective`` independent episodes; elementwise."""
     p, n = np.clip(np.asarray(share, float), 0.0, 1.0), np.asarray(effective, float)
     middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
@@ -128,12 +125,12 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
     cluster counts once.
     """
     seen = max(cross, 0.0) / small_sample_factor(max(min(free, rare), 2.0) + 1)
-    found = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
-    return found + (1 - found) * unseen(rare)
+    correlation = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
+    return correlation + (1 - correlation) * unseen(rare)
 
 
 def unseen(rare: float) -> float:
-    """How far an intra-cluster correlation is unknown, 0 to 1, if so many clusters have the rarer outcome."""
+    """Uncertainty of an intra-cluster correlation, 0 to 1, if ``rare`` clusters have the rarer outcome."""
     return max(0.0, 1 - rare / _TELLING)
 
 
@@ -143,7 +140,7 @@ def rarer(hits: np.ndarray, weights: np.ndarray) -> int:
 
 
 def bernoulli_variance(share: float, count: float) -> float:
-    """The variance of one episode, with a success and a failure added to so many."""
+    """The variance of one episode, with one success and one failure added to ``count``."""
     near = (share * count + 1) / (count + 2)
     return near * (1 - near)
 
@@ -211,7 +208,7 @@ def stratified_difference(
     episodes of an easy task gains nothing from it.
     """
     weights = counts * counts_now / (counts + counts_now)
-    most = [weights.sum() ** 2 / (weights**2 / each).sum() for each in (counts, counts_now)]
+    most = [weights.sum() ** 2 / (weights**2 / side).sum() for side in (counts, counts_now)]
     return paired_difference(
         (weights * hits / counts, weights * now / counts_now), (weights, weights), (most[0], most[1])
     )

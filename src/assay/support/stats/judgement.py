@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Verdict(StrEnum):
+class PairVerdict(StrEnum):
     """What is known of B against A."""
 
     BETTER = "better"
@@ -23,26 +23,26 @@ class Verdict(StrEnum):
     @property
     def final(self) -> bool:
         """Whether a duel ends with it: more episodes could still say more where B is only not worse."""
-        return self in (Verdict.BETTER, Verdict.EQUIVALENT, Verdict.WORSE)
+        return self in (PairVerdict.BETTER, PairVerdict.EQUIVALENT, PairVerdict.WORSE)
 
     @property
     def status(self) -> int:
-        """The exit status: 0 for what may replace A, 1 for what may not, 3 where nobody knows."""
-        return {Verdict.WORSE: 1, Verdict.UNDECIDED: 3}.get(self, 0)
+        """The exit status: 0 for what may replace A, 1 for what may not, 3 if undecided."""
+        return {PairVerdict.WORSE: 1, PairVerdict.UNDECIDED: 3}.get(self, 0)
 
 
-def verdict_of(*, above_zero: bool, below_zero: bool, above_loss: bool, below_gain: bool) -> Verdict:
+def verdict_of(*, above_zero: bool, below_zero: bool, above_loss: bool, below_gain: bool) -> PairVerdict:
     """The verdict on a difference that is sure to be above or below 0, above -margin, below margin.
 
     A loss within the margin does not matter, however sure it is.
     """
     if above_zero:
-        return Verdict.BETTER
+        return PairVerdict.BETTER
     if above_loss and below_gain:
-        return Verdict.EQUIVALENT
+        return PairVerdict.EQUIVALENT
     if below_zero:
-        return Verdict.WORSE
-    return Verdict.NOT_WORSE if above_loss else Verdict.UNDECIDED
+        return PairVerdict.WORSE
+    return PairVerdict.NOT_WORSE if above_loss else PairVerdict.UNDECIDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Line:
     low: float
     """Lower end of its interval, -1 to 1."""
     high: float
-    verdict: Verdict
+    verdict: PairVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +99,11 @@ class Judgement:
         return (self.overall, *self.conditions) if self.each else (self.overall,)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PairVerdict:
         """On what was asked for: the worst of it that is known, else whether something is open."""
-        found = {line.verdict for line in self.asked}
-        for verdict in (Verdict.WORSE, Verdict.UNDECIDED):
-            if verdict in found:
+        verdicts = {line.verdict for line in self.asked}
+        for verdict in (PairVerdict.WORSE, PairVerdict.UNDECIDED):
+            if verdict in verdicts:
                 return verdict
         return self.overall.verdict
 

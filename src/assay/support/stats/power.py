@@ -21,7 +21,7 @@ NAMED, SEARCHED = 0.8 * SURE, 0.2 * SURE
 looked for."""
 MOST_STARTS = 100_000
 _FINE = 1e-3
-"""To what part of a share losses are told."""
+"""Precision of losses, as a share."""
 
 
 def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:
@@ -38,8 +38,10 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
                      + _times_log(starts - telling, 1 - lost - won))  # fmt: skip
     needed = _least_losses(starts, level / family)
     enough = needed <= telling
-    found = scipy.special.bdtrc(np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won))
-    return float(min(1.0, (chances[enough] * found).sum()))
+    chances_to_find = scipy.special.bdtrc(
+        np.maximum(needed[enough] - 1, 0), telling[enough], lost / (lost + won)
+    )
+    return float(min(1.0, (chances[enough] * chances_to_find).sum()))
 
 
 def detectable(starts: int, control: float, family: int = 1, level: float = NAMED) -> float | None:

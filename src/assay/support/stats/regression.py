@@ -1,12 +1,10 @@
-"""Logistic regression on counts that stays finite where a cell never fails (Firth's penalty).
+"""Logistic regression on counts, unconditional and conditional on strata, with Firth's penalty.
 
-Conditional logistic regression with one change: what it does to the odds of success within matched strata.
-
-Given how often a stratum (a start) succeeds altogether, how many of these successes are on the changed side has
-Fisher's noncentral hypergeometric distribution, whatever the stratum's own odds: strata may differ as much as they
-like, which a mixed-effects model would have to assume a distribution for. With one pair in each stratum the estimate
-is that of McNemar's table, log(only changed / only control). Firth's penalty keeps it finite where one of them never
-happens: log((only changed + 1/2) / (only control + 1/2)).
+The penalty keeps estimates finite where a cell never fails. The conditional model has one change: given how often a
+stratum (a start) succeeds in total, the number of these successes on the changed side has Fisher's noncentral
+hypergeometric distribution, for any odds of the stratum itself. A mixed-effects model would have to assume a
+distribution of those odds. With one pair per stratum the estimate is that of McNemar's table, with the penalty
+log((only changed + 1/2) / (only control + 1/2)).
 """
 
 from __future__ import annotations
@@ -122,7 +120,7 @@ def conditional_log_odds(
 
 
 def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The logarithms of how many ways there are to so many successes now, -inf where it is impossible."""
+    """Logarithms of the number of ways to each count of successes now; -inf if impossible."""
     now = np.arange(int(np.minimum(won, counts_now).max()) + 1)
     k, w, n, m = now[None, :], won[:, None], counts[:, None], counts_now[:, None]
     possible = (k <= np.minimum(w, m)) & (w - k <= n)

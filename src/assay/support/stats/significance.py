@@ -79,7 +79,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def _ways(things: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The logarithm of how many ways there are to choose so many of so many things."""
+    """Logarithm of the binomial coefficient ``things`` over ``chosen``."""
     return np.asarray(
         scipy.special.gammaln(things + 1)
         - scipy.special.gammaln(chosen + 1)
@@ -109,7 +109,7 @@ def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_
 
 
 def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
-    """The least p that so many starts can come to, adjusted (Holm) for a family of so many tests.
+    """The smallest p that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
 
     ``telling`` counts the starts that can tell: of which one side succeeded at least once (``telling`` below). Where
     nothing succeeds, with the change or without it, nothing can be lost. One-sided p are half of two-sided ones.
@@ -167,8 +167,8 @@ def _whole(differences: np.ndarray) -> np.ndarray | None:
             return None
     whole = np.array([int(share * common) for share in shares])
     whole //= np.gcd.reduce(whole)
-    found = whole[where]
-    return None if np.abs(found).sum() > _EXACT else found
+    signed = whole[where]
+    return None if np.abs(signed).sum() > _EXACT else signed
 
 
 @lru_cache(maxsize=4096)
@@ -204,9 +204,11 @@ def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
         return float(2 * normal_below(-off / np.sqrt(variance.sum())))
     kinds, times = np.unique(np.stack([total, won, first]), axis=1, return_counts=True)
     size, hits_in_it, drawn_of_it = kinds[:, :, None]
-    each = hypergeometric(size, hits_in_it, drawn_of_it, np.arange(kinds[2].max() + 1))  # (kinds, outcomes)
+    distributions = hypergeometric(
+        size, hits_in_it, drawn_of_it, np.arange(kinds[2].max() + 1)
+    )  # (kinds, outcomes)
     chances = np.ones(1)
-    for drawn, one in zip(np.repeat(kinds[2], times), np.repeat(each, times, axis=0), strict=True):
+    for drawn, one in zip(np.repeat(kinds[2], times), np.repeat(distributions, times, axis=0), strict=True):
         chances = np.convolve(chances, one[: drawn + 1])
     fewer, more = chances[: observed + 1].sum(), chances[observed:].sum()
     return min(1.0, 2 * float(min(fewer, more)))
@@ -251,7 +253,9 @@ def gwet_ac1(ratings: NDArray[np.int64], categories: int, confidence: float) -> 
     sum(p (1 - p)) / (categories - 1) over the categories' shares p; the interval is that of Gwet (2008) for a
     sample of items, with Student's t.
     """
-    counts = np.stack([(ratings == each).sum(axis=1) for each in range(categories)], axis=1)  # (n, q)
+    counts = np.stack(
+        [(ratings == item_values).sum(axis=1) for item_values in range(categories)], axis=1
+    )  # (n, q)
     counts = counts[counts.sum(axis=1) > 0]
     n, raters = len(counts), counts.sum(axis=1)  # (n,)
     several = raters > 1
@@ -260,9 +264,9 @@ def gwet_ac1(ratings: NDArray[np.int64], categories: int, confidence: float) -> 
     observed = pairs[several].mean()
     chance = (shares * (1 - shares)).sum() / (categories - 1)
     value = (observed - chance) / (1 - chance)
-    each = n / several.sum() * (pairs - chance * several) / (1 - chance)
+    item_values = n / several.sum() * (pairs - chance * several) / (1 - chance)
     chance_each = (counts @ (1 - shares)) / raters / (categories - 1)
-    spread = each - 2 * (1 - value) * (chance_each - chance) / (1 - chance) - value
+    spread = item_values - 2 * (1 - value) * (chance_each - chance) / (1 - chance) - value
     error = math.sqrt((spread**2).sum() / (n * (n - 1)))
     reach = t_quantile((1 + confidence) / 2, n - 1) * error
     return float(value), float(value - reach), min(1.0, float(value + reach))

@@ -3,12 +3,12 @@
 A ladder has changes of growing magnitude, rung 0 to K - 1. Success at a rung is a chance that does not grow from
 rung to rung. The *threshold* is the first rung at which that chance is below a level (such as a half); K where none is.
 What it may be is tested candidate by candidate. If the threshold is j, success has a chance of at least the level on
-every rung before j, and of less on j and all after it. So whoever bets against j, on failures before it and on
+every rung before j, and of less on j and all after it. So a bettor against j, on failures before it and on
 successes from it on, has a capital that is not expected to grow if j is true, and exceeds 1 / alpha at *any* time with
-a probability of at most alpha (Ville's inequality), whatever rungs are played and whenever one stops. Candidates
+a probability of at most alpha (Ville's inequality), for any choice of rungs and any stopping time. Candidates
 against which so much was won are refuted; those that are left hold the true one with a probability of 1 - alpha.
 
-How much is bet, and on which rung, may hang on all that was seen before. A small model decides (curves with a place, a
+The stake and the rung may depend on everything observed before. A small model decides (curves with a place, a
 slope, a lapse rate and a guessing rate, weighed by how well they predict): the capital against j is multiplied by
 
     (q / level)^x * ((1 - q) / (1 - level))^(1 - x)         x: 1 for success, q: the model's prediction
@@ -42,7 +42,7 @@ _LEAST = 0.01
 _SAME = 1e-9
 
 
-class Evidence:
+class LadderEvidence:
     """What is known of the threshold on one ladder, start by start."""
 
     def __init__(self, rungs: int, level: float = LEVEL, alpha: float = ALPHA) -> None:
@@ -123,8 +123,8 @@ class Evidence:
             unbet &= ~against
         self._most = np.maximum(self._most, self._capital)
         for rung, succeeded in outcomes.items():
-            known = self._curves[:, rung]
-            self._believed += np.log(known if succeeded else 1 - known)
+            predictions = self._curves[:, rung]
+            self._believed += np.log(predictions if succeeded else 1 - predictions)
 
     @property
     def _weights(self) -> np.ndarray:
@@ -134,7 +134,7 @@ class Evidence:
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
     """With how many starts a policy that never fails could be known not to lose success at all."""
-    evidence, top = Evidence(1, level, alpha), 0
+    evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.settled((0,)):
         evidence.see({0: True})
         top += 1

@@ -13,7 +13,7 @@ from assay.extensions.eqa.asking.prompts import (
     sample_examples,
 )
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
-from assay.support.llm import Picture, Price
+from assay.support.llm import ModelImage, Price
 
 DIRECT, STEPS = Prompting.of(Style.DIRECT), Prompting.of(Style.STEPS)
 
@@ -25,7 +25,7 @@ def of_kind(questions: list[Question], kind: QuestionKind) -> Question:
 def test_a_prompt_shows_the_question_and_nothing_privileged(folder: Path, questions: list[Question]):
     for question in questions:
         prompt = DIRECT.prompt(question, folder)
-        images = [part.name for part in prompt.parts if isinstance(part, Picture)]
+        images = [part.name for part in prompt.parts if isinstance(part, ModelImage)]
         assert images == [Path(name).name for name in (*question.pictures, *question.option_pictures)]
         words = " ".join(part for part in prompt.parts if isinstance(part, str))
         assert question.text in words and all(option in words for option in question.options)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, Price, Prompt, Reply
+from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Price, Reply
 from assay.support.llm.client import MOST_BYTES
 
 KEY = "sk-not-for-anybodys-eyes"
@@ -22,7 +22,7 @@ def ask(tmp_path: Path) -> Callable[..., tuple[list[Reply | None], Ledger]]:
 
         async def run() -> list[Reply | None]:
             async with Client(endpoint, cache, ledger) as client:
-                return [await client.ask(Prompt("You are asked.", each)) for each in questions]
+                return [await client.ask(ModelPrompt("You are asked.", each)) for each in questions]
 
         try:
             return asyncio.run(run()), ledger

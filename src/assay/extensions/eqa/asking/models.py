@@ -22,11 +22,11 @@ from assay.errors import did_you_mean, one_line
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import QuestionError
 from assay.support.extras import require
-from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, Prompt, Reply
+from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Reply
 from assay.support.llm.protocols import SPEECHES
 
 T = TypeVar("T")
-Answering = Callable[[Prompt], Awaitable[Reply]]
+Answering = Callable[[ModelPrompt], Awaitable[Reply]]
 LOCAL = "local"
 _SHARED_SETTINGS = (
     *("key", "per_minute", "at_once", "timeout", "attempts", "first_wait"),
@@ -184,7 +184,7 @@ class LocalModel:
         """Yield the function that replies to prompts."""
         yield self.reply
 
-    async def reply(self, prompt: Prompt) -> Reply:
+    async def reply(self, prompt: ModelPrompt) -> Reply:
         """Reply to a prompt, from the cache if possible. Raises LLMError if the model fails."""
         user = [part if isinstance(part, str) else part.name for part in prompt.parts]
         request = {
@@ -204,7 +204,7 @@ class LocalModel:
         self._cache.put(request, reply)
         return reply
 
-    def _generate(self, prompt: Prompt) -> Reply:
+    def _generate(self, prompt: ModelPrompt) -> Reply:
         content = [
             {"type": "text", "text": part}
             if isinstance(part, str)

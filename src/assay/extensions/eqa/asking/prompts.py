@@ -29,7 +29,7 @@ from assay.extensions.eqa.question import (
     sample_questions,
 )
 from assay.extensions.eqa.wording import action_of
-from assay.support.llm import Ledger, Picture, Price, Prompt
+from assay.support.llm import Ledger, ModelImage, ModelPrompt, Price
 from assay.support.llm.protocols import Part
 
 Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]
@@ -116,7 +116,7 @@ class Prompting:
         )
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
-    def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> Prompt:
+    def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
         """Prompt for a question whose images are in a folder; ``examples`` come first, with their answers."""
         parts: list[Part] = []
         for number, example in enumerate(examples, 1):
@@ -126,7 +126,7 @@ class Prompting:
         if examples:
             parts.append(texts()["asked"])
         parts += question_parts(question, folder, self)
-        return Prompt(self.system[question.kind], (*parts, self.ask[question.kind]))
+        return ModelPrompt(self.system[question.kind], (*parts, self.ask[question.kind]))
 
 
 def sample_examples(questions: Sequence[Question], count: int, seed: int) -> Examples:
@@ -152,12 +152,12 @@ def question_parts(question: Question, folder: Path, prompting: Prompting | None
     return tuple(parts)
 
 
-def find_image(folder: Path, name: str) -> Picture:
+def find_image(folder: Path, name: str) -> ModelImage:
     """Locate an image of a question. Raises QuestionError unless it is in the folder's pictures."""
     path = (folder / name).resolve()
     if path.parent != (folder / PICTURES).resolve() or path.suffix != ".png" or not path.is_file():
         raise QuestionError(f"{folder}: there is no picture '{name[:100]}'")
-    return Picture(path, path.name)
+    return ModelImage(path, path.name)
 
 
 @cache
@@ -208,11 +208,11 @@ class TokenEstimate:
         return Ledger(prompt_tokens=self.sent, answer_tokens=self.received).cost(price)
 
 
-def estimate_tokens(prompts: Iterable[Prompt], style: Style) -> TokenEstimate:
+def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> TokenEstimate:
     """Estimate the tokens of prompts and of replies in a style. Raises QuestionError for invalid images."""
 
     @cache
-    def image_tokens(picture: Picture) -> int:
+    def image_tokens(picture: ModelImage) -> int:
         try:
             with Image.open(picture.path) as image:
                 width, height = image.size

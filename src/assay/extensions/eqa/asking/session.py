@@ -25,7 +25,7 @@ from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.build import InstructionCase, save_image
 from assay.extensions.eqa.drafts.instructions import is_different
 from assay.extensions.eqa.question import PICTURES, Question
-from assay.support.llm import LLMError, Prompt, RefusedError
+from assay.support.llm import LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
 
 MAX_FAILURES = 20
@@ -142,7 +142,7 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
     return ""
 
 
-async def _reply_text(answering: Answering, prompt: Prompt) -> tuple[str, str]:
+async def _reply_text(answering: Answering, prompt: ModelPrompt) -> tuple[str, str]:
     """Text of the reply, or none and the reason. Raises RefusedError if all prompts would be refused."""
     try:
         return (await answering(prompt)).text, ""
@@ -191,14 +191,14 @@ def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int)
     return [wrong[place] for place in sorted(chain(*chosen))]
 
 
-def judge_prompt(answer: WrongAnswer, folder: Path) -> Prompt:
+def judge_prompt(answer: WrongAnswer, folder: Path) -> ModelPrompt:
     """Prompt that asks a judge model for the category of a mistake."""
     words, categories = texts(), _categories()
     listed = "\n".join(f"- {name}: {meaning}" for name, meaning in categories.items())
     verdict = words["judge"].format(right=answer.question.answer, chosen=answer.letter)
     reply = f"{answer.thoughts}\n\n{answer.text}".strip()[:MAX_JUDGED_TEXT]
     form = words["judge_form"].format(categories=listed, example=next(iter(categories)))
-    return Prompt(
+    return ModelPrompt(
         words["judge_system"], (*question_parts(answer.question, folder), f"{verdict}\n\n{reply}", form)
     )
 
@@ -269,12 +269,12 @@ def write_distractors(
     return instructions, dropped
 
 
-def distractor_prompt(case: InstructionCase, folder: Path) -> Prompt:
+def distractor_prompt(case: InstructionCase, folder: Path) -> ModelPrompt:
     """Prompt that asks for wrong instructions; writes the images it shows."""
     words = texts()
     first, second = (find_image(folder, save_image(folder, image)) for image in case.images())
     request = words["distractors"].format(instruction=case.instruction)
-    return Prompt(words["distractors_system"], (words["first"], first, words["second"], second, request))
+    return ModelPrompt(words["distractors_system"], (words["first"], first, words["second"], second, request))
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:

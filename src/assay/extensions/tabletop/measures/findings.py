@@ -38,7 +38,7 @@ from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.result import Missing
 from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS, Rate
-from assay.measures.views.wording import describe_change, percent
+from assay.measures.views.wording import percent
 from assay.support.stats.intervals import Interval
 
 ABLE = 0.1
@@ -263,18 +263,41 @@ def _bare(condition: str) -> str:
     return condition.rpartition("/")[2]
 
 
+CONDITION_PHRASES: Mapping[str, str] = MappingProxyType(
+    {
+        "mask=instruction": "with the whole prompt masked",
+        "instruction=other": "with the prompt of another task",
+        "mask=language": "with the words masked",
+        "gobbledygook=words": "with nonsense words",
+        "gobbledygook=tokens": "with nonsense tokens",
+        "mask=visual": "with the images masked",
+        "paraphrase": "with paraphrased prompts",
+        "referents=text": "with words for the images",
+        "order=permuted": "with the order permuted",
+        "difficulty=distracting": "with more distractors",
+        "difficulty=extreme": "at extreme difficulty",
+        "difficulty=extremely-distracting": "with more distractors at extreme difficulty",
+    }
+)
+"""Condition -> its description in a sentence."""
 NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "new tasks"})
+
+
+def _describe_condition(name: str) -> str:
+    return CONDITION_PHRASES.get(name, f"under {name}")
 
 
 def _others(rest: Iterable[Evidence]) -> str:
     """Other conditions of the same flaw, in brief."""
-    return "".join(f"; {format_counts(item.hits, item.count)} {describe_change(item.part)}" for item in rest)
+    return "".join(
+        f"; {format_counts(item.hits, item.count)} {_describe_condition(item.part)}" for item in rest
+    )
 
 
 def _kept_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     sentence = (
-        f"{describe_change(first.part)} it keeps {format_counts(first.hits, first.count)} successes "
+        f"{_describe_condition(first.part)} it keeps {format_counts(first.hits, first.count)} successes "
         f"({format_share(first.value, first.interval)}){_others(rest)}"
     )
     return sentence, f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
@@ -283,7 +306,7 @@ def _kept_words(finding: Finding) -> tuple[str, str]:
 def _paired_words(finding: Finding) -> tuple[str, str]:
     first, *rest = finding.evidence
     return (
-        f"{format_counts(first.hits, first.count)} succeed {describe_change(first.part)}, "
+        f"{format_counts(first.hits, first.count)} succeed {_describe_condition(first.part)}, "
         f"{format_unperturbed(first)} unperturbed "
         f"({format_difference(first)}){_others(rest)}",
         "",

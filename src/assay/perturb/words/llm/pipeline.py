@@ -15,7 +15,7 @@ from assay.perturb.words.grid.rules import MAX_CHARACTERS, Flaw, Rules, plain_fl
 from assay.perturb.words.llm.prompts import Prompts, read_prompts
 from assay.support.llm.client import Cache, Client, Ledger, Reply
 from assay.support.llm.endpoint import Endpoint
-from assay.support.llm.protocols import Prompt
+from assay.support.llm.protocols import ModelPrompt
 from assay.tasks import Task
 from assay.tasks.language.lexicon import names_of, words
 from assay.tasks.language.lexicon import words as words_of
@@ -120,9 +120,9 @@ MOST_LINES = 15
 EXAMPLES = 5
 """How many rewordings of each axis a merge is shown."""
 
-Ask = Callable[[int, Sequence[str]], Prompt]
+Ask = Callable[[int, Sequence[str]], ModelPrompt]
 """How many, and which there are already -> what to ask."""
-Check = Callable[[Sequence[str]], Prompt]
+Check = Callable[[Sequence[str]], ModelPrompt]
 """Candidates -> what to ask about them."""
 
 
@@ -175,13 +175,13 @@ class _Steps:
         self,
         task: Task,
         screen: Rules | Sentences,
-        told: Prompts,
+        prompts: Prompts,
         wanted: int,
         client: Client,
         ledger: Ledger,
         on_cell: Callable[[str], None],
     ) -> None:
-        self._task, self._screen, self._told, self._wanted = task, screen, told, wanted
+        self._task, self._screen, self._prompts, self._wanted = task, screen, prompts, wanted
         self._client, self._ledger, self._on_cell = client, ledger, on_cell
         self._about = task.instruction.text, scene_names(task)
 
@@ -214,11 +214,11 @@ class _Steps:
         return {cell: job.result() for cell, job in jobs.items()}
 
     async def _along_one_axis(self, cell: Cell) -> list[str]:
-        def ask(count: int, known: Sequence[str]) -> Prompt:
-            return self._told.to_generate(*self._about, cell, count, known)
+        def ask(count: int, known: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill("generate", *self._about, cell, count=count, known=known)
 
-        def check(candidates: Sequence[str]) -> Prompt:
-            return self._told.to_verify(*self._about, cell, candidates)
+        def check(candidates: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill("verify", *self._about, cell, candidates=candidates)
 
         return await self._collect(cell, max(self._wanted, EXAMPLES), ask, check)
 
@@ -229,11 +229,13 @@ class _Steps:
             self._ledger.drop("cell: nothing to merge")
             return []
 
-        def ask(count: int, known: Sequence[str]) -> Prompt:
-            return self._told.to_merge(*self._about, named, acted, count, known)
+        def ask(count: int, known: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill(
+                "merge", *self._about, cell, named=named, acted=acted, count=count, known=known
+            )
 
-        def check(candidates: Sequence[str]) -> Prompt:
-            return self._told.to_verify_merged(*self._about, cell, candidates)
+        def check(candidates: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill("verify_merged", *self._about, cell, candidates=candidates)
 
         return await self._collect(cell, self._wanted, ask, check)
 
