@@ -42,8 +42,3 @@ def test_task_files_are_parsed_as_in_libero():
     parsed = robosuite_parse_problem(suite.get_task_bddl_file_path(7))
     assert parsed["goal_state"] == [["turnon", "flat_stove_1"]]
     assert parsed["objects"]["plate"] == ["plate_1"] and parsed["fixtures"]["table"] == ["main_table"]
-
-
-def test_an_unknown_path_is_refused():
-    with pytest.raises(AssertionError, match="bddl_files"):
-        get_libero_path("bdl_files")

@@ -20,7 +20,6 @@ from assay.perturb.events import Cancel
 from assay.perturb.world import Distractors
 
 
-
 def opened(
     experiment: str | Experiment, condition: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> OffScreenRenderEnv:

@@ -123,19 +123,8 @@ def test_training_draws_wordings_and_evaluation_uses_the_original(frames: FrameA
 
 def test_learn_trains_and_reports_errors(assay: Callable[..., Any], demonstrated: Path, tmp_path: Path):
     file = tmp_path / "policy.safetensors"
-    options = (
-        "--steps",
-        "2",
-        "--pixels",
-        "32",
-        "--chunk",
-        "4",
-        "--demonstrations",
-        "3",
-        "--without",
-        "state",
-    )
-    said = assay("learn", demonstrated, "--out", file, *options)
+    options = ("--steps", "2", "--pixels", "32", "--chunk", "4", "--demonstrations", "3")
+    said = assay("learn", demonstrated, "--out", file, *options, "--without", "state")
     lines = said.out.splitlines()
     assert said.status == 0 and lines[0].startswith(f"{file}: ") and "2 steps of 64" in lines[0]
     assert lines[0].endswith("6 demonstrations") and lines[1].startswith("no episode was held out")
