@@ -119,8 +119,6 @@ def test_known_words_have_numbers_of_their_own_and_others_share_some(recorded: P
     assert batch.tools.tolist() == [0, 0, 1]
 
 
-
-
 @pytest.mark.parametrize("task", ["T1", "T3", "T4", "T7", "T15"])
 def test_the_teacher_makes_no_mistakes(drawing: str, task: str):
     drawn = [make(Setting(task, seed)) for seed in (1, 2)]
