@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import pickle
 import weakref
 from collections import OrderedDict, deque
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.extensions.dropin import MissingError, benchmark
+from assay.extensions.dropin import MissingError
 from assay.extensions.dropin.benchmark import get_benchmark
 from assay.extensions.dropin.domain import SensorClock
 from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv, SegmentationRenderEnv
@@ -199,26 +198,6 @@ def _step(action: float) -> tuple[dict[str, float], float, bool, dict[str, Any]]
     if action < 0:
         raise ValueError("refused")
     return {"seen": action}, 0.0, False, {}
-
-
-def _play(file: str, results: Any) -> None:
-    env = OffScreenRenderEnv(bddl_file_name=file, camera_heights=16, camera_widths=16)
-    env.reset()
-    results.put(env.step([0.1] * 7)[0])  # pickled by a thread of the queue's
-    results.close()
-    results.join_thread()
-    env.close()
-
-
-@pytest.mark.usefixtures("drawing")
-def test_a_process_can_put_observations_into_a_queue():
-    spawn = multiprocessing.get_context("spawn")
-    results = spawn.Queue()
-    file = benchmark.get_benchmark("libero_goal")().get_task_bddl_file_path(7)
-    process = spawn.Process(target=_play, args=(file, results))
-    process.start()
-    assert results.get(timeout=300)["agentview_image"].shape == (16, 16, 3)
-    process.join()
 
 
 def test_no_stale_result_remains_after_an_error():

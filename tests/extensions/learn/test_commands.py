@@ -58,9 +58,6 @@ def test_invalid_options_of_collect_are_reported(assay: Run, tmp_path: Path):
         assert said.status == 2 and words in said.err and not (tmp_path / "set").exists()
 
 
-Run = Callable[..., Any]
-
-
 def test_invalid_options_of_learn_and_a_missing_torch_are_reported(
     assay: Run, monkeypatch: pytest.MonkeyPatch
 ):
@@ -77,9 +74,3 @@ def test_invalid_options_of_learn_and_a_missing_torch_are_reported(
     monkeypatch.setitem(sys.modules, "torch", None)
     said = assay("learn", *checkpoint)
     assert said.status == 2 and "pip install 'assay-robotics[learn]'" in said.err
-
-
-def test_a_folder_without_a_dataset_is_rejected(assay: Run, tmp_path: Path):
-    pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
-    said = assay("learn", tmp_path, "--out", tmp_path / "x.safetensors")
-    assert said.status == 2 and said.err.count("\n") == 1 and "not a LeRobotDataset" in said.err

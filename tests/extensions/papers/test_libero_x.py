@@ -223,29 +223,6 @@ def test_a_run_without_levels_is_refused(tmp_path: Path):
         build_paper("libero-x", {"plain": path})
 
 
-def test_the_published_rates_tell_how_many_tasks_have_the_rare_labels():
-    """Ten trials a task and one decimal: below 80 tasks hardly any number of tasks fits all forty rates of a label."""
-    tables_1_2 = [shares for level in (1, 2) for shares in load_published().labels[level].values()]
-
-    def fits(tasks: int, share: float) -> bool:
-        trials = 10 * tasks
-        return abs(round(share * trials) / trials - share) <= 0.0005 + 1e-9
-
-    fewest = {
-        label: next(n for n in range(1, 80) if all(fits(n, shares[label]) for shares in tables_1_2))
-        for label in ("state change", "composite", "3+", "ordinal", "relative distance", "size", "pattern")
-    }
-    assert fewest == {
-        "state change": 57,
-        "composite": 30,
-        "3+": 46,
-        "ordinal": 55,
-        "relative distance": 10,
-        "size": 51,
-        "pattern": 54,
-    }
-
-
 def test_the_published_rates_add_up_with_the_counts_of_the_release():
     """Of 600 tasks: a composite one is a placement and a state change too; subtasks exclude one another."""
     for (model, factor), shares in load_published().labels[1].items():

@@ -101,14 +101,11 @@ def test_damage_is_found_by_checksums(tfds: Write):
 
 def test_unknown_data_sets_are_refused(tfds: Write, tmp_path: Path):
     folder = tfds("other", [{"steps/observation/pose": [1.0, 2.0]}] * 2)
-    with pytest.raises(QuestionError, match="no schema certainly fits its features"):
-        open_source(str(folder))
-    with pytest.raises(QuestionError, match="did you mean 'droid'"):
-        open_source(str(folder), schema="droyd")
-    with pytest.raises(QuestionError, match="which the schema 'rt1' needs"):
-        open_source(str(folder), schema="rt1")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(QuestionError, match="neither a LeRobotDataset"):
-        open_source(str(tmp_path / "empty"))
-    with pytest.raises(QuestionError, match="not a source; valid: demo"):
-        open_source(str(tmp_path / "nothing"))
+    for path, options, words in (
+        (folder, {}, "no schema certainly fits its features"),
+        (folder, {"schema": "droyd"}, "did you mean 'droid'"),
+        (folder, {"schema": "rt1"}, "which the schema 'rt1' needs"),
+        (tmp_path / "nothing", {}, "not a source; valid: demo"),
+    ):
+        with pytest.raises(QuestionError, match=words):
+            open_source(str(path), **options)
