@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -121,17 +120,6 @@ def grid(
             f"not every cell has {per_cell} paraphrases over {many}: {fewest[1]} has {fewest[0]}"
         )
     return tuple(paraphrases)
-
-
-def shortfalls(
-    made: Iterable[Paraphrase], tasks: Sequence[Task], per_cell: int
-) -> Iterator[tuple[str, Cell, int]]:
-    """Tasks with fewer paraphrases in a cell than their even part: id, cell, and how many."""
-    counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in made)
-    for cell in CELLS:
-        for task in tasks:
-            if counts[task.id, cell] < per_cell // len(tasks):
-                yield task.id, cell, counts[task.id, cell]
 
 
 class _Pool:
