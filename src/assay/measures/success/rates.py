@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from assay.measures.views.wording import (
     plural,
     task_instruction,
 )
-from assay.support.stats.intervals import Interval, share_over_tasks
+from assay.support.stats.intervals import FEWEST, Interval, share_interval
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
@@ -105,6 +105,10 @@ def rates(
         if by == ("condition",) and row["condition"] in stopped:
             rule = stopped[row["condition"]]
             interval = Interval(float(rule["low"]), float(rule["high"]), "confidence sequence")
+        over_tasks = None
+        if effective is not None and len(hits) >= FEWEST:
+            # Wilson's stays within 0 and 1; ``effective`` is what the variance between tasks leaves.
+            over_tasks = replace(share_interval(hits, tried, effective), method="wilson, over tasks")
         result.append(
             Rate(
                 group=group,
@@ -115,7 +119,7 @@ def rates(
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),
-                over_tasks=None if effective is None else share_over_tasks(hits, tried, effective),
+                over_tasks=over_tasks,
                 errors_as_failures=row["success"] / row["all"],
                 stopped=key in stopped_groups,
             )

@@ -29,8 +29,8 @@ from assay.perturb.words.rewordings.designs import (
     Rewording,
     compositions,
     counterfactuals,
-    new_tasks,
     other_tasks,
+    to_rewordings,
 )
 from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
 from assay.perturb.words.rewordings.sentences import (
@@ -69,6 +69,6 @@ __all__ = [
     "compositions",
     "counterfactuals",
     "new_goals",
-    "new_tasks",
     "other_tasks",
+    "to_rewordings",
 ]

@@ -25,7 +25,7 @@ from assay.perturb.words.rewordings.corrupted import (
     Substitute,
     Typos,
 )
-from assay.perturb.words.rewordings.goals import Alternative, _owner, alternatives, new_goals
+from assay.perturb.words.rewordings.goals import Alternative, _owner, alternatives
 from assay.perturb.words.rewordings.sentences import (
     Concise,
     Passive,
@@ -157,17 +157,13 @@ STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(
 """How people write in a hurry."""
 
 
-def new_tasks(task: Task) -> tuple[Rewording, ...]:
-    """LIBERO-PRO's task perturbation: every goal that was never trained in the scene, with its instruction."""
-    return _to_rewordings(new_goals(task))
-
-
 def other_tasks(task: Task) -> tuple[Rewording, ...]:
     """Every other goal known for the scene or derived from the task's own, with its instruction."""
-    return _to_rewordings(alternatives(task))
+    return to_rewordings(alternatives(task))
 
 
-def _to_rewordings(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
+def to_rewordings(others: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
+    """Turn other goals into perturbations of goal and instruction, numbered from 1."""
     return tuple(
         Rewording(
             f"task_{number}",
@@ -175,7 +171,7 @@ def _to_rewordings(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
             True,
             {"plausible": True} | _asked_labels(alternative),
         )
-        for number, alternative in enumerate(found, start=1)
+        for number, alternative in enumerate(others, start=1)
     )
 
 
