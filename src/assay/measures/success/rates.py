@@ -222,19 +222,6 @@ def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
     return rates_drawing("tasks", "Success by task", caption, groups)
 
 
-def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Drawing:
-    """Success of several runs: controls and perturbed episodes."""
-    groups = {
-        name: [(run, both[place]) for run, both in runs.items()]
-        for place, name in enumerate(("control", "perturbed"))
-    }
-    caption = (
-        "Success of each run, on its controls and on its perturbed episodes in which success is "
-        "expected; errors are excluded. Lines: 95 % Wilson intervals."
-    )
-    return rates_drawing("overview", "Success of the runs", caption, groups)
-
-
 def has_perturbed_episodes(profile: Profile) -> bool:
     """Whether a run has perturbed episodes in which success is expected."""
     return any(rate.group["perturbed"] for rate in profile.get(TASKS) or ())
