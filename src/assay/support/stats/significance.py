@@ -138,7 +138,7 @@ def sign_flip(differences: np.ndarray) -> float:
 def _whole(differences: np.ndarray) -> np.ndarray | None:
     """The differences, none of them 0, as whole numbers over their common denominator; None if that is large."""
     values, where = np.unique(differences, return_inverse=True)
-    shares = [_fraction(float(each)) for each in values]
+    shares = [_fraction(float(value)) for value in values]
     if any(abs(float(share) - value) > 1e-9 for share, value in zip(shares, values, strict=True)):
         return None
     common = 1

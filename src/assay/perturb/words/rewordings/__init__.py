@@ -28,7 +28,6 @@ from assay.perturb.words.rewordings.designs import (
     OtherTask,
     Rewording,
     compositions,
-    counterfactuals,
     other_tasks,
     to_rewordings,
 )
@@ -67,7 +66,6 @@ __all__ = [
     "Verbose",
     "alternatives",
     "compositions",
-    "counterfactuals",
     "new_goals",
     "other_tasks",
     "to_rewordings",
