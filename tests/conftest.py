@@ -135,26 +135,26 @@ def libero(shared: Path) -> LiberoPack:
     return LiberoPack(shared / "libero" / "assets", shared / "libero" / "robosuite_assets")
 
 
-@pytest.fixture(scope="session")
-def compiled(primitives: AssetPack) -> Callable[[str], CompiledScene]:
-    """Compiles the scene of a built-in task on primitives, once."""
+def _compile_once(pack: AssetPack) -> Callable[[str], CompiledScene]:
+    """Compiles the scene of a built-in task, once per scene."""
 
     @cache
     def once(scene: Scene) -> CompiledScene:
-        return compile_scene(scene, primitives)
+        return compile_scene(scene, pack)
 
     return lambda task_id: once(tasks.load(task_id).scene)
+
+
+@pytest.fixture(scope="session")
+def compiled(primitives: AssetPack) -> Callable[[str], CompiledScene]:
+    """Compiles the scene of a built-in task on primitives."""
+    return _compile_once(primitives)
 
 
 @pytest.fixture(scope="session")
 def compiled_libero(libero: LiberoPack) -> Callable[[str], CompiledScene]:
-    """Compiles the scene of a built-in task on LIBERO's assets, once."""
-
-    @cache
-    def once(scene: Scene) -> CompiledScene:
-        return compile_scene(scene, libero)
-
-    return lambda task_id: once(tasks.load(task_id).scene)
+    """Compiles the scene of a built-in task on LIBERO's assets."""
+    return _compile_once(libero)
 
 
 @pytest.fixture

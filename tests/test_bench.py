@@ -1,4 +1,4 @@
-"""What measurements do with their results."""
+"""Results of bench scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class of one's own: which one it was, where it broke, what it did wrong."""
+"""Policies defined in a user's module: identity, exceptions, clipped actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before a run: what it costs, and whether to begin it."""
+"""Cost of a run, and its confirmation."""
 
 from __future__ import annotations
 

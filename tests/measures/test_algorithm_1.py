@@ -1,4 +1,4 @@
-"""Near and far failures of an imported log, against LIBERO-Para's algorithm 1 written down from the paper."""
+"""Near and far failures, against LIBERO-Para's algorithm 1 implemented from the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where starts and wordings repeat, intervals hold the truth all the same, and chance is no news."""
+"""Intervals and tests for runs in which starts and wordings repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What success hides: progress by stages, where failures stop, side effects."""
+"""Progress by stages, stops of failures, side effects."""
 
 from __future__ import annotations
 

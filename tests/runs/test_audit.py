@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import assay
 from assay.api.running import _probes
 from assay.episodes import WORLDS, EpisodeSpec, Outcome, rollout, world_of
 from assay.errors import RunError
@@ -19,15 +17,13 @@ from assay.policies.calibration.perception import UnseeingPolicy
 FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 2, "workers": 0}
 
 
-def test_every_world_has_its_own_policies_that_lack_something():
-    assert [probe.name for probe in _probes(load_experiment("pro"), ())] == [
-        "oracle",
-        "blind",
-        "unseeing",
-        "replay",
-    ]
-    assert [probe.name for probe in _probes(load_experiment("tabletop"), ())] == ["oracle", "promptblind"]
-    assert _probes(load_experiment("pro"), ["clumsy?miss=0.3"])[-1].name == "clumsy-miss=0.3"
+def test_every_world_has_its_own_policies_that_lack_an_input():
+    def names(experiment: str, *more: str) -> list[str]:
+        return [probe.name for probe in _probes(load_experiment(experiment), more)]
+
+    assert names("pro") == ["oracle", "blind", "unseeing", "replay"]
+    assert names("tabletop") == ["oracle", "promptblind"]
+    assert names("pro", "clumsy?miss=0.3")[-1] == "clumsy-miss=0.3"
 
 
 def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch):
@@ -39,16 +35,6 @@ def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))
         with pytest.raises(RunError, match=reason):
             _probes(load_experiment("pro"), ())
-
-
-def test_audit_makes_one_run_for_each_policy_and_goes_on(tmp_path: Path):
-    asked: list[str] = []
-    found = assay.audit("libero", out=tmp_path, starting=lambda probe: asked.append(probe.name), **FEW)
-    assert asked == list(found.runs) == ["oracle", "blind", "unseeing", "replay"]
-    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.assay" for name in asked}
-    assert [row.condition for row in found.shortcuts.rows] == ["control"] and found.left == 0
-    again = assay.audit("libero", out=tmp_path, **FEW)
-    assert again.left == 0 and "undecided in the only condition" in str(again)
 
 
 def test_policy_that_sees_nothing_does_the_same_wherever_things_stand():

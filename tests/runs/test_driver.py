@@ -283,24 +283,19 @@ def test_resumed_run_plays_episodes_in_the_order_in_which_they_count(tmp_path: P
     words = Experiment(
         "words", "Three wordings.", lambda task: (Variant("para", (Say(f"do {each}"),)) for each in range(3))
     )
+    played: list[EpisodeSpec] = []
+
+    def watch(spec: EpisodeSpec | None, episode: object) -> None:
+        played.extend([spec] if spec else [])
+
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(words.plan(CHOSEN[:1], range(4), steps=6))
-        first = next(each for each in store.todo() if each.condition == "para")
-        (kept,) = store.specs([first.number])
-        earliest = min(
-            each.key for each in store.todo() if each.condition == "para" and each.seed == kept.seed
-        )
-        done = next(each for each in store.todo() if each.key == earliest)
-        store.append(done.number, Episode(Outcome.SUCCESS, 1, no_trajectory()))
-        played: list[EpisodeSpec] = []
-        drive(
-            store,
-            Scripted(),
-            until="half-width=0.001",
-            watch=lambda spec, episode: played.append(spec) if spec else None,
-        )
-    seeds = [each.seed for each in played if each.condition == "para"]
-    assert len(seeds) == 11 and kept.seed not in seeds[:3] and sorted(seeds[3:7]) == [0, 1, 2, 3]
+        changed = [waiting for waiting in store.todo() if waiting.condition == "para"]
+        first = min((each for each in changed if each.seed == changed[0].seed), key=lambda each: each.key)
+        store.append(first.number, Episode(Outcome.SUCCESS, 1, no_trajectory()))
+        drive(store, Scripted(), until="half-width=0.001", watch=watch)
+    seeds = [spec.seed for spec in played if spec.condition == "para"]
+    assert len(seeds) == 11 and first.seed not in seeds[:3] and sorted(seeds[3:7]) == [0, 1, 2, 3]
 
 
 def test_errors_that_are_tried_again_count_when_they_are_done_again(tmp_path: Path, module: str):
@@ -317,34 +312,29 @@ def test_errors_that_are_tried_again_count_when_they_are_done_again(tmp_path: Pa
 
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
-    """Starts a driver of its own process on the same run, again and again."""
+    """Starts a driver in a process of its own on the same run, repeatedly."""
     script = textwrap.dedent(
         """
         import sys
         from pathlib import Path
-        from assay import tasks
-        from assay.perturb import Say
         from assay.runs.driver import drive
         from assay.runs.local import LocalProcesses
         from assay.runs.worker import WorkerConfig
         from assay.runs.store import Store
-        from assay.experiments import Experiment, Variant
 
         if __name__ == "__main__":
-            experiment = Experiment("words", "One wording.", variants=lambda task: (Variant("para", (Say("do it"),)),))
-            chosen = [tasks.load("libero_goal/7"), tasks.load("libero_spatial/0")]
             with Store.writing(Path(sys.argv[1])) as store:
-                store.plan(experiment.plan(chosen, range(10), steps=20))
                 drive(store, LocalProcesses(WorkerConfig("random"), 2, timeout=60))
         """
     )
     (tmp_path / "drive.py").write_text(script)
+    path = tmp_path / "killed.assay"
+    with Store.writing(path) as store:
+        store.plan(plan(10, steps=20))
     started: list[subprocess.Popen[bytes]] = []
 
     def start() -> subprocess.Popen[bytes]:
-        started.append(
-            subprocess.Popen([sys.executable, str(tmp_path / "drive.py"), str(tmp_path / "killed.assay")])
-        )
+        started.append(subprocess.Popen([sys.executable, str(tmp_path / "drive.py"), str(path)]))
         return started[-1]
 
     yield start

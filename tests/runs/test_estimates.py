@@ -1,4 +1,4 @@
-"""What a run costs and what it can find, before it is begun."""
+"""Cost and power of a run, estimated beforehand."""
 
 from __future__ import annotations
 
@@ -96,9 +96,8 @@ def test_few_controls_are_timed():
 
 
 def test_durations_are_parsed_and_formatted():
-    assert [parse_duration(each) for each in ("2h", "90min", "1h30m", "45 s", "1.5h", 30, 2.5)] == [
-        7200, 5400, 5400, 45, 5400, 30, 2.5,
-    ]  # fmt: skip
+    texts = ("2h", "90min", "1h30m", "45 s", "1.5h", 30, 2.5)
+    assert [parse_duration(text) for text in texts] == [7200, 5400, 5400, 45, 5400, 30, 2.5]
     for wrong in ("", "2", "2 hours", "h", "2h x"):
         with pytest.raises(RunError, match="valid: a time such as 90s"):
             parse_duration(wrong)

@@ -1,4 +1,4 @@
-"""What a command runs, and what it leaves."""
+"""Episodes that a command runs, and files that it leaves."""
 
 from __future__ import annotations
 

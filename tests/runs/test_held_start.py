@@ -1,8 +1,9 @@
-"""Every episode from one start, while the policy's seed varies; and some conditions of an experiment alone."""
+"""Runs from one held start with varying policy seeds, and runs of some conditions of an experiment."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -101,18 +102,13 @@ def test_conditions_are_recorded_and_others_extend_the_run(tmp_path: Path):
 
 def table(starts: list[int]) -> pl.DataFrame:
     """Ten tasks, each with a control and a change for five seeds; every other task's control succeeds."""
-    return pl.DataFrame(
-        [
-            {
-                **{"task": f"libero_goal/{task}", "seed": seed, "start": start, "condition": condition},
-                **{"instruction": "do it", "experiment": "x", "axis": "words", "plausible": True},
-                "outcome": "success" if task % 2 and condition == "control" else "failure",
-            }
-            for task in range(10)
-            for seed, start in enumerate(starts)
-            for condition in ("control", "x/a")
-        ]
-    ).with_columns(success=(pl.col("outcome") == "success").cast(pl.Int64))
+    same = {"instruction": "do it", "experiment": "x", "axis": "words", "plausible": True}
+    rows = []
+    for task, (seed, start), condition in product(range(10), enumerate(starts), ("control", "x/a")):
+        success = int(task % 2 and condition == "control")
+        row = {"task": f"libero_goal/{task}", "seed": seed, "start": start, "condition": condition}
+        rows.append(row | same | {"success": success, "outcome": "success" if success else "failure"})
+    return pl.DataFrame(rows)
 
 
 def test_seeds_from_one_start_are_no_independent_starts():

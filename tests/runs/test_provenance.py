@@ -1,4 +1,4 @@
-"""What a run says about where it comes from."""
+"""Provenance recorded in a run."""
 
 from __future__ import annotations
 

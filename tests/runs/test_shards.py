@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay import api
-from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.shards import Shard, ShardPart, merge, missing_shards
+from assay.runs.shards import merge, missing_shards
 from assay.runs.store import Store
 
 TABLES = ("specs", "trajectories", "initial_positions", "contacts", "clipped")
@@ -18,14 +17,8 @@ OUTCOMES = (
 
 
 def run(out: Path, **options) -> api.Run:
-    given = {
-        "tasks": "libero_goal/7,libero_goal/0",
-        "seeds": 2,
-        "conditions": "semantic",
-        "steps": 2,
-        "workers": 0,
-    }
-    return api.run("pro", "random", out=out, certified=False, **(given | options))
+    given = {"tasks": "libero_goal/7,libero_goal/0", "seeds": 2, "conditions": "semantic", "steps": 2}
+    return api.run("pro", "random", out=out, certified=False, workers=0, **(given | options))
 
 
 @pytest.fixture(scope="module")
@@ -64,20 +57,17 @@ def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: P
         assert some.frame()["key"].to_list() == [key for key in whole.frame()["key"] if key in there]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_options_that_contradict_a_shards_file_are_refused(parts: Path):
+    for options, reason in (
         ({"shard": "2/3"}, "holds shard 1/3, not 2/3"),
         ({}, "holds shard 1/3: resume it with --shard 1/3"),
         ({"shard": "1/3", "seeds": 3}, "holds shard 1/3 of another plan"),
         ({"shard": "9/9"}, "more shards than the plan has starts"),
         ({"shard": "0/3"}, "valid: part/parts"),
         ({"shard": "1/3", "until": "decided=0.5"}, "--shard and --until contradict each other"),
-    ],
-)
-def test_options_that_contradict_a_shards_file_are_refused(parts: Path, options: dict, said: str):
-    with pytest.raises(RunError, match=said):
-        run(parts / "1.assay", **options)
+    ):
+        with pytest.raises(RunError, match=reason):
+            run(parts / "1.assay", **options)
 
 
 def test_whole_runs_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
@@ -88,12 +78,3 @@ def test_whole_runs_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: 
     run(tmp_path / "other.assay", shard="2/3", tasks="libero_goal/7", seeds=3)
     with pytest.raises(RunError, match="is a shard of another plan"):
         merge([parts / "1.assay", tmp_path / "other.assay"], tmp_path / "no.assay")
-
-
-def test_every_episode_is_in_one_shard():
-    specs = [
-        EpisodeSpec("libero_goal/1", seed, condition=name) for name in ("control", "x") for seed in range(7)
-    ]
-    shards = [ShardPart.of(specs, Shard(number, 3)) for number in (1, 2, 3)]
-    assert sorted(part.place(spec) for part in shards for spec in part.specs) == list(range(14))
-    assert len({part.plan for part in shards}) == 1

@@ -145,6 +145,11 @@ def test_errors_count_for_neither(tmp_path: Path):
 
 
 def test_invalid_duels_are_refused(tmp_path: Path):
+    players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
+    with pytest.raises(RunError, match="do not record it"):
+        duel(WORDS, players, tmp_path / "unrecorded", OPTIONS, measure="progress")
+    with pytest.raises(RunError, match="measure 'speed': valid: success, progress"):
+        duel(WORDS, players, tmp_path / "unknown", OPTIONS, measure="speed")
     with pytest.raises(RunError, match=r"margin 5: valid: between 0 and 1"):
         fought(tmp_path, always, never, margin=5.0)
     fought(tmp_path, always, never)
@@ -179,11 +184,3 @@ def test_policies_that_never_succeed_are_compared_by_progress(tmp_path: Path):
     assert again is not None and again.judgement == found.judgement, "read from the runs"
     with pytest.raises(RunError, match="was compared by progress, not success"):
         duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, margin=0.01)
-
-
-def test_duel_by_an_unknown_or_unrecorded_measure_is_refused(tmp_path: Path):
-    players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
-    with pytest.raises(RunError, match="do not record it"):
-        duel(WORDS, players, tmp_path, OPTIONS, measure="progress")
-    with pytest.raises(RunError, match="measure 'speed': valid: success, progress"):
-        duel(WORDS, players, tmp_path, OPTIONS, measure="speed")
