@@ -8,8 +8,7 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.tasks import KINDS, make, settings
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.goals import SweepGoal
 from assay.extensions.tabletop.world.observation import TableObservation

@@ -8,7 +8,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec
 from assay.experiments import load_experiment
-from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
+from assay.extensions.tabletop.measures.scores import PromptFlaw
 from assay.measures import Flaw, Profile, Verdict, diagnose, profile
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig

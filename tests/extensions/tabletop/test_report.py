@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
+from assay.extensions.tabletop.measures.scores import PromptFlaw
 from assay.measures.measure import describe_flaw
 from assay.measures.result import Missing
 from assay.report.comparison import compare_suites

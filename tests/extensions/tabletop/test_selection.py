@@ -7,8 +7,7 @@ import pytest
 from assay.episodes import world_name
 from assay.errors import TaskError
 from assay.extensions.tabletop.tasks import KINDS, resolve_tables, table_entry
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Level, Setting
 
 
 def test_an_id_names_a_kind_at_a_level_and_the_seed_draws_the_rest():

@@ -9,16 +9,16 @@ import pytest
 
 from assay.errors import TaskError
 from assay.extensions.tabletop.tasks import KINDS, make, settings
-from assay.extensions.tabletop.tasks.levels import (
+from assay.extensions.tabletop.tasks.task import (
     HELD_BACK,
     NEW_CONTAINERS,
     SET_1,
     SET_2,
     Difficulty,
     Level,
+    Setting,
     parse_level,
 )
-from assay.extensions.tabletop.tasks.task import Setting
 from assay.extensions.tabletop.world.goals import PutGoal
 from assay.extensions.tabletop.world.scene import CONTAINERS
 from assay.extensions.tabletop.world.textures import TEXTURES, TWINNED

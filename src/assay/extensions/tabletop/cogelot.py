@@ -16,7 +16,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
-from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Difficulty
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.measures.result import MeasureError
 from assay.measures.views.table import Column, Table, Value

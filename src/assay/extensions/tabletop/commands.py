@@ -29,7 +29,7 @@ def sheet(
     ] = "default",
 ) -> None:
     """Draw every task's prompt, its start, and the table once the demonstrator is done."""
-    from assay.extensions.tabletop.tasks.levels import Difficulty, parse_level
+    from assay.extensions.tabletop.tasks.task import Difficulty, parse_level
     from assay.extensions.tabletop.world.env import one_of_each_kind, save_table_sheet
 
     check_picture(out, "--out")

@@ -22,7 +22,7 @@ from assay.extensions.tabletop.prompts.perturbations import (
     Unit,
 )
 from assay.extensions.tabletop.tasks import TableEntry
-from assay.extensions.tabletop.tasks.levels import Difficulty, parse_level
+from assay.extensions.tabletop.tasks.task import Difficulty, parse_level
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 
 WORLD = "tabletop"

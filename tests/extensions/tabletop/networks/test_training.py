@@ -21,8 +21,14 @@ torch = pytest.importorskip(
     "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
 )
 
-from assay.extensions.tabletop.networks.network import WIDTH, PromptNetwork, distinct  # noqa: E402
-from assay.extensions.tabletop.networks.training import score_held_out, train, train_step  # noqa: E402
+from assay.extensions.tabletop.networks.training import (  # noqa: E402  # noqa: E402
+    WIDTH,
+    PromptNetwork,
+    distinct,
+    score_held_out,
+    train,
+    train_step,
+)
 from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 

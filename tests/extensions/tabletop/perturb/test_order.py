@@ -5,8 +5,7 @@ import pytest
 
 from assay.extensions.tabletop.prompts.perturbations import PermutedObjects, PromptParaphrase
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.perturb import Senses

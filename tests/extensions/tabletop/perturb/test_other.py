@@ -3,8 +3,7 @@ from __future__ import annotations
 from assay.extensions.tabletop.prompts.perturbations import OtherInstruction
 from assay.extensions.tabletop.prompts.wordings import read_fields
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.goals import PutGoal
 from assay.extensions.tabletop.world.oracle import TableOracle

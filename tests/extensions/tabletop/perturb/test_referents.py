@@ -12,8 +12,7 @@ from assay.extensions.tabletop.prompts.perturbations import (
 )
 from assay.extensions.tabletop.prompts.prompt import Prompt, portrait
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting
 from assay.extensions.tabletop.world.scene import TableItem
 from assay.perturb import apply_perturbations
 

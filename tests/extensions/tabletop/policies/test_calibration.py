@@ -14,8 +14,7 @@ from assay.extensions.tabletop.policies.planted import (
 )
 from assay.extensions.tabletop.prompts.perturbations import PermutedObjects, PromptMask, PromptPart
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import PlayedTable, play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.perturb import apply_perturbations

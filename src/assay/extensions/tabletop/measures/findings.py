@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from assay.extensions.tabletop.measures.prompt_reliance import (
+from assay.extensions.tabletop.measures.scores import (
     FIRST,
     MIN_SUCCESSES,
+    NAME,
     TOLERATED,
     KeptSuccess,
     NothingMore,
     Novelty,
     PromptFlaw,
     Retried,
+    Tabletop,
 )
-from assay.extensions.tabletop.measures.tabletop import NAME, Tabletop
 from assay.measures.evidence_text import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.findings import (
     HARMLESS,

@@ -25,8 +25,7 @@ from assay.extensions.tabletop.networks.tokens import (
 from assay.extensions.tabletop.prompts.perturbations import PromptParaphrase
 from assay.extensions.tabletop.prompts.prompt import Picture
 from assay.extensions.tabletop.tasks import KINDS, make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.goals import Put
 from assay.extensions.tabletop.world.model import EXTENT

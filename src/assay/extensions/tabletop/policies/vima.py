@@ -20,8 +20,7 @@ from assay.errors import ActionError, PolicyError, TaskError, did_you_mean
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Picture, Prompt
 from assay.extensions.tabletop.tasks import KINDS
 from assay.extensions.tabletop.tasks import make as make_task
-from assay.extensions.tabletop.tasks.levels import Difficulty, Level
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import (

@@ -20,8 +20,7 @@ from assay.extensions.tabletop.prompts.prompt import ORIGINALS, PLACEHOLDER, Pic
 from assay.extensions.tabletop.prompts.wordings import TEMPLATES, WORDS, capitalise, draw_wording, read_fields
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.learning import ADJECTIVES, NOUNS, STRANGE_ADJECTIVES, STRANGE_NOUNS
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import TableTask
+from assay.extensions.tabletop.tasks.task import Difficulty, TableTask
 from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import SOLIDS

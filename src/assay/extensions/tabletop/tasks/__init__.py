@@ -11,8 +11,16 @@ from types import MappingProxyType
 
 from assay.errors import PlacementError, TaskError, did_you_mean
 from assay.extensions.tabletop.tasks import learning, placing  # noqa: F401 - they register their tasks
-from assay.extensions.tabletop.tasks.levels import Difficulty, Level, parse_level
-from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind, registered_kinds
+from assay.extensions.tabletop.tasks.task import (
+    Difficulty,
+    Draw,
+    Level,
+    Setting,
+    TableTask,
+    TaskKind,
+    parse_level,
+    registered_kinds,
+)
 from assay.support.streams import stream
 
 _DRAWS = 200

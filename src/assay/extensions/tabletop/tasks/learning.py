@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.levels import dark_version
 from assay.extensions.tabletop.tasks.placing import base_and_piece, names_of, put_into
-from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, dark_version, table_task
 from assay.extensions.tabletop.world.goals import Put, PutGoal
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
 from assay.extensions.tabletop.world.textures import GREY

@@ -24,8 +24,7 @@ from assay.episodes import (
     rollout,
 )
 from assay.extensions.tabletop.tasks import KINDS, TableEntry, make, resolve_tables, table_entry
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting, TableTask
 from assay.extensions.tabletop.world.goals import GoalProgress
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation

@@ -16,8 +16,7 @@ from assay.extensions.tabletop.prompts.perturbations import (
 )
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Level, Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.render import Photograph, render_picture
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
