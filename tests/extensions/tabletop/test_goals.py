@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.extensions.tabletop.world.goals import GoalProgress, Put, PutGoal, SweepGoal
+from assay.extensions.tabletop.world.goals import Put, PutGoal, SweepGoal, TableGoalProgress
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
 
 SCENE = TableScene((TableItem("a", "letter A", "red", 0.3, 0.0), TableItem("b", "ring", "blue", 0.5, 0.3)))
@@ -16,7 +16,7 @@ def test_all_of_a_stage_has_to_hold_at_a_time() -> None:
     both = (Put("a", 0.6, 0.0), Put("b", 0.3, 0.3))
     there, back = PutGoal((both,)), PutGoal((both, (Put("a", 0.3, 0.0), Put("b", 0.5, 0.3))))
     for goal in (there, back):
-        one_by_one = GoalProgress(goal, SCENE)
+        one_by_one = TableGoalProgress(goal, SCENE)
         for pose in ((0.6, 0, 0), (0.3, 0, 0)):
             assert not one_by_one.update(_at(pose, (0.5, 0.3, 0))).success
         assert not one_by_one.update(_at((0.3, 0, 0), (0.3, 0.3, 0))).success
@@ -26,7 +26,7 @@ def test_all_of_a_stage_has_to_hold_at_a_time() -> None:
 
 
 def test_a_bystander_is_in_the_way_at_every_stage() -> None:
-    progress = GoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
+    progress = TableGoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
     assert progress.update(_at((0.6, 0, 0), (0.6, 0.05, 0))).mistake == "wrong_item"
     assert not progress.update(_at((0.3, 0, 0), (0.6, 0.05, 0))).success
     progress.update(_at((0.6, 0, 0), (0.5, 0.3, 0)))
@@ -35,7 +35,7 @@ def test_a_bystander_is_in_the_way_at_every_stage() -> None:
 
 def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), in_order=True)
-    progress = GoalProgress(goal, SCENE)
+    progress = TableGoalProgress(goal, SCENE)
     assert not progress.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
     assert not progress.update(_at((0.62, 0, 0), (0.5, 0.3, 0))).success
     assert progress.update(_at((0.31, 0, 0), (0.5, 0.3, 0))).success
@@ -43,7 +43,7 @@ def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
 
 def test_what_was_done_too_early_has_to_be_done_again() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
-    progress = GoalProgress(goal, SCENE)
+    progress = TableGoalProgress(goal, SCENE)
     progress.update(_at((0.3, 0, 0), (0.6, 0, 0)))
     for _ in range(2):
         assert not progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
@@ -58,7 +58,7 @@ def test_a_yaw_counts_where_it_is_asked_for() -> None:
 
 
 def test_a_bystander_at_the_goal_is_a_mistake_that_can_be_undone() -> None:
-    progress = GoalProgress(PutGoal(((Put("a", 0.6, 0.0),),), ("b",)), SCENE)
+    progress = TableGoalProgress(PutGoal(((Put("a", 0.6, 0.0),),), ("b",)), SCENE)
     verdict = progress.update(_at((0.6, 0, 0), (0.65, 0, 0)))
     assert (verdict.success, verdict.mistake) == (False, "wrong_item")
     assert progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
@@ -66,8 +66,8 @@ def test_a_bystander_at_the_goal_is_a_mistake_that_can_be_undone() -> None:
 
 def test_too_early_and_off_the_table_are_told() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
-    assert GoalProgress(goal, SCENE).update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
-    assert GoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
+    assert TableGoalProgress(goal, SCENE).update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
+    assert TableGoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
 
 
 BLOCKS = TableScene(tuple(TableItem(name, "small block", "red", 0.6, 0.1) for name in "pqr"))
@@ -76,19 +76,22 @@ AWAY = (0.7, 0.3, 0.0)
 
 
 def test_a_block_counts_when_it_lies_wholly_in_the_zone() -> None:
-    assert GoalProgress(SWEEP, BLOCKS).update(_at((0.45, 0, 0.3), AWAY, AWAY)).success
-    assert not GoalProgress(SWEEP, BLOCKS).update(_at((0.49, 0, 0.0), AWAY, AWAY)).success
+    assert TableGoalProgress(SWEEP, BLOCKS).update(_at((0.45, 0, 0.3), AWAY, AWAY)).success
+    assert not TableGoalProgress(SWEEP, BLOCKS).update(_at((0.49, 0, 0.0), AWAY, AWAY)).success
 
 
 def test_too_many_or_the_wrong_blocks_are_no_success() -> None:
-    assert GoalProgress(SWEEP, BLOCKS).update(_at((0.42, 0, 0), (0.47, 0, 0), AWAY)).mistake == "too_many"
     assert (
-        GoalProgress(SWEEP, BLOCKS).update(_at((0.45, 0, 0), AWAY, (0.45, 0.05, 0))).mistake == "wrong_item"
+        TableGoalProgress(SWEEP, BLOCKS).update(_at((0.42, 0, 0), (0.47, 0, 0), AWAY)).mistake == "too_many"
+    )
+    assert (
+        TableGoalProgress(SWEEP, BLOCKS).update(_at((0.45, 0, 0), AWAY, (0.45, 0.05, 0))).mistake
+        == "wrong_item"
     )
 
 
 def test_going_over_the_line_on_the_way_cannot_be_undone() -> None:
-    progress = GoalProgress(SWEEP, BLOCKS)
+    progress = TableGoalProgress(SWEEP, BLOCKS)
     there = [(0.32, 0.0, 0.0), AWAY, AWAY]
     back = [(0.45, 0.0, 0.0), AWAY, AWAY]
     assert progress.update(np.array([there, back])).mistake == "constraint"
@@ -99,6 +102,6 @@ def test_a_corner_of_the_line_inside_a_block_is_on_the_line() -> None:
     # The block stands on its corner: neither its corners nor its middle are over the line.
     half = max(BLOCKS.items[0].solid.half_size)
     beside = [(0.35 + 0.6 * half, 0.2 + 0.6 * half, np.pi / 4), AWAY, AWAY]
-    assert GoalProgress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
+    assert TableGoalProgress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
     clear = [(0.35 + 0.8 * half, 0.2 + 0.8 * half, np.pi / 4), AWAY, AWAY]
-    assert GoalProgress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""
+    assert TableGoalProgress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""

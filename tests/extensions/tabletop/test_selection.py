@@ -6,8 +6,9 @@ import pytest
 
 from assay.episodes import world_name
 from assay.errors import TaskError
-from assay.extensions.tabletop.tasks import KINDS, resolve_tables, table_entry
+from assay.extensions.tabletop.tasks import KINDS, table_entry
 from assay.extensions.tabletop.tasks.task import Level, Setting
+from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 
 
 def test_an_id_names_a_kind_at_a_level_and_the_seed_draws_the_rest():
@@ -18,14 +19,14 @@ def test_an_id_names_a_kind_at_a_level_and_the_seed_draws_the_rest():
 
 
 def test_a_selection_is_made_of_kinds_levels_and_ids_each_task_once():
-    everything = resolve_tables("all")
+    everything = TABLETOP_WORLD.select("all")
     assert len(everything) == len(set(everything)) == sum(len(kind.levels) for kind in KINDS.values())
-    assert [each.id for each in resolve_tables("T12, T1/L3, tabletop/T1/L3")] == [
+    assert [each.id for each in TABLETOP_WORLD.select("T12, T1/L3, tabletop/T1/L3")] == [
         "tabletop/T12/L1",
         "tabletop/T12/L2",
         "tabletop/T1/L3",
     ]
-    assert {each.kind for each in resolve_tables("L4,T8")} == {"T8", "T10", "T13", "T14"}
+    assert {each.kind for each in TABLETOP_WORLD.select("L4,T8")} == {"T8", "T10", "T13", "T14"}
 
 
 @pytest.mark.parametrize(
@@ -41,5 +42,5 @@ def test_a_selection_is_made_of_kinds_levels_and_ids_each_task_once():
 )
 def test_what_there_is_not_is_refused_in_a_line(selection: str, said: str):
     with pytest.raises(TaskError, match=r"^[^\n]+$") as refused:
-        resolve_tables(selection)
+        TABLETOP_WORLD.select(selection)
     assert said in str(refused.value)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.networks.bins import (
+from assay.extensions.tabletop.networks.dataset import (
     BINS,
     bin_centres,
     from_bins,

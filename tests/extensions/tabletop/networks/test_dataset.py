@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from assay.errors import DemonstrationError, TaskError
-from assay.extensions.tabletop.networks.bins import to_bins
 from assay.extensions.tabletop.networks.dataset import (
     LATEST,
     STRANGE,
+    Dataset,
     History,
     PromptVocabulary,
     make_batch,
-    read_dataset,
+    to_bins,
 )
 from assay.extensions.tabletop.networks.demos import (
     FIRST_SEED,
@@ -35,7 +35,7 @@ from assay.extensions.tabletop.world.simulation import TableSimulation, action
 
 def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):
     for form in TokenForm:
-        dataset = read_dataset(recorded, form)
+        dataset = Dataset.read(recorded, form)
         assert dataset.episodes == {"T1": 3, "T3": 2, "T15": 1} and dataset.paraphrased
         assert len(dataset.examples) == 7
         example, task = dataset.examples[1], paraphrase_most(make(Setting("T1", FIRST_SEED + 1)))
@@ -71,28 +71,28 @@ def test_what_is_there_is_not_recorded_again_and_what_is_not_is_added(tmp_path: 
     assert list(record_missing([job], 2)) == [(job, 1)]
     before = job.file.stat().st_mtime_ns
     assert list(record_missing([job], 2)) == [(job, 1)] and job.file.stat().st_mtime_ns == before
-    assert list(record_missing([more], 2)) == [(more, 2)] and read_dataset(
+    assert list(record_missing([more], 2)) == [(more, 2)] and Dataset.read(
         tmp_path, TokenForm.OBJECTS
     ).episodes == {"T1": 2}
 
 
 def test_a_folder_of_something_else_is_refused_in_one_line(recorded: Path, tmp_path: Path):
     with pytest.raises(DemonstrationError, match="assay tabletop demos --out"):
-        read_dataset(tmp_path, TokenForm.OBJECTS)
+        Dataset.read(tmp_path, TokenForm.OBJECTS)
     whole = (recorded / f"T3_{FIRST_SEED}.npz").read_bytes()
     (tmp_path / "T3_1.npz").write_bytes(whole[:1000])
     with pytest.raises(DemonstrationError, match=r"T3_1\.npz is not what assay tabletop demos wrote"):
-        read_dataset(tmp_path, TokenForm.OBJECTS)
+        Dataset.read(tmp_path, TokenForm.OBJECTS)
 
 
 def test_prompts_are_read_in_their_own_words_or_in_others(recorded: Path):
-    own, other = (read_dataset(recorded, TokenForm.OBJECTS, paraphrase=many) for many in (False, True))
+    own, other = (Dataset.read(recorded, TokenForm.OBJECTS, paraphrase=many) for many in (False, True))
     assert (own.paraphrased, other.paraphrased) == (False, True)
     assert own.examples[0].prompt[:2] == ("put", "the") and own.vocabulary != other.vocabulary
 
 
 def test_an_example_has_all_that_came_before_it(recorded: Path):
-    second = read_dataset(recorded, TokenForm.OBJECTS).examples[-1]
+    second = Dataset.read(recorded, TokenForm.OBJECTS).examples[-1]
     assert second.task == "T15" and len(second.history.seen) == 2 and second.history.done.shape == (1, 5)
     moved = second.history.translate(np.array([0.02, -0.01]))
     assert (moved.done != second.history.done).any()
@@ -115,7 +115,7 @@ def test_a_slip_is_off_at_one_end_and_is_not_learnt(tmp_path: Path, drawing: str
     with np.load(job.file) as arrays:
         slips = arrays["slips"]
     assert 0 < slips.sum() < 10
-    assert len(read_dataset(tmp_path, TokenForm.OBJECTS).examples) == (~slips).sum()
+    assert len(Dataset.read(tmp_path, TokenForm.OBJECTS).examples) == (~slips).sum()
 
 
 def test_there_are_thirteen_tasks_for_training():
@@ -123,7 +123,7 @@ def test_there_are_thirteen_tasks_for_training():
 
 
 def test_known_words_have_numbers_of_their_own_and_others_share_some(recorded: Path):
-    example = read_dataset(recorded, TokenForm.OBJECTS).examples[0]
+    example = Dataset.read(recorded, TokenForm.OBJECTS).examples[0]
     vocabulary = PromptVocabulary.of(["Put it into it."])
     batch = make_batch(
         [("put", "xyzzy", "it"), (), example.prompt], [example.history] * 3, [0, 0, 1], vocabulary

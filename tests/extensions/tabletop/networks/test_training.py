@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.networks.bins import BINS
 from assay.extensions.tabletop.networks.dataset import (
+    BINS,
     Batch,
     Dataset,
     Example,
     History,
     make_batch,
-    read_dataset,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm
 
@@ -51,7 +50,7 @@ def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:
 def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
     recorded: Path, form: TokenForm, cross: bool
 ):
-    dataset = read_dataset(recorded, form)
+    dataset = Dataset.read(recorded, form)
     network = _network(dataset, cross=cross)
     assert count_parameters(network) < 3_000_000
     bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
@@ -66,7 +65,7 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
 
 @pytest.mark.parametrize("cross", [True, False])
 def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(recorded: Path, cross: bool):
-    network = _network(read_dataset(recorded, TokenForm.OBJECTS), cross=cross)
+    network = _network(Dataset.read(recorded, TokenForm.OBJECTS), cross=cross)
     tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
     empty[0, 2:4] = True
     memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
@@ -88,7 +87,7 @@ def test_crops_that_are_alike_are_looked_at_once():
 
 
 def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     example = dataset.examples[0]
     now = replace(example.history.now, places=example.history.now.places[::-1].copy())
     other = replace(example, history=History((now,), example.history.done))
@@ -101,7 +100,7 @@ def test_the_order_of_objects_makes_a_difference_and_absent_words_do(recorded: P
 
 
 def test_what_was_seen_and_done_before_makes_a_difference(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     second = dataset.examples[-1]
     first_seen, now = second.history.seen
     forgotten = replace(second, history=History((now,), second.history.done[:0]))
@@ -114,7 +113,7 @@ def test_what_was_seen_and_done_before_makes_a_difference(recorded: Path):
 
 
 def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     torch.manual_seed(0)
     torch.set_num_threads(1)
     network = PromptNetwork(dataset.vocabulary.size, cross=True, form=dataset.form)
@@ -134,7 +133,7 @@ def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
 
 
 def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
 
     def weights(seed: int, *, permute: bool = False) -> np.ndarray:
         network, steps, _ = train(

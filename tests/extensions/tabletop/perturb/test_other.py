@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from assay.extensions.tabletop.prompts.perturbations import OtherInstruction
-from assay.extensions.tabletop.prompts.wordings import read_fields
+from assay.extensions.tabletop.prompts.perturbations import OtherInstruction, read_fields
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play

@@ -6,8 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from assay.errors import PerturbationError
-from assay.extensions.tabletop.prompts.perturbations import Gobbledygook, PromptParaphrase, Unit
-from assay.extensions.tabletop.prompts.wordings import list_wordings, read_fields
+from assay.extensions.tabletop.prompts.perturbations import (
+    Gobbledygook,
+    PromptParaphrase,
+    Unit,
+    list_wordings,
+    read_fields,
+)
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Difficulty, Setting, TableTask
 from assay.perturb import apply_perturbations

@@ -353,7 +353,7 @@ _ON_TABLES: Mapping[str, Callable[[Finding], tuple[str, str]]] = MappingProxyTyp
         PromptFlaw.NOVELTY: _novelty_words,
     }
 )
-"""How the evidence of runs on tables is told."""
+"""Flaw -> format of its evidence."""
 
 
 def tabletop_wording(finding: Finding) -> tuple[str, str]:

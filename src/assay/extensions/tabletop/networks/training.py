@@ -19,15 +19,17 @@ import torch
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
-from assay.extensions.tabletop.networks.bins import BINS, bin_centres, nearest_bins, target_shares
 from assay.extensions.tabletop.networks.dataset import (
+    BINS,
     OLDEST,
     Batch,
     Dataset,
     Example,
     PromptVocabulary,
+    bin_centres,
     make_batch,
-    read_dataset,
+    nearest_bins,
+    target_shares,
 )
 from assay.extensions.tabletop.networks.policy import MODELS, NetworkModel
 from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
@@ -395,7 +397,7 @@ def train_and_save(
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> NetworkDescription:
     """Train on a folder of demonstrations, and write the network to a file."""
-    dataset = read_dataset(folder, model.form, paraphrase=paraphrase)
+    dataset = Dataset.read(folder, model.form, paraphrase=paraphrase)
     begun = time.monotonic()
     network, steps, held_out = train(
         dataset, schedule, cross=model.cross, seed=seed, permute=permute, watch=watch

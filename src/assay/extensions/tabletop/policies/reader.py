@@ -26,8 +26,7 @@ from assay.extensions.tabletop.policies.reading import (
     MarkedPrompt,
     NamedObject,
     PromptRequest,
-    mark_prompt,
-    read_request,
+    parse_request,
 )
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
@@ -363,9 +362,9 @@ class PromptReader:
             segment if isinstance(segment, str) else PromptImage(render_picture(segment))
             for segment in prompt.segments
         ]
-        self._told: MarkedPrompt = mark_prompt(segments, scene=_is_scene)
+        self._told: MarkedPrompt = MarkedPrompt.of(segments, scene=_is_scene)
         scenes = frozenset(i for i, slot in enumerate(self._told.slots) if _is_scene(slot))
-        self._request: PromptRequest | None = read_request(self._told, scenes)
+        self._request: PromptRequest | None = parse_request(self._told, scenes)
         self._plan: list[CarryStep] | None = None
 
     def act(self, observation: TableObservation) -> np.ndarray:

@@ -1,11 +1,11 @@
-"""Perturbations of tasks on the table."""
+"""Perturbations of tasks on the table, most of them of the prompt."""
 
 from __future__ import annotations
 
 import math
 import re
 from abc import ABC
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -16,8 +16,16 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError
-from assay.extensions.tabletop.prompts.prompt import ORIGINALS, PLACEHOLDER, Picture, Prompt, original
-from assay.extensions.tabletop.prompts.wordings import TEMPLATES, WORDS, capitalise, draw_wording, read_fields
+from assay.extensions.tabletop.prompts.prompt import (
+    OPEN,
+    ORIGINALS,
+    PLACEHOLDER,
+    TEMPLATES,
+    WORDS,
+    Picture,
+    Prompt,
+    original,
+)
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.learning import ADJECTIVES, NOUNS, STRANGE_ADJECTIVES, STRANGE_NOUNS
 from assay.extensions.tabletop.tasks.task import Difficulty, TableTask
@@ -27,6 +35,73 @@ from assay.extensions.tabletop.world.scene import SOLIDS
 from assay.extensions.tabletop.world.textures import DARK, GREY, TEXTURES
 from assay.perturb.words.rewordings.corrupted import random_letters, random_tokens, sub_words
 from assay.perturb.words.stems import stem
+
+Fields = Mapping[str, tuple[str, ...]]
+"""What can stand in each place that a template leaves open."""
+_BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
+
+
+def read_fields(task: TableTask) -> Fields:
+    """What a task says in the places that templates leave open, as an angle or a texture.
+
+    Raises PerturbationError for a prompt in other words than the task's own.
+    """
+    for template in ORIGINALS[task.setting.task]:
+        match = _pattern(template).fullmatch(task.prompt.text)
+        if match is not None:
+            return {name: (value,) for name, value in match.groupdict().items()}
+    raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
+
+
+def list_wordings(task: TableTask) -> Iterator[str]:
+    """Every wording of a task but its own. Raises PerturbationError for a prompt in other words than that."""
+    fields = {**WORDS, **read_fields(task)}
+    for template in TEMPLATES[task.setting.task]:
+        for text in _fill(template, fields):
+            if text != task.prompt.text:
+                yield text
+
+
+def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
+    """One of the wordings: a template, then a word of each class. Raises PerturbationError as above."""
+    fields = {**WORDS, **read_fields(task)}
+    templates = TEMPLATES[task.setting.task]
+    while True:
+        text = templates[int(rng.integers(len(templates)))]
+        while (place := OPEN.search(text)) is not None:
+            options = fields[place[1]]
+            text = text.replace(place[0], options[int(rng.integers(len(options)))])
+        if (text := capitalise(text)) != task.prompt.text:
+            return text
+
+
+def _fill(text: str, fields: Fields) -> Iterator[str]:
+    """A template with every choice of words."""
+    place = OPEN.search(text)
+    if place is None:
+        yield capitalise(text)
+        return
+    for option in fields[place[1]]:
+        yield from _fill(text.replace(place[0], option), fields)
+
+
+def capitalise(text: str) -> str:
+    """A text whose sentences begin with capitals."""
+    return _BEGINNING.sub(lambda letter: letter[0].upper(), text)
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """What finds the words in a template's open places."""
+    seen_texts: set[str] = set()
+    parts: list[str] = []
+    for index, part in enumerate(OPEN.split(template)):
+        if index % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P={part})" if part in seen_texts else f"(?P<{part}>.+?)")
+            seen_texts.add(part)
+    return re.compile("".join(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +208,9 @@ _ANGLES = range(30, 151, 30)
 class OtherInstruction(TablePerturbation):
     """On the table: the prompt of another kind of task; success is judged by the original goal.
 
-    T1 is told to turn its piece (T3), T13 to sweep as T12, T14 to gather by profile as T15, T15 by texture as
-    T14. T12 could be told to sweep as T13, but in its scene doing the one does the other. In about one
-    scene of T14 in a hundred the profile happens to pick out the same things as the texture.
+    T1 gets the prompt of T3 (rotate), T13 that of T12 (sweep), T14 that of T15 (gather by profile), T15 that of T14
+    (by texture). T12 is left out: in its scene, following T13 also solves T12. In about one scene of T14 in a hundred
+    the profile selects the same objects as the texture.
     """
 
     kind = "words/prompt_other"

@@ -23,7 +23,7 @@ from assay.extensions.tabletop.world.scene import (
     TableScene,
     solid,
 )
-from assay.extensions.tabletop.world.textures import DARK, FIRST_HALF, SECOND_HALF, TEXTURES, TWINNED
+from assay.extensions.tabletop.world.textures import FIRST_HALF, SECOND_HALF, TEXTURES, TWINNED
 
 T = TypeVar("T", bound=StrEnum)
 
@@ -139,11 +139,6 @@ def pools_of(level: Level) -> Pools:
     if level is Level.L3:
         return Pools(HELD_BACK, NEW_CONTAINERS, NEW_TEXTURES, NEW_TEXTURES, NEW_TEXTURES)
     return Pools(ALL_PIECES, SEEN_CONTAINERS + NEW_CONTAINERS, FIRST_HALF, SECOND_HALF, TEXTURES)
-
-
-def dark_version(name: str) -> str:
-    """The dark version of a texture."""
-    return DARK + name
 
 
 _TRIES = 200
@@ -303,7 +298,7 @@ TRAINED = (Level.L1, Level.L2, Level.L3)
 """Levels of the tasks that training contains."""
 HELD_OUT = (Level.L4,)
 """The level of the tasks that training does not contain."""
-_kinds: dict[str, TaskKind] = {}
+REGISTERED_KINDS: dict[str, TaskKind] = {}
 
 
 def table_task(
@@ -312,12 +307,7 @@ def table_task(
     """Register a function that draws tasks of one kind."""
 
     def register(make: Callable[[Draw], Drawn]) -> Callable[[Draw], Drawn]:
-        _kinds[task_id] = TaskKind(task_id, name, make, levels)
+        REGISTERED_KINDS[task_id] = TaskKind(task_id, name, make, levels)
         return make
 
     return register
-
-
-def registered_kinds() -> dict[str, TaskKind]:
-    """All kinds of task by id, in the order of their numbers."""
-    return dict(sorted(_kinds.items(), key=lambda entry: int(entry[0][1:])))

@@ -82,7 +82,7 @@ class GoalStatus:
     """What went wrong, e.g. ``wrong_item``; empty if nothing did. Some mistakes can be undone."""
 
 
-class GoalProgress:
+class TableGoalProgress:
     """Judges an episode, action after action."""
 
     def __init__(self, goal: Goal, scene: TableScene) -> None:

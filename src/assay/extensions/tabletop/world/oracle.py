@@ -13,11 +13,11 @@ import numpy as np
 from assay.episodes import EpisodeSpec
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.goals import (
-    GoalProgress,
     Put,
     PutGoal,
     Rectangle,
     SweepGoal,
+    TableGoalProgress,
     reaches_straight,
 )
 from assay.extensions.tabletop.world.model import BLADE
@@ -253,7 +253,7 @@ class TableOracle:
         self._world: TableState = env.simulation
         self._task = task
         # What is asked may be another thing than what counts: then it keeps its own account of it.
-        self._own = None if task.asked in (None, task.goal) else GoalProgress(task.asked, task.scene)
+        self._own = None if task.asked in (None, task.goal) else TableGoalProgress(task.asked, task.scene)
         self._progress = self._own or env.progress
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:

@@ -6,8 +6,7 @@ from assay.extensions.tabletop.policies.reading import (
     MarkedPrompt,
     NamedObject,
     PromptRequest,
-    mark_prompt,
-    read_request,
+    parse_request,
 )
 from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
@@ -39,8 +38,8 @@ def understood(prompt: Prompt) -> tuple[MarkedPrompt, PromptRequest | None]:
     def scene(thing: object) -> bool:
         return isinstance(thing, Picture) and thing.kind == "scene"
 
-    given = mark_prompt(prompt.segments, scene=scene)
-    return given, read_request(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
+    given = MarkedPrompt.of(prompt.segments, scene=scene)
+    return given, parse_request(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
 
 
 def is_part(slot: object, picture: Picture) -> bool:
@@ -90,12 +89,12 @@ def test_every_wording_is_understood_with_its_parts(kind: str):
 )
 def test_pictures_that_cannot_be_paired_are_not_understood(text: str, scenes):
     given = MarkedPrompt(text.lower(), list(range(7)))
-    assert read_request(given, frozenset(scenes)) is None
+    assert parse_request(given, frozenset(scenes)) is None
     if not scenes:
         whole = MarkedPrompt(
             text.lower().replace("than nothing", "than @5@").replace("@2@,", "@2@ and @5@,"), given.slots
         )
-        assert read_request(whole, frozenset()) is not None
+        assert parse_request(whole, frozenset()) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)
