@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -16,7 +18,6 @@ from assay.extensions.tabletop.measures.findings import FLAWS, prompt_tests, tab
 from assay.extensions.tabletop.measures.scores import (
     NAME,
     NEEDED,
-    Against,
     LevelScore,
     PromptFlaw,
     Tabletop,
@@ -67,42 +68,39 @@ QUESTIONS = MappingProxyType(
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance: the paper's convention, 1/800 for each action that is needed."
 _ORDER, _DIFFICULTY = "order=", "difficulty="
-_COUNTS = (Column("n", "count"), Column("errors", "count"))
-_SCORE = (
-    Column("success", "share"),
-    Column("95 % interval", "share"),
-    Column("no mistakes", "share"),
-    Column("95 % interval, no mistakes", "share"),
-    Column("chance", "chance"),
-)
-_DIFFERENCE: tuple[tuple[str, Kind], ...] = (
-    ("control", "share"),
-    ("changed", "share"),
-    ("difference", "change"),
-    ("95 % interval", "change"),
-    ("Holm p", "p"),
-)
+_NO_MISTAKES = ", no mistakes"
 S = TypeVar("S", LevelScore, TaskScore)
 
 
-def prompts_table(found: Tabletop, report: RunReport) -> Table | None:
-    """What other prompts cost."""
-    prompts = [
-        contrast for contrast in found.against if not contrast.condition.startswith((_ORDER, _DIFFICULTY))
-    ]
-    return _against("table-prompts", "What other prompts cost, level by level", prompts)
-
-
-def order_table(found: Tabletop, report: RunReport) -> Table | None:
-    """What permuted objects cost."""
-    order = [contrast for contrast in found.against if contrast.condition.startswith(_ORDER)]
-    return _against("table-order", "What permuted objects cost, level by level", order)
-
-
-def difficulty_table(found: Tabletop, report: RunReport) -> Table | None:
-    """What difficulty costs."""
-    harder = [contrast for contrast in found.against if contrast.condition.startswith(_DIFFICULTY)]
-    return _against("table-difficulty", "What difficulty costs, level by level", harder)
+def _contrasts_table(
+    found: Tabletop, report: RunReport, *, name: str, change: str, concerns: Callable[[str], bool]
+) -> Table | None:
+    """Differences to the control under the conditions that the table ``concerns``."""
+    contrasts = [contrast for contrast in found.against if concerns(contrast.condition)]
+    fields: tuple[tuple[str, str, Kind], ...] = (
+        ("control", "control", "share"),
+        ("perturbed", "changed", "share"),
+        ("change", "difference", "change"),
+        ("interval", "95 % interval", "change"),
+        ("p_holm", "Holm p", "p"),
+    )
+    table = Table.of(
+        name,
+        f"What {change}, level by level",
+        contrasts,
+        "condition",
+        Column("level", value=lambda contrast: contrast.level or "all"),
+        "allowed.plausible",
+        "allowed.pairs",
+        *(
+            Column(heading + suffix, kind, value=attrgetter(f"{mode}.{field}"))
+            for mode, suffix in (("allowed", ""), ("flawless", _NO_MISTAKES))
+            for field, heading, kind in fields
+        ),
+        note="Paired with the control of the same task and seed: only tasks that have the condition count. "
+        "95 % Newcombe intervals over starts; exact p, adjusted after Holm.",
+    )
+    return table if contrasts else None
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
@@ -188,130 +186,57 @@ def reading_table(found: Tabletop, report: RunReport) -> Table:
 
 
 def levels_table(found: Tabletop, report: RunReport) -> Table:
-    """Success by condition and level; beside it that of acting at random, if a run of the report tells."""
+    """Success by condition and level, and that of acting at random if a run of the report has it."""
     chance = report.random(NAME)
-    random = {control.level: control.allowed for control in _controls(chance.levels)} if chance else {}
-    return Table(
+    return Table.of(
         "table-levels",
         "Success by condition and level",
-        (
-            Column("condition"),
-            Column("level"),
-            Column("tasks", "count"),
-            *_COUNTS,
-            Column("control, same tasks", "share"),
-            *_SCORE,
-            *_columns(chance),
-        ),
-        tuple(
-            (
-                level.condition,
-                level.level,
-                level.tasks,
-                level.count,
-                level.errors,
-                level.control,
-                level.allowed.score,
-                level.allowed.interval,
-                level.flawless.score,
-                level.flawless.interval,
-                level.chance,
-                *((mean.score, mean.interval) if (mean := random.get(level.level)) else _nothing(chance)),
-            )
-            for level in found.levels
-        ),
-        f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
+        found.levels,
+        *("condition", "level", "tasks", "count", "errors", "control", "allowed.score", "allowed.interval"),
+        Column("no mistakes", "share", value=attrgetter("flawless.score")),
+        Column(f"95 % interval{_NO_MISTAKES}", "share", value=attrgetter("flawless.interval")),
+        "chance",
+        *_random_columns("score", ("level",), chance.levels if chance else None),
+        note=f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
     )
 
 
 def tasks_table(found: Tabletop, report: RunReport) -> Table:
-    """Success by condition, level and task; beside it that of acting at random."""
+    """Success by condition, level and task, and that of acting at random if a run of the report has it."""
     chance = report.random(NAME)
-    random = (
-        {(control.kind, control.level): control.allowed for control in _controls(chance.tasks)}
-        if chance
-        else {}
-    )
-    return Table(
+    return Table.of(
         "table-tasks",
         "Success by condition, level and task",
-        (
-            *(Column(name) for name in ("condition", "level", "task")),
-            Column("successes", "count"),
-            Column("successes, no mistakes", "count"),
-            *_COUNTS,
-            *_SCORE,
-            *_columns(chance),
-        ),
-        tuple(
-            (
-                task.condition,
-                task.level,
-                task.kind,
-                task.allowed.successes,
-                task.flawless.successes,
-                task.allowed.count,
-                task.allowed.errors,
-                task.allowed.rate,
-                task.allowed.interval,
-                task.flawless.rate,
-                task.flawless.interval,
-                task.chance,
-                *(
-                    (rate.rate, rate.interval)
-                    if (rate := random.get((task.kind, task.level)))
-                    else _nothing(chance)
-                ),
-            )
-            for task in found.tasks
-        ),
-        f"95 % Wilson intervals; errors are excluded. {CHANCE}",
+        found.tasks,
+        *("condition", "level", "kind", "allowed.successes"),
+        Column(f"successes{_NO_MISTAKES}", "count", value=attrgetter("flawless.successes")),
+        *("allowed.count", "allowed.errors", "allowed.rate", "allowed.interval"),
+        Column("no mistakes", "share", value=attrgetter("flawless.rate")),
+        Column(f"95 % interval{_NO_MISTAKES}", "share", value=attrgetter("flawless.interval")),
+        "chance",
+        *_random_columns("rate", ("kind", "level"), chance.tasks if chance else None),
+        note=f"95 % Wilson intervals; errors are excluded. {CHANCE}",
     )
 
 
-def _against(name: str, title: str, found: Sequence[Against]) -> Table | None:
-    if not found:
-        return None
-    return Table(
-        name,
-        title,
-        (
-            Column("condition"),
-            Column("level"),
-            Column("success expected"),
-            Column("pairs", "count"),
-            *(Column(f"{what}{mode}", kind) for mode in ("", ", no mistakes") for what, kind in _DIFFERENCE),
-        ),
-        tuple(
-            (
-                score.condition,
-                score.level or "all",
-                score.allowed.plausible,
-                score.allowed.pairs,
-                *(
-                    value
-                    for drop in (score.allowed, score.flawless)
-                    for value in (drop.control, drop.perturbed, drop.change, drop.interval, drop.p_holm)
-                ),
-            )
-            for score in found
-        ),
-        "Paired with the control of the same task and seed: only tasks that have the condition count. "
-        "95 % Newcombe intervals over starts; exact p, adjusted after Holm.",
+def _random_columns(share: str, key: tuple[str, ...], scores: Sequence[S] | None) -> tuple[Column, ...]:
+    """Columns of success when acting at random, matched by ``key``; none if that was not measured."""
+    if scores is None:
+        return ()
+    read_key = attrgetter(*key)
+    random = {read_key(control): control.allowed for control in _controls(scores)}
+    return tuple(
+        Column(
+            heading,
+            "share",
+            value=lambda score, field=field: getattr(random.get(read_key(score)), field, None),
+        )
+        for heading, field in (("random", share), ("95 % interval, random", "interval"))
     )
 
 
 def _controls(found: Sequence[S]) -> Iterator[S]:
     return (score for score in found if score.condition == CONTROL)
-
-
-def _columns(chance: Tabletop | None) -> tuple[Column, ...]:
-    """Those of acting at random, where that was measured."""
-    return (Column("random", "share"), Column("95 % interval, random", "share")) if chance else ()
-
-
-def _nothing(chance: Tabletop | None) -> tuple[Value, ...]:
-    return (None, None) if chance else ()
 
 
 LEVELS = ("L1", "L2", "L3", "L4")
@@ -506,7 +431,29 @@ TABLETOP = Measure(
     panels=(
         Panel("Reliance on the prompt", (reading_table,), (kept_figure,)),
         Panel("Tasks and levels", (levels_table, tasks_table), (tasks_figure, levels_figure)),
-        Panel(SUCCESS, (prompts_table, order_table, difficulty_table)),
+        Panel(
+            SUCCESS,
+            (
+                partial(
+                    _contrasts_table,
+                    name="table-prompts",
+                    change="other prompts cost",
+                    concerns=lambda condition: not condition.startswith((_ORDER, _DIFFICULTY)),
+                ),
+                partial(
+                    _contrasts_table,
+                    name="table-order",
+                    change="permuted objects cost",
+                    concerns=lambda condition: condition.startswith(_ORDER),
+                ),
+                partial(
+                    _contrasts_table,
+                    name="table-difficulty",
+                    change="difficulty costs",
+                    concerns=lambda condition: condition.startswith(_DIFFICULTY),
+                ),
+            ),
+        ),
     ),
     side_by_side=(runs_table, runs_figure),
     sentences=sentences,

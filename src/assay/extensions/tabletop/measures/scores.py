@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from assay.measures.frames import START, controls, pairs, require, sums, valid_r
 from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.success.drops import Drop, drops
 from assay.measures.success.rates import Rate, rates
+from assay.measures.views.table import Column
 from assay.support.stats.intervals import (
     Interval,
     newcombe,
@@ -50,16 +52,16 @@ BINS = 12 * 50 + 2 * 100
 class TaskScore(Result):
     """One task at one level under one condition."""
 
-    condition: str
-    kind: str
+    condition: Annotated[str, Column("condition")]
+    kind: Annotated[str, Column("task")]
     """``T1`` to ``T17``."""
-    level: str
+    level: Annotated[str, Column("level")]
     """``L1`` to ``L4``."""
     allowed: Rate
     """Success with mistakes allowed."""
     flawless: Rate
     """Success with the fewest actions."""
-    chance: float | None
+    chance: Annotated[float | None, Column("chance", "chance")]
     """The paper's convention, 1/800 for each action that is needed: mean over the episodes that count."""
 
 
@@ -67,10 +69,10 @@ class TaskScore(Result):
 class MeanScore(Result):
     """The unweighted mean of success rates of tasks."""
 
-    score: float
+    score: Annotated[float, Column("success", "share")]
     effective: float
     """Effective sample size."""
-    interval: Interval
+    interval: Annotated[Interval, Column("95 % interval", "share")]
     """Wilson's, stratified by task."""
 
 
@@ -78,17 +80,17 @@ class MeanScore(Result):
 class LevelScore(Result):
     """One level under one condition."""
 
-    condition: str
-    level: str
-    tasks: int
-    """Those with an episode that counts."""
-    control: float | None
+    condition: Annotated[str, Column("condition")]
+    level: Annotated[str, Column("level")]
+    tasks: Annotated[int, Column("tasks", "count")]
+    """Tasks with a valid episode."""
+    control: Annotated[float | None, Column("control, same tasks", "share")]
     """The score of the same tasks unchanged, with mistakes allowed."""
-    count: int
-    errors: int
+    count: Annotated[int, Column("n", "count")]
+    errors: Annotated[int, Column("errors", "count")]
     allowed: MeanScore
     flawless: MeanScore
-    chance: float
+    chance: Annotated[float, Column("chance", "chance")]
     """Mean over the tasks."""
 
 
@@ -99,7 +101,7 @@ class Against(Result):
     A difficulty draws another scene; every other condition shares the scene of its control.
     """
 
-    condition: str
+    condition: Annotated[str, Column("condition")]
     level: str | None
     """None for all together."""
     allowed: Drop
