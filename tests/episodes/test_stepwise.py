@@ -61,8 +61,8 @@ def test_somebody_elses_loop_plays_the_episode_that_a_rollout_plays(env: Env, se
         for action in policy.act(play.observation):
             if not play.over:
                 play.step(action.tolist())
-    assert play.truncated and same(play.ended(), expected) and expected.steps == 25
-    assert play.ended().decisions == 25 and expected.decisions == 13
+    assert play.truncated and same(play.finish(), expected) and expected.steps == 25
+    assert play.finish().decisions == 25 and expected.decisions == 13
 
 
 def test_it_is_over_when_the_goal_holds(env: Env):
@@ -71,10 +71,10 @@ def test_it_is_over_when_the_goal_holds(env: Env):
     solved = rollout(env, oracle, spec)
     play = Stepwise(env, spec)
     for action in solved.trajectory.actions:
-        assert not play.over and play.ended().outcome is Outcome.FAILURE
+        assert not play.over and play.finish().outcome is Outcome.FAILURE
         play.step(action)
     assert play.succeeded and play.over and not play.truncated
-    assert same(play.ended(), solved)
+    assert same(play.finish(), solved)
     with pytest.raises(StateError, match=rf"the episode is over after {solved.steps} steps: reset first"):
         play.step(action)
 
@@ -94,7 +94,7 @@ def test_what_is_no_action_is_refused_and_does_nothing(env: Env, action: object,
     with pytest.raises(PolicyError, match=reason):
         play.step(action)
     assert play.steps == 0
-    broken = play.ended("it broke", broken=ValueError("no"))
+    broken = play.finish("it broke", broken=ValueError("no"))
     assert broken.outcome is Outcome.ERROR and broken.error == "it broke"
 
 

@@ -6,7 +6,7 @@ their own:
     play = Stepwise(env, spec)
     while not play.over:
         play.step(policy(play.observation, play.instruction))
-    episode = play.ended()
+    episode = play.finish()
 
 Both give the same episode to the bit, because there is but one path: an action is rounded to single precision, as it
 is stored; then the senses change it, by the number of steps done before; then the world carries it out; then the
@@ -109,7 +109,7 @@ class Stepwise:
         self.observation = self._sense(now)
         return self.observation
 
-    def ended(
+    def finish(
         self,
         error: str = "",
         *,

@@ -202,7 +202,7 @@ def plugins_used(
     parts: list[object] = [design.played_in, design.variants, design.complete, *kinds]
     plugins = [*plugins_of(parts), *plugins_of([design.played_in.pack_source(pack)])]
     if isinstance(experiment, str) and experiment.startswith(PYTHON):
-        plugins.append(Plugin.named(experiment.split(":")[1]))
+        plugins.append(Plugin.from_module(experiment.split(":")[1]))
     by_module = {plugin.module: plugin for plugin in plugins}
     return tuple(by_module[name] for name in sorted(by_module))
 

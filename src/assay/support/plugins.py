@@ -197,7 +197,7 @@ class Plugin:
         return _plugin(module)
 
     @classmethod
-    def named(cls, module: str) -> Plugin:
+    def from_module(cls, module: str) -> Plugin:
         """The plugin of a module's name."""
         return _plugin(module)
 

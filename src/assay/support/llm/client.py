@@ -277,7 +277,7 @@ class Client:
     def _reply(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            answer = self._endpoint.speech.said(content)
+            answer = self._endpoint.speech.read_answer(content)
             text, thoughts = (
                 self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
                 for part in (answer.text, answer.thoughts)

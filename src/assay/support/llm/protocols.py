@@ -129,7 +129,7 @@ class Speech(Protocol):
     def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request."""
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
 
 
@@ -158,7 +158,7 @@ class OpenAI:
         effort = {"reasoning_effort": manner.effort} if manner.effort else {}
         return merge_request({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
         message = choice["message"]
@@ -211,7 +211,7 @@ class Anthropic:
         request = {"model": manner.model, **bounds, "system": prompt.system, "messages": messages}
         return merge_request(request, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
         usage = content.get("usage") or {}
         return Said(
@@ -261,7 +261,7 @@ class Gemini:
         }
         return merge_request(request, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer without thoughts, whose tokens are counted."""
         usage = content.get("usageMetadata") or {}
         blocked = content.get("promptFeedback", {}).get("blockReason") or ""
