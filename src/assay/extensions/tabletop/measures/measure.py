@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -225,13 +225,13 @@ def _random_columns(share: str, key: tuple[str, ...], scores: Sequence[S] | None
         return ()
     read_key = attrgetter(*key)
     random = {read_key(control): control.allowed for control in _controls(scores)}
-    return tuple(
-        Column(
-            heading,
-            "share",
-            value=lambda score, field=field: getattr(random.get(read_key(score)), field, None),
-        )
-        for heading, field in (("random", share), ("95 % interval, random", "interval"))
+
+    def read(field: str) -> Callable[[Any], Any]:
+        return lambda score: getattr(random.get(read_key(score)), field, None)
+
+    return (
+        Column("random", "share", value=read(share)),
+        Column("95 % interval, random", "share", value=read("interval")),
     )
 
 
