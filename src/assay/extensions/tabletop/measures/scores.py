@@ -315,7 +315,6 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
         hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T
         sensible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
         sure = int((hits == counts).sum())  # of a start's variants all are kept
-        p = _more(sure, len(hits))
         results.append(
             KeptSuccess(
                 condition=str(condition),
@@ -325,7 +324,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
                 starts=len(hits),
                 share=float(hits.sum() / len(group)),
                 interval=share_interval(hits, counts, len(group)),
-                p=p,
+                p=binomial_at_least(sure, len(hits), TOLERATED),
             )
         )
     return tuple(results)
@@ -340,8 +339,8 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
     if not len(won):
         raise MeasureError("no control succeeds, sweeps left out")
     hits = int((won["steps"] > won["best"]).sum())
-    interval = wilson_interval(hits / len(won), len(won))
-    return Retried(hits, len(won), len(usual), hits / len(won), interval, _more(hits, len(won)))
+    share, p = hits / len(won), binomial_at_least(hits, len(won), TOLERATED)
+    return Retried(hits, len(won), len(usual), share, wilson_interval(share, len(won)), p)
 
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
@@ -394,11 +393,6 @@ def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore])
         interval=apart.interval,
         p=within(*table.T),
     )
-
-
-def _more(hits: int, count: int) -> float:
-    """One-sided exact p of a share that may be luck."""
-    return binomial_at_least(hits, count, TOLERATED)
 
 
 MIN_SUCCESSES = 10

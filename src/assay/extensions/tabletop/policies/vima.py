@@ -145,7 +145,7 @@ class VimaPolicy:
 
 MAX_VIMA_ACTIONS = 10
 _IGNORED_KEYWORDS = frozenset(
-    {
+    [
         "task_kwargs",
         "modalities",
         "debug",
@@ -154,9 +154,9 @@ _IGNORED_KEYWORDS = frozenset(
         "record_gui",
         "record_kwargs",
         "hide_arm_rgb",
-    }
+    ]
 )
-"""What ``vima_bench.make`` takes besides: all about PyBullet, or, as ``task_kwargs``, what ``level`` says here."""
+"""Further keywords of ``vima_bench.make``: settings of PyBullet, and ``task_kwargs``, which ``level`` replaces."""
 
 
 def make_vima_table(

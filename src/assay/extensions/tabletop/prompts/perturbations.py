@@ -20,6 +20,7 @@ from assay.extensions.tabletop.prompts.prompt import (
     OPEN,
     ORIGINALS,
     PLACEHOLDER,
+    SYNONYMS,
     TEMPLATES,
     WORDS,
     Picture,
@@ -150,8 +151,6 @@ class PromptMask(TablePerturbation):
     """On the table: hides the words, the pictures or both. In a few tasks the rest still says what to do."""
 
     kind = "words/prompt_mask"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
     part: PromptPart
@@ -214,8 +213,6 @@ class OtherInstruction(TablePerturbation):
     """
 
     kind = "words/prompt_other"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
@@ -272,8 +269,6 @@ class PromptParaphrase(TablePerturbation):
     """On the table: says the same in other words, with every picture, number, direction and invented word."""
 
     kind = "words/prompt_paraphrase"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task in other words than its own. Raises PerturbationError if it is not in its own."""
@@ -292,8 +287,6 @@ class TextReferents(TablePerturbation):
     """On the table: says in words what its pictures showed: ``Put the tiger letter A into the blue bowl.``"""
 
     kind = "words/prompt_referents"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
@@ -320,27 +313,6 @@ def _name_object(before: str | None, picture: Picture) -> str:
 
 
 _LETTERS = re.compile(r"[a-z]+")
-_SYNONYMS = """
-put place set lay drop deposit insert stow store stick situate settle position park plant rest load stash tuck pop plop
-take lift pick grab grasp grip fetch retrieve raise hoist seize catch pull draw drag haul
-move bring carry transfer transport transit shift relocate displace deliver convey send slide push shove nudge sweep
-brush wipe clear scoot glide guide lead steer direct
-turn rotate spin pivot swivel twist revolve roll twirl swing tilt clockwise degree angle
-arrange rearrange reorder organize organise sort order align match copy recreate reproduce imitate mimic follow repeat
-layout setup scene configuration arrangement composition
-restore return undo reverse revert reset back original origin initial start begin first second third last next then
-finally after before previous former
-stack pile heap tower build construct assemble create make form
-gather collect group assemble join combine include contain hold enclose
-same similar identical equal alike like match texture pattern look colour color surface profile shape outline contour
-touch contact reach avoid exceed cross pass overstep limit bound boundary line border stop
-north south east west left right up down above below over under in into inside within on onto top bottom near beside
-between behind front neighbour neighbor adjacent
-all any every each one two three four five six seven eight nine ten
-object item thing piece container box bowl block table picture image frame
-more less than compare
-"""
-"""Synonyms of commands and objects that the wordings themselves do not contain."""
 
 
 @cache
@@ -348,13 +320,13 @@ def informative_stems() -> frozenset[str]:
     """The stems of words that tell: all that prompts are made of, textures and shapes, and synonyms of commands."""
     texts = [
         text
-        for group in (ORIGINALS, TEMPLATES, WORDS)
+        for group in (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
         for texts_of_group in group.values()
         for text in texts_of_group
     ]
     bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
     invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
-    vocabulary = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
+    vocabulary = " ".join([bare, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
     return frozenset(stem(word) for word in _LETTERS.findall(vocabulary) if len(word) > 1)
 
 
@@ -381,8 +353,6 @@ class Gobbledygook(TablePerturbation):
     """On the table: nonsense between the pictures. Nothing in it says what is to be done."""
 
     kind = "words/prompt_gobbledygook"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
     unit: Unit

@@ -113,12 +113,12 @@ Wordings = Mapping[str, tuple[str, ...]]
 
 def _read_wordings() -> Iterator[Wordings]:
     groups = tomllib.loads(files(__package__).joinpath("wordings.toml").read_text(encoding="utf-8"))
-    for group in ("originals", "templates", "words"):
+    for group in ("originals", "templates", "words", "synonyms"):
         yield MappingProxyType({name: tuple(texts) for name, texts in groups[group].items()})
 
 
-ORIGINALS, TEMPLATES, WORDS = _read_wordings()
-"""Original wordings and templates of paraphrases by kind of task, and the words of each class of words."""
+ORIGINALS, TEMPLATES, WORDS, SYNONYMS = _read_wordings()
+"""Original wordings and templates of paraphrases by kind of task, the words of each class, and synonyms of commands."""
 
 
 def original(kind: str, *, form: int = 0, **fields: str) -> str:
