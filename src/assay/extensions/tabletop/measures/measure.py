@@ -262,7 +262,11 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
             axes.set_ylim(len(kinds), 0)
             axes.set_xticks([place + 0.5 for place in range(len(levels))], levels)
             axes.set_yticks(
-                [place + 0.5 for place in range(len(kinds))], [_task_label(kind) for kind in kinds]
+                [place + 0.5 for place in range(len(kinds))],
+                [
+                    f"{KINDS[kind].name.replace('_', ' ')}  {kind}" if kind in KINDS else kind
+                    for kind in kinds
+                ],
             )
             axes.xaxis.set_ticks_position("top")
             axes.set_title(title)
@@ -390,11 +394,6 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
         "95 % Wilson intervals, stratified by task."
     )
     return Drawing("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)
-
-
-def _task_label(kind: str) -> str:
-    """A task's number and name."""
-    return f"{KINDS[kind].name.replace('_', ' ')}  {kind}" if kind in KINDS else kind
 
 
 def _cell(axes: Axes, row: int, column: int, share: float | None, *, there: bool) -> None:

@@ -151,7 +151,7 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
             condition=condition,
             level=level,
             tasks=len(counted),
-            control=_usual(groups.get((CONTROL, level), ()), {score.kind for score in counted}),
+            control=_control_score(groups.get((CONTROL, level), ()), {score.kind for score in counted}),
             count=sum(score.allowed.count for score in counted),
             errors=sum(score.allowed.errors for score in group),
             allowed=mean_of([score.allowed for score in counted]),
@@ -163,8 +163,8 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
     )
 
 
-def _usual(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
-    """The score of some tasks with nothing changed; None where one of them is missing."""
+def _control_score(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
+    """The mean score of some unperturbed tasks; None if one of them is missing."""
     rates = [
         score.allowed.rate for score in unchanged if score.kind in kinds and score.allowed.rate is not None
     ]

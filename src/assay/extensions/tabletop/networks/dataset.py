@@ -326,13 +326,14 @@ def _read(
         history = History(
             tuple(sights[seen] for seen in arrays["pictures"][first : row + 1]), bins[first:row]
         )
+        segments: list[str | ViewTokens] = []
+        for index, part in enumerate(PLACEHOLDER.split(prompts[episode])):
+            segments += [sights[pictures_shown[episode][part]]] if index % 2 else split_words(part)
         examples.append(
             Example(
                 task=task,
                 seed=int(seeds[episode]),
-                prompt=_segments(
-                    prompts[episode], {name: sights[seen] for name, seen in pictures_shown[episode].items()}
-                ),
+                prompt=tuple(segments),
                 history=history,
                 tool=int(arrays["tools"][row]),
                 bins=bins[row],
@@ -340,13 +341,6 @@ def _read(
             )
         )
     return examples
-
-
-def _segments(text: str, shown: Mapping[str, ViewTokens]) -> Segments:
-    parts: list[str | ViewTokens] = []
-    for index, part in enumerate(PLACEHOLDER.split(text)):
-        parts.extend([shown[part]] if index % 2 else split_words(part))
-    return tuple(parts)
 
 
 def _sights(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:

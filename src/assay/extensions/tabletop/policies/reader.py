@@ -13,7 +13,6 @@ from assay.extensions.tabletop.policies.perception import (
     LINES,
     SeenObject,
     histogram_difference,
-    holds,
     may_have_texture,
     nearest_texture,
     see_objects,
@@ -36,7 +35,7 @@ from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle, idle
 from assay.extensions.tabletop.world.render import Views, render_picture
-from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.scene import CONTAINERS, SOLIDS, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.simulation import action
 from assay.extensions.tabletop.world.textures import GREY
 
@@ -220,7 +219,7 @@ class Planner:
 
     def _texture(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
-        rest = [thing for thing in self._things if thing is not base and not holds(thing.shape()[0])]
+        rest = [thing for thing in self._things if thing is not base and thing.shape()[0] not in CONTAINERS]
         reference = self._slots[request.things[0]]
         texture_name = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
         assert texture_name is not None

@@ -88,7 +88,12 @@ class Sweeper:
 
     def strays(self) -> list[str]:
         """Blocks that have no business where they are: in the zone."""
-        return [name for name in self._goal.bystanders if self._near_zone(self._scene.index(name))]
+        items = [self._scene.index(name) for name in self._goal.bystanders]
+        return [
+            self._scene.items[item].name
+            for item in items
+            if _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
+        ]
 
     def ways(self, inside: list[str]) -> float:
         """How many blocks outside the zone can be pushed there; one with others in its way counts half."""
@@ -195,11 +200,6 @@ class Sweeper:
         x, y = np.meshgrid(np.linspace(X_LOW + 0.1, X_HIGH - _FROM_EDGE, 10), np.linspace(-0.38, 0.38, 19))
         grid = np.column_stack([x.ravel(), y.ravel()])
         return np.asarray(grid[~_within(grid, self._goal.zone, self._scene.items[item].radius + 0.02)])
-
-    def _near_zone(self, item: int) -> bool:
-        return bool(
-            _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
-        )
 
     def _actions(self, *pushes: _Push | None) -> Iterator[np.ndarray]:
         for push in filter(None, pushes):
