@@ -17,7 +17,7 @@ from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.perturb.words.human_check import Failing
-    from assay.tasks import Task
+    from assay.tasks import Scene, Task
 
 
 def tasks_named(selection: str) -> tuple[Task, ...]:
@@ -40,14 +40,19 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
-    """Images of the tasks' initial scenes, by id."""
-    from assay.report.scene_images import save_scene_images
+    """Images of the tasks' initial scenes, by id. Equal scenes share a file."""
+    from assay.report.scene_images import SHEET_SIZE, save_task_image
+    from assay.tasks import short_name
 
+    files: dict[Scene, Path] = {}
     with progress_bar() as bar:
         progress = bar.add_task("images", total=len({task.scene for task in tasks}))
-        return save_scene_images(
-            tasks, folder, on_scene=lambda id: bar.update(progress, advance=1, description=f"image of {id}")
-        )
+        for task in tasks:
+            if task.scene not in files:
+                bar.update(progress, advance=1, description=f"image of {task.id}")
+                path = folder / f"{short_name(task.id)}.png"
+                files[task.scene] = save_task_image(task, path, size=SHEET_SIZE)
+    return {task.id: files[task.scene] for task in tasks}
 
 
 def review(
