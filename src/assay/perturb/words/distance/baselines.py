@@ -1,4 +1,4 @@
-"""General-purpose distances to compare with: BLEU, METEOR, and BERTScore with models that the user has. No downloads."""
+"""General-purpose distances to compare with: BLEU, METEOR, and BERTScore with models that the user has."""
 
 from __future__ import annotations
 
