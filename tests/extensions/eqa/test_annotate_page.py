@@ -21,7 +21,7 @@ from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import LETTERS, Question, load
 from assay.extensions.eqa.reviews import read_csv
 
-from ..eqa.invented import small_set
+from ..eqa.conftest import small_set
 
 HOSTILE = "<script>document.title='owned'</script>"
 Ask = Callable[..., tuple[int, dict[str, str], str]]

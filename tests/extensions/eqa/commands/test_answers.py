@@ -17,7 +17,7 @@ import pytest
 from assay.support.llm import KEY_VARIABLE
 
 from ...eqa.asking.conftest import Vision, chat
-from ...eqa.invented import small_set
+from ...eqa.conftest import small_set
 
 Run = Callable[..., Any]
 KEY = "sk-not-for-anybodys-eyes"

@@ -15,7 +15,7 @@ from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 from assay.extensions.eqa.scoring.page import ScorePage
 from assay.extensions.eqa.scoring.score import ModelScore, Score
 
-from ..invented import small_set
+from ..conftest import small_set
 
 HOSTILE = "<script>alert(1)</script>"
 ScoreOne = Callable[..., ModelScore]

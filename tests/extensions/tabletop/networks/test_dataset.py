@@ -8,9 +8,7 @@ import pytest
 from assay.errors import DemonstrationError
 from assay.extensions.tabletop.networks.bins import to_bins
 from assay.extensions.tabletop.networks.dataset import (
-    LATEST,
     STRANGE,
-    History,
     PromptVocabulary,
     make_batch,
     read_dataset,
@@ -73,18 +71,6 @@ def test_a_folder_of_something_else_is_refused_in_one_line(recorded: Path, tmp_p
     (tmp_path / "T3_1.npz").write_bytes(whole[:1000])
     with pytest.raises(DemonstrationError, match=r"T3_1\.npz is not what assay tabletop demos wrote"):
         read_dataset(tmp_path, TokenForm.OBJECTS)
-
-
-def test_an_example_has_all_that_came_before_it(recorded: Path):
-    second = read_dataset(recorded, TokenForm.OBJECTS).examples[-1]
-    assert second.task == "T15" and len(second.history.seen) == 2 and second.history.done.shape == (1, 5)
-    moved = second.history.translate(np.array([0.02, -0.01]))
-    assert (moved.done != second.history.done).any()
-    assert all(
-        (new.boxes != old.boxes).any() for new, old in zip(moved.seen, second.history.seen, strict=True)
-    )
-    long = History((*second.history.seen * 3,), np.zeros((5, 5)))
-    assert [age for age, _ in long.iter_remembered()] == [*range(LATEST), 5]
 
 
 def test_a_slip_is_off_at_one_end_and_is_not_learnt(tmp_path: Path, drawing: str):

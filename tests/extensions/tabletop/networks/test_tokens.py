@@ -23,7 +23,6 @@ from assay.extensions.tabletop.networks.tokens import (
     room,
     split_words,
     tokenize_observation,
-    tokenize_picture,
     tokenize_prompt,
 )
 from assay.extensions.tabletop.tasks import make
@@ -44,15 +43,6 @@ def test_objects_come_in_the_order_of_the_observation_front_view_first():
     assert sight.views.tolist() == [0, 0, 0, 1, 1, 1] and sight.places.tolist() == [0, 1, 2] * 2
     assert (sight.crops[3:] == observation.objects("top").crops).all()
     assert (other.crops == sight.crops[[2, 0, 1, 5, 3, 4]]).all()
-
-
-def test_patches_know_where_they_are_and_empty_ones_are_not_in_a_prompt():
-    task = make(Setting("T1", 3))
-    sight = tokenize_observation(TableSimulation(task.scene).observe(), TokenForm.PATCHES)
-    assert sight.crops.shape == (16, 32, 32, 3)
-    assert sight.boxes[5] == pytest.approx((0.375, 0.75, 0.5, 0.25))
-    shown = tokenize_picture(task.prompt.pictures[0][1], TokenForm.PATCHES)
-    assert 0 < len(shown) < 16 and all(len(np.unique(crop)) > 1 for crop in shown.crops)
 
 
 def test_a_prompt_is_read_word_by_word_and_what_is_masked_is_not_there():
@@ -103,16 +93,6 @@ def test_pieces_hold_all_that_is_not_table_and_their_boxes_say_where():
         [np.concatenate(list(row), axis=1) for row in sight.crops[8:].reshape(2, 4, 32, 32, 3)]
     )
     assert (drawn == true).all()
-
-
-def test_an_object_of_a_prompt_is_cut_out_of_the_wall_and_a_scene_out_of_the_table():
-    prompt = make(Setting("T1", 3)).prompt
-    alone = cut_pieces(tokenize_picture(prompt.pictures[0][1], TokenForm.PATCHES))
-    assert 0 < len(alone) <= 12
-    first, last = _corners(alone)
-    assert (np.abs((first.min(axis=0) + last.max(axis=0)) / 2 - (WIDTH / 2, HEIGHT / 2)) < 10).all()
-    scene = dict(make(Setting("T4", 3)).prompt.pictures)["scene"]
-    assert 8 < len(cut_pieces(tokenize_picture(scene, TokenForm.PATCHES))) < 60
 
 
 ITEMS = (

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from assay.episodes import Policy
+from assay.episodes import EpisodeSpec, Policy
+from assay.experiments import load_experiment
+from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
 from assay.extensions.tabletop.policies.planted import (
     FirstObject,
     OrderFollower,
@@ -18,9 +22,12 @@ from assay.extensions.tabletop.tasks.levels import Level
 from assay.extensions.tabletop.tasks.task import Setting, TableTask
 from assay.extensions.tabletop.world.env import PlayedTable, play
 from assay.extensions.tabletop.world.oracle import TableOracle
+from assay.measures import Flaw, Profile, Verdict, diagnose, profile
 from assay.perturb import apply_perturbations
+from assay.runs.store import Store
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 
-TASKS = [
+SETTINGS = [
     Setting("T1", seed, level)
     for seed, level in ((0, Level.L1), (1, Level.L2), (2, Level.L3), (3, Level.L1), (1, Level.L3))
 ]
@@ -36,19 +43,19 @@ def permuted(setting: Setting, policy: Policy) -> PlayedTable:
 
 @pytest.mark.parametrize("policy", [TableOracle(), PromptBlind(), OrderFollower()])
 def test_who_knows_the_tasks_does_them(policy: Policy):
-    assert all(play(make(each), policy).flawless for each in (*TASKS, Setting("T7", 0), Setting("T12", 0)))
+    assert all(play(make(each), policy).flawless for each in (*SETTINGS, Setting("T7", 0), Setting("T12", 0)))
 
 
 def test_told_nothing_the_oracle_does_nothing_and_the_promptblind_goes_on():
-    for each in TASKS[:3]:
+    for each in SETTINGS[:3]:
         still = play(masked(each), TableOracle())
         assert not still.success and not any(still.env.held) and still.episode.moved is None
         assert play(masked(each), PromptBlind()).success
 
 
 def test_the_order_follower_takes_one_thing_for_another_when_the_order_changes():
-    assert all(permuted(each, TableOracle()).success for each in TASKS)
-    followed = [permuted(each, OrderFollower()) for each in TASKS]
+    assert all(permuted(each, TableOracle()).success for each in SETTINGS)
+    followed = [permuted(each, OrderFollower()) for each in SETTINGS]
     assert sum(each.success for each in followed) <= 1
     assert any(each.env.held[0] not in ("dragged_obj", "") for each in followed)
 
@@ -67,3 +74,35 @@ def test_random_places_hang_on_the_seed_and_not_on_the_process():
     assert np.array_equal(first, again)
     other = play(task, RandomPlaces(), most=3, seed=4).actions
     assert not np.array_equal(first, other)
+
+
+CONDITIONS = ("control", "paraphrase", "mask=instruction", "order=permuted")
+
+
+@pytest.fixture(scope="module")
+def plan() -> list[EpisodeSpec]:
+    experiment = load_experiment("prompts")
+    specs = experiment.plan(experiment.choose("tabletop/T1/L1,tabletop/T2/L1"), range(8))
+    return [spec for spec in specs if spec.condition in CONDITIONS]
+
+
+def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
+    stage = EpisodeRunner(WorkerConfig(policy, world="tabletop"))
+    with Store.writing(path) as store:
+        store.plan(plan)
+        for waiting in store.todo():
+            (spec,) = store.specs([waiting.number])
+            store.append(waiting.number, stage.run(spec))
+    stage.close()
+    with Store.reading(path) as store:
+        return profile(store)
+
+
+@pytest.mark.parametrize(
+    "policy, flaw",
+    [("oracle", Flaw.NOTHING), ("promptblind", PromptFlaw.UNTOLD), ("order-follower", PromptFlaw.ORDER)],
+)
+def test_a_planted_flaw_is_found_and_nothing_else(tmp_path: Path, policy: str, flaw: Flaw, plan):
+    found = measured(tmp_path / "run.assay", policy, plan)
+    assert found["control"].count == 16 and not found.errors
+    assert [each.flaw for each in diagnose(found) if each.verdict is Verdict.FOUND] == [flaw]
