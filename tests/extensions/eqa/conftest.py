@@ -96,8 +96,14 @@ def small_set(out: Path, per_kind: int = 4, views: str = "exo,ego") -> Path:
 
 @pytest.fixture(scope="session")
 def ready() -> list[PreparedEpisode]:
-    """The invented episodes, prepare_episodes."""
+    """The invented episodes, prepared."""
     return list(prepare_episodes(Invented(), CameraView.parse("both"), Tally()))
+
+
+@pytest.fixture(scope="session")
+def exo_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two questions of each kind in one view; read only."""
+    return small_set(tmp_path_factory.mktemp("exo") / "set", 2, "exo")
 
 
 def encoded(shot: np.ndarray) -> bytes:

@@ -11,8 +11,6 @@ from assay.extensions.eqa.question import Question, QuestionError, load
 from assay.extensions.eqa.reviews import ReviewSummary, as_csv, read_csv
 from assay.measures.result import MeasureError
 
-from .conftest import small_set
-
 
 def test_agreement_of_the_papers_example():
     first = np.tile(np.arange(4), 30)
@@ -54,14 +52,14 @@ def test_chance_of_ac1_includes_questions_with_one_answer():
     assert found.ac1 == pytest.approx((0.75 - chance) / (1 - chance))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_set(tmp_path_factory.mktemp("reviewed") / "set", 2, "exo")
+@pytest.fixture
+def folder(exo_set: Path) -> Path:
+    return exo_set
 
 
-@pytest.fixture(scope="module")
-def questions(folder: Path) -> list[Question]:
-    return load(folder)
+@pytest.fixture
+def questions(exo_set: Path) -> list[Question]:
+    return load(exo_set)
 
 
 @pytest.fixture

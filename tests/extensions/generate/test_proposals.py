@@ -6,10 +6,10 @@ import pytest
 
 from assay.experiments.labels import label_sets
 from assay.extensions.generate.layout import SceneDraft
-from assay.extensions.generate.proposals import Family, Proposal, in_turn, propose
+from assay.extensions.generate.proposals import propose
 from assay.extensions.generate.scenes import SHARES, Label, choose, labels_of, offer, target_labels
 from assay.support.streams import stream
-from assay.tasks import Atom, Goal, Predicate, Task, check
+from assay.tasks import Predicate, Task, check
 from assay.tasks.labels import FAMILIES
 from assay.tasks.language.steps import read_steps
 
@@ -63,22 +63,6 @@ def test_no_task_is_behind_high_furniture(all_tasks: list[Task]):
     texts = [task.instruction.text for task in all_tasks]
     assert not [text for text in texts if text.endswith(("behind the cabinet", "behind the microwave"))]
     assert any(text.endswith("behind the plate") for text in texts)
-
-
-def test_similar_proposals_come_last():
-    made = [
-        Proposal(family, f"{obj} {place}", Goal((Atom(Predicate.ON, (obj, place)),)))
-        for family, place in (
-            (Family.SURFACE, "plate_1"),
-            (Family.SURFACE, "shelf_1"),
-            (Family.ATTRIBUTE, "plate_1"),
-        )
-        for obj in (f"{family}_a", f"{family}_b", f"{family}_c")
-    ]
-    ordered = in_turn([*made, *made], stream(0, "words"))
-    assert set(ordered) == set(made) and len(ordered) == len(made), "no goal comes twice"
-    for round in range(3):
-        assert len({each.group for each in ordered[3 * round : 3 * round + 3]}) == 3
 
 
 def test_all_labels_and_predicates_of_libero_x_occur(all_tasks: list[Task]):

@@ -59,14 +59,6 @@ def test_a_scene_has_several_tasks_solved_from_several_states():
     assert made.steps[1] == max(steps)
 
 
-def test_unsolvable_tasks_are_counted_as_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(scenes, "goal_horizon", lambda goal: 5)
-    monkeypatch.setattr(scenes, "MAX_DRAWS", 2)
-    monkeypatch.setattr(scenes, "MAX_ORACLE_FAILURES", 2)
-    made = make(ORDER, 0)
-    assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
-
-
 def test_a_number_without_a_scene_is_recorded_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
 ):

@@ -61,7 +61,7 @@ def test_invalid_actions_and_scenes_are_refused(world: TableSimulation) -> None:
     for given, words in (
         (np.zeros(7), r"shape \(7,\).*\(12,\)"),
         (np.full(12, np.nan), "not finite"),
-        (np.array(["left"] * 12), "12 numbers"),
+        (np.array(["left"]), "12 numbers"),
     ):
         with pytest.raises(ActionError, match=words):
             world.step(given)

@@ -57,13 +57,6 @@ def test_a_resumed_run_continues_under_the_same_id(tmp_path: Path):
     assert board.ends[-1].rates["control"].episodes == 2
 
 
-def test_a_late_dashboard_gets_all_episodes(tmp_path: Path):
-    board, out = Board(), tmp_path / "run.assay"
-    api.run("pro", "idle", out=out, seeds=1, **GIVEN)
-    tracked(board, out, 2)
-    assert [row.number for row in board.rows] == [0, 1, 2, 3] and {row.seed for row in board.rows} == {0, 1}
-
-
 def test_a_failing_dashboard_stops_tracking_and_not_the_run(tmp_path: Path, capsys: pytest.CaptureFixture):
     board, out = Board(breaks=True), tmp_path / "run.assay"
     tracked(board, out, 2)

@@ -124,14 +124,6 @@ def test_a_killed_collection_resumes_to_the_very_same_dataset(collected: Path, t
     assert contents(out) == contents(collected)
 
 
-def test_a_finished_collection_is_extended_in_the_same_order(collected: Path, tmp_path: Path):
-    out = tmp_path / "set"
-    collect(out, [tasks.load(TASKS[1])], 1, size=SIZE)
-    assert len(contents(out)) == 8
-    there = collect(out, [tasks.load(TASKS[0])], 1, size=SIZE)
-    assert there.episodes == 2 and contents(out) == contents(collected)
-
-
 def test_failed_attempts_are_counted_and_limited(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
