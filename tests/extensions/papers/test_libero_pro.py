@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,29 +30,20 @@ def made(tmp_path: Path) -> Made:
         more: Sequence[str] = (),
         before: str = "pro",
     ) -> Path:
-        path = tmp_path / f"{name}.assay"
         conditions = (CONTROL, *(f"{before}/{each}" for each in (*DIMENSIONS, *more)))
-        specs = [
-            EpisodeSpec(
-                f"{suite}/{task}",
-                seed,
-                experiment="pro",
-                condition=condition,
-                perturbations=() if condition == CONTROL else (Say(condition),),
-                labels={} if condition == CONTROL else {"axis": "world", "plausible": True},
-            )
-            for suite in suites
-            for task in range(3)
-            for seed in range(4)
-            for condition in conditions
-        ]
+        specs = []
+        for suite, task, seed, condition in product(suites, range(3), range(4), conditions):
+            changed = condition != CONTROL
+            spec = EpisodeSpec(f"{suite}/{task}", seed, experiment="pro", condition=condition)
+            labels = {"axis": "world", "plausible": True} if changed else {}
+            specs.append(replace(spec, perturbations=(Say(condition),) if changed else (), labels=labels))
+        path = tmp_path / f"{name}.assay"
         with Store.writing(path) as store:
             store.plan(specs)
             for number, spec in enumerate(specs, start=1):
                 won = succeeds(spec.task.split("/")[0], spec.condition.rpartition("/")[2])
-                store.append(
-                    number, Episode(Outcome.SUCCESS if won else Outcome.FAILURE, 10, no_trajectory())
-                )
+                outcome = Outcome.SUCCESS if won else Outcome.FAILURE
+                store.append(number, Episode(outcome, 10, no_trajectory()))
             store.describe(experiment="pro", policy=name)
         return path
 

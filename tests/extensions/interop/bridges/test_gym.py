@@ -42,24 +42,17 @@ def test_gymnasiums_own_checker_has_nothing_to_say(drawing: str, condition: str)
     env.close()
 
 
-def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_path: Path):
+def test_an_episode_equals_that_of_a_run_and_is_recorded(tmp_path: Path):
     condition, seed = "x/level3", 4
-    played = assay.run(
-        "x",
-        Random(),
-        tasks="libero_goal/7",
-        seeds=[seed],
-        conditions=condition,
-        certified=False,
-        steps=12,
-        out=tmp_path / "run.assay",
-    )
+    asked = {"tasks": "libero_goal/7", "seeds": [seed], "conditions": condition, "certified": False}
+    played = assay.run("x", Random(), steps=12, out=tmp_path / "run.assay", **asked)
     (expected,) = [
-        each for each in map(played.episodes.get, played.episodes) if each.row["condition"] != "control"
+        episode
+        for episode in map(played.episodes.get, played.episodes)
+        if episode.row["condition"] != "control"
     ]
-    env = gymnasium.make(
-        TASK, condition=condition, steps=12, images=False, out=tmp_path / "gym.assay", policy="mine"
-    )
+    recording = {"out": tmp_path / "gym.assay", "policy": "mine"}
+    env = gymnasium.make(TASK, condition=condition, steps=12, images=False, **recording)
     policy = Random()
     observation, info = env.reset(seed=seed)
     policy.reset(env.unwrapped.play.instruction, env.unwrapped.play.spec)

@@ -43,17 +43,6 @@ def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):
             assert got == true if isinstance(true, str) else (got.crops == true.crops).all()  # type: ignore[union-attr]
 
 
-def test_training_prompts_are_in_many_wordings_and_seeds_are_not_those_of_evaluation():
-    for task in ("T1", "T15"):
-        drawn = [make(Setting(task, FIRST_SEED + i)) for i in range(20)]
-        own, many = (
-            [each.prompt.text for each in drawn],
-            [paraphrase_most(each).prompt.text for each in drawn],
-        )
-        assert len(set(own)) == 1 and len(set(many)) >= 6 and 0 < many.count(own[0]) < 10
-    assert FIRST_SEED >= 1_000_000
-
-
 def test_what_is_there_is_not_recorded_again_and_what_is_not_is_added(tmp_path: Path, drawing: str):
     job, more = (Job(tmp_path, "T1", range(FIRST_SEED, FIRST_SEED + n)) for n in (1, 2))
     assert list(record_missing([job], 2)) == [(job, 1)]
@@ -88,20 +77,18 @@ def test_a_slip_is_off_at_one_end_and_is_not_learnt(tmp_path: Path, drawing: str
     assert len(read_dataset(tmp_path, TokenForm.OBJECTS).examples) == (~slips).sum()
 
 
-def test_known_words_have_numbers_of_their_own_and_others_share_some(recorded: Path):
+def test_known_words_have_their_own_numbers_and_unknown_ones_share_some(recorded: Path):
     example = read_dataset(recorded, TokenForm.OBJECTS).examples[0]
     vocabulary = PromptVocabulary.of(["Put it into it."])
-    batch = make_batch(
-        [("put", "xyzzy", "it"), (), example.prompt], [example.history] * 3, [0, 0, 1], vocabulary
-    )
+    prompts = [("put", "xyzzy", "it"), (), example.prompt]
+    batch = make_batch(prompts, [example.history] * 3, [0, 0, 1], vocabulary)
     assert vocabulary.known == (".", "into", "it", "put")
-    assert (
-        batch.words[0, [0, 2]].tolist() == [4, 3] and 5 <= batch.words[0, 1] < 5 + STRANGE == vocabulary.size
-    )
+    assert batch.words[0, [0, 2]].tolist() == [4, 3]
+    assert 5 <= batch.words[0, 1] < 5 + STRANGE == vocabulary.size
     assert (batch.words[1] == 0).all() and (batch.shown[1] == 0).all()
     slots = batch.shown[2][batch.shown[2] > 0]
     pictures = [part for part in example.prompt if not isinstance(part, str)]
-    assert (batch.sight.crops[slots - 1] == np.concatenate([each.crops for each in pictures])).all()
+    assert (batch.sight.crops[slots - 1] == np.concatenate([picture.crops for picture in pictures])).all()
     assert batch.tools.tolist() == [0, 0, 1]
 
 

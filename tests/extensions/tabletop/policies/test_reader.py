@@ -90,22 +90,22 @@ def test_every_wording_is_understood_with_its_parts(kind: str):
         assert request.touching == (kind == "T13")
 
 
-@pytest.mark.parametrize(
-    ("text", "scenes"),
-    [
-        ("This is @0@ than @1@. @2@ is more kobar than nothing. Put @3@ into @4@.", ()),
-        ("@0@ and @1@ are more kobar than @2@, respectively. Put @3@ into @4@.", ()),
-        ("Twist is: from @0@ to @1@, @2@ to @3@, @4@ to @5@, not @6@. Now twist all red objects.", range(6)),
-    ],
-)
-def test_pictures_that_cannot_be_paired_are_not_understood(text: str, scenes):
-    given = MarkedPrompt(text.lower(), list(range(7)))
-    assert read_request(given, frozenset(scenes)) is None
-    if not scenes:
-        whole = MarkedPrompt(
-            text.lower().replace("than nothing", "than @5@").replace("@2@,", "@2@ and @5@,"), given.slots
-        )
-        assert read_request(whole, frozenset()) is not None
+def test_pictures_that_cannot_be_paired_are_not_understood():
+    slots = list(range(7))
+    twist = "twist is: from @0@ to @1@, @2@ to @3@, @4@ to @5@, not @6@. now twist all red objects."
+    assert read_request(MarkedPrompt(twist, slots), frozenset(range(6))) is None
+    for text, whole in (
+        (
+            "this is @0@ than @1@. @2@ is more kobar than nothing. put @3@ into @4@.",
+            "this is @0@ than @1@. @2@ is more kobar than @5@. put @3@ into @4@.",
+        ),
+        (
+            "@0@ and @1@ are more kobar than @2@, respectively. put @3@ into @4@.",
+            "@0@ and @1@ are more kobar than @2@ and @5@, respectively. put @3@ into @4@.",
+        ),
+    ):
+        assert read_request(MarkedPrompt(text, slots), frozenset()) is None
+        assert read_request(MarkedPrompt(whole, slots), frozenset()) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)
