@@ -11,6 +11,8 @@ from assay.support.images import Orientation
 from assay.support.streams import stream
 from assay.tasks.formats.lerobot_writer import RecordedEpisode
 
+from ..conftest import record_episode
+
 SIZE, STEPS = 32, 12
 DOWN = (np.pi, 0.0, 0.0)
 """How the hand points, axis times angle."""
