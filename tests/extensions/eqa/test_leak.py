@@ -22,7 +22,9 @@ NOWHERE = Path()
 
 def question(kind: QuestionKind, number: int, options: list[str], right: int) -> Question:
     place = {"dataset": "invented", "episode": str(number), "group": f"scene {number % 12}", "view": "exo"}
-    empty: dict[str, list] = {key: [] for key in ("option_pictures", "states", "actions", "achieved", "thresholds")}
+    empty: dict[str, list] = {
+        key: [] for key in ("option_pictures", "states", "actions", "achieved", "thresholds")
+    }
     shown = {"text": "What did the robot's hand do?", "pictures": ["a.png", "b.png"], "options": options}
     answer = {"answer": LETTERS[right], "moments": [str(number)], "turning": "wrapped"}
     return Question.of(kind=str(kind), **place, **shown, **empty, **answer)

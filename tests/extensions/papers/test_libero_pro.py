@@ -88,7 +88,7 @@ def test_every_cell_has_an_interval_and_its_gap_from_the_control(made: Made):
     )
 
 
-def test_published_numbers_stand_beside_with_their_source(made: Made):
+def test_published_numbers_are_listed_with_their_source(made: Made):
     path = made("mine", lambda suite, change: True, ("libero_goal",))
     report = build_paper("libero-pro", {"mine": path}, published=True)
     found = rows(report, "Leaderboard")
@@ -108,7 +108,7 @@ def test_joint_draws_and_frozen_files_have_rows_of_their_own(made: Made):
     assert models == {"joint, joint draws", "frozen, frozen files"}
 
 
-def test_a_run_without_its_conditions_and_a_paper_without_numbers_say_so(made: Made, tmp_path: Path):
+def test_runs_without_conditions_and_papers_without_numbers_are_refused(made: Made, tmp_path: Path):
     path = made("mine", lambda suite, change: True, ("libero_90",))
     with pytest.raises(
         PaperError, match=r"no episode of the four suites has a condition of pro or libero-pro"

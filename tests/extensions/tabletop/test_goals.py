@@ -65,7 +65,7 @@ def test_a_stage_done_too_early_is_a_mistake_and_has_to_be_done_again() -> None:
     assert GoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
 
 
-def test_a_yaw_counts_where_it_is_asked_for() -> None:
+def test_a_yaw_counts_if_the_goal_asks_for_one() -> None:
     put = Put("a", 0.3, 0.0, np.pi, turned=True)
     assert put.holds_at(np.array([0.3, 0.0, -np.pi + 0.2]))
     assert not put.holds_at(np.array([0.3, 0.0, np.pi - 0.3]))
@@ -109,7 +109,7 @@ def test_the_oracle_does_every_task(difficulty: Difficulty) -> None:
     assert not [setting.id for setting in drawn if not play(make(setting), TableOracle()).success]
 
 
-def test_the_oracle_pursues_what_is_asked_and_success_is_what_counts() -> None:
+def test_the_oracle_pursues_the_asked_goal_and_success_is_judged_by_the_task() -> None:
     task = make(Setting("T12", 0))
     assert isinstance(task.goal, SweepGoal)
     other = replace(task.goal, targets=task.goal.bystanders, bystanders=task.goal.targets)
@@ -131,7 +131,7 @@ class _Fixed:
         return self._given
 
 
-def test_the_wrong_thing_in_the_container_is_no_success() -> None:
+def test_the_wrong_object_in_the_container_is_not_a_success() -> None:
     task = make(Setting("T7", 0))
     base, wrong = task.scene.item("base_obj"), task.scene.item("distractor_1")
     moves = []

@@ -66,7 +66,7 @@ def on_tables(write, made, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 @pytest.fixture(scope="module")
 def run(on_tables) -> Path:
-    """One who does not need the prompt, but the order of things."""
+    """A policy that ignores the prompt and depends on the order of objects."""
     return on_tables("blind", lambda condition, level, seed: condition != "order=permuted" and seed > 0)
 
 
@@ -113,7 +113,7 @@ def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path
     assert float(together["difference"]) == -0.9 and float(together["difference, no mistakes"]) == -0.4
 
 
-def test_chance_is_measured_where_a_random_policy_is_among_the_runs(
+def test_chance_is_measured_if_a_random_policy_is_among_the_runs(
     tmp_path: Path, run: Path, report: Report, on_tables, undrawn
 ):
     lucky = on_tables("random", lambda condition, level, seed: seed == 3 and level == "L1")
@@ -132,9 +132,7 @@ def test_chance_is_measured_where_a_random_policy_is_among_the_runs(
     assert (page.parent / "figures" / "table-runs.svg").exists()
 
 
-def test_a_run_on_tables_and_one_elsewhere_stand_side_by_side(
-    tmp_path: Path, report: Report, write, made, undrawn
-):
+def test_runs_of_different_worlds_share_an_overview(tmp_path: Path, report: Report, write, made, undrawn):
     other = write(tmp_path / "other.assay", [made(True), made(False, seed=1)])
     page = build([report.parts[0].report, RunReport.read(other)])
     place = [column.name for column in page.overview.columns].index("L1")

@@ -21,7 +21,7 @@ def world() -> TableSimulation:
     return TableSimulation(TableScene((BOWL, BLOCK, DISC)))
 
 
-def test_picks_a_thing_and_puts_it_elsewhere_turned(world: TableSimulation) -> None:
+def test_an_object_is_picked_moved_and_turned(world: TableSimulation) -> None:
     report = world.step(action((0.41, -0.2), (0.61, 0.0), np.radians(30)))
     assert report.effect is ActionEffect.MOVED
     assert report.held == 1

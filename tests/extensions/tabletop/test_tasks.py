@@ -23,7 +23,7 @@ from assay.extensions.tabletop.world.goals import PutGoal
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))
-def test_every_task_can_be_made_and_its_things_do_not_overlap(difficulty: Difficulty) -> None:
+def test_every_task_can_be_made_without_overlaps(difficulty: Difficulty) -> None:
     for setting in settings(range(2), difficulty=difficulty):
         task = make(setting)
         assert task.prompt.segments
@@ -36,7 +36,7 @@ def test_every_task_can_be_made_and_its_things_do_not_overlap(difficulty: Diffic
             assert not near or inside or blocked, f"{setting.id}: {one.name} on {other.name}"
 
 
-def test_levels_hold_the_numbers_of_tasks_of_the_field() -> None:
+def test_levels_have_the_published_numbers_of_tasks() -> None:
     counts = [sum(level in kind.levels for kind in KINDS.values()) for level in Level]
     assert counts == [13, 13, 12, 4]
 
@@ -62,7 +62,7 @@ def test_difficulties_add_the_published_number_of_bystanders() -> None:
             assert len(make(Setting(task, 0, difficulty=difficulty)).goal.bystanders) == count, task
 
 
-def test_a_distractor_always_blocks_a_goal_where_rearranging_is_extreme() -> None:
+def test_a_distractor_blocks_a_goal_of_extreme_rearranging() -> None:
     task = make(Setting("T4", 3, difficulty=Difficulty.EXTREME))
     assert isinstance(task.goal, PutGoal)
     blocker = task.scene.item("distractor_1")

@@ -123,7 +123,7 @@ def test_a_judge_reports_its_cost(assay: Run, folder: Path, vision: Vision, tmp_
     assert "temperature" not in vision.asked[0] and vision.asked[0]["max_completion_tokens"] == 99
 
 
-def test_invalid_arguments_are_reported_in_one_line(
+def test_invalid_arguments_are_reported(
     assay: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)

@@ -32,7 +32,7 @@ SMALL = {"size": 32, "steps": 3}
 
 
 @pytest.mark.parametrize("condition", ["control", "x/level3"])
-def test_gymnasiums_own_checker_has_nothing_to_say(drawing: str, condition: str):
+def test_gymnasiums_own_checker_passes_without_warnings(drawing: str, condition: str):
     from gymnasium.utils.env_checker import check_env
 
     env = gymnasium.make(TASK, condition=condition, size=32)
@@ -73,7 +73,7 @@ def test_an_episode_equals_that_of_a_run_and_is_recorded(tmp_path: Path):
     assert mine.row["seconds"] > 0
 
 
-def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_an_error(tmp_path: Path):
+def test_an_abandoned_episode_is_a_failure_and_an_exception_an_error(tmp_path: Path):
     env = gymnasium.make(
         TASK, steps=5, images=False, out=tmp_path / "gym.assay", max_episode_steps=2, disable_env_checker=True
     )
@@ -96,7 +96,7 @@ def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_a
     ]
 
 
-def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
+def test_images_have_the_requested_orientation_and_seeds_choose_initial_states(drawing: str):
     rotated, upright = (
         gymnasium.make(TASK, **SMALL, orientation=each) for each in (Orientation.ROTATED, Orientation.UPRIGHT)
     )
@@ -113,7 +113,7 @@ def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
     upright.close()
 
 
-def test_vectors_of_environments_keep_their_words(drawing: str):
+def test_vector_environments_keep_their_instructions(drawing: str):
     several = gymnasium.make_vec(TASK, num_envs=2, vectorization_mode="sync", **SMALL)
     observation, info = several.reset(seed=7)
     assert observation["image"].shape == (2, 32, 32, 3) and info["seed"].tolist() == [7, 8]

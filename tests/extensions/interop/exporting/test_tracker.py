@@ -18,7 +18,7 @@ GIVEN = {"tasks": "libero_goal/7", "conditions": "semantic", "steps": 1, "worker
 
 
 class Board:
-    """A dashboard that remembers what it is told."""
+    """A dashboard that keeps everything it receives."""
 
     def __init__(self, breaks: bool = False) -> None:
         self.starts: list[TrackedRun] = []

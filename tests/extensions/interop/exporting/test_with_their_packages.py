@@ -31,7 +31,7 @@ def test_tensorboard_reads_back_the_episodes_which_are_sent_once(played: Path):
     assert "| control | 0.0 % | 0.0 to 65.8 | 2 |" in text and "drop" in text
 
 
-def test_trackio_keeps_a_row_for_each_episode_and_goes_on(
+def test_trackio_stores_a_row_for_each_episode_once(
     played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path))
@@ -47,9 +47,7 @@ def test_trackio_keeps_a_row_for_each_episode_and_goes_on(
     assert any("final/rate/control" in each for each in logs)
 
 
-def test_wandb_writes_offline_what_can_be_synced(
-    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_wandb_writes_an_offline_run(played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
     pytest.importorskip("wandb", reason="wandb is not installed")

@@ -58,7 +58,7 @@ def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_it_has_the_schema_of_lerobots_format(collected: Path):
+def test_a_dataset_has_lerobots_schema(collected: Path):
     info = json.loads((collected / "meta/info.json").read_text())
     data = pl.read_parquet(collected / info["data_path"].format(chunk_index=0, file_index=0))
     vectors = {"action": pl.Array(pl.Float32, 7), "observation.state": pl.Array(pl.Float32, 8)}

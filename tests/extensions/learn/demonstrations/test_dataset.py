@@ -153,7 +153,7 @@ def finished(tmp_path: Path, attempts: list[RecordedEpisode | FailedAttempt]) ->
     return folder.root
 
 
-def test_neither_order_nor_pauses_change_the_result(
+def test_the_result_is_independent_of_order_and_pauses(
     tmp_path: Path, finished: Path, attempts: list[RecordedEpisode | FailedAttempt]
 ):
     for number, attempt in enumerate(reversed(attempts)):

@@ -29,7 +29,7 @@ from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.simulation import TableSimulation, action
 
 
-def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):
+def test_a_dataset_holds_the_prompts_observations_and_actions_of_the_teacher(recorded: Path):
     for form in TokenForm:
         dataset = read_dataset(recorded, form)
         assert dataset.episodes == {"T1": 3, "T3": 2, "T15": 1} and dataset.paraphrased
@@ -43,7 +43,7 @@ def test_what_is_read_is_what_the_teacher_was_told_saw_and_did(recorded: Path):
             assert got == true if isinstance(true, str) else (got.crops == true.crops).all()  # type: ignore[union-attr]
 
 
-def test_what_is_there_is_not_recorded_again_and_what_is_not_is_added(tmp_path: Path, drawing: str):
+def test_only_missing_demonstrations_are_recorded(tmp_path: Path, drawing: str):
     job, more = (Job(tmp_path, "T1", range(FIRST_SEED, FIRST_SEED + n)) for n in (1, 2))
     assert list(record_missing([job], 2)) == [(job, 1)]
     before = job.file.stat().st_mtime_ns
@@ -53,7 +53,7 @@ def test_what_is_there_is_not_recorded_again_and_what_is_not_is_added(tmp_path: 
     ).episodes == {"T1": 2}
 
 
-def test_a_folder_of_something_else_is_refused_in_one_line(recorded: Path, tmp_path: Path):
+def test_missing_and_damaged_demonstrations_are_refused(recorded: Path, tmp_path: Path):
     with pytest.raises(DemonstrationError, match="assay tabletop demos --out"):
         read_dataset(tmp_path, TokenForm.OBJECTS)
     whole = (recorded / f"T3_{FIRST_SEED}.npz").read_bytes()
@@ -62,7 +62,7 @@ def test_a_folder_of_something_else_is_refused_in_one_line(recorded: Path, tmp_p
         read_dataset(tmp_path, TokenForm.OBJECTS)
 
 
-def test_a_slip_is_off_at_one_end_and_is_not_learnt(tmp_path: Path, drawing: str):
+def test_a_slip_misses_at_one_end_and_is_not_an_example(tmp_path: Path, drawing: str):
     rng = np.random.default_rng(0)
     chosen = action((0.5, 0.0), (0.5, 0.1))[None]
     for _ in range(20):

@@ -42,25 +42,25 @@ def permuted(setting: Setting, policy: Policy) -> PlayedTable:
 
 
 @pytest.mark.parametrize("policy", [TableOracle(), PromptBlind(), OrderFollower()])
-def test_who_knows_the_tasks_does_them(policy: Policy):
+def test_policies_that_know_the_tasks_solve_them(policy: Policy):
     assert all(play(make(each), policy).flawless for each in (*SETTINGS, Setting("T7", 0), Setting("T12", 0)))
 
 
-def test_told_nothing_the_oracle_does_nothing_and_the_promptblind_goes_on():
+def test_without_a_prompt_the_oracle_stays_still_and_the_promptblind_policy_succeeds():
     for each in SETTINGS[:3]:
         still = play(masked(each), TableOracle())
         assert not still.success and not any(still.env.held) and still.episode.moved is None
         assert play(masked(each), PromptBlind()).success
 
 
-def test_the_order_follower_takes_one_thing_for_another_when_the_order_changes():
+def test_the_order_follower_confuses_permuted_objects():
     assert all(permuted(each, TableOracle()).success for each in SETTINGS)
     followed = [permuted(each, OrderFollower()) for each in SETTINGS]
     assert sum(each.success for each in followed) <= 1
     assert any(each.env.held[0] not in ("dragged_obj", "") for each in followed)
 
 
-def test_the_first_object_is_carried_to_the_second_whatever_is_asked():
+def test_the_first_object_is_carried_to_the_second_for_every_prompt():
     task = make(Setting("T4", 0))  # pieces come first in its order
     played = play(task, FirstObject(), most=1)
     assert played.env.held == [task.scene.items[0].name]
@@ -68,7 +68,7 @@ def test_the_first_object_is_carried_to_the_second_whatever_is_asked():
     assert np.hypot(*(played.actions[0, 6:8] - (table.x, table.y))) < 0.03
 
 
-def test_random_places_hang_on_the_seed_and_not_on_the_process():
+def test_random_places_depend_on_the_seed_only():
     task = make(Setting("T1", 3))
     first, again = (play(task, RandomPlaces(), most=3).actions for _ in range(2))
     assert np.array_equal(first, again)

@@ -124,22 +124,22 @@ SOLVED = ("T1", "T2", "T3", "T6", "T7", "T9", "T11", "T16", "T17")
 
 
 @pytest.mark.parametrize("kind", SOLVED)
-def test_it_does_what_is_asked_in_other_words(drawing: str, kind: str):
+def test_the_reader_solves_paraphrased_tasks(drawing: str, kind: str):
     task = make(Setting(kind, 3, Level.L2))
     assert play(apply_perturbations(task, PromptParaphrase(), seed=3), PromptReader()).success
 
 
-def test_it_does_what_is_asked_in_words_alone_and_sweeps(drawing: str):
+def test_the_reader_solves_tasks_given_in_words_alone(drawing: str):
     for kind in ("T15", "T12"):
         task = apply_perturbations(make(Setting(kind, 1)), TextReferents(), seed=1)
         assert not task.prompt.pictures and play(task, PromptReader()).success
 
 
-def test_the_order_of_objects_is_nothing_to_it(drawing: str):
+def test_the_reader_ignores_the_order_of_objects(drawing: str):
     assert play(make(Setting("T5", 0)), PromptReader(), perturbations=(PermutedObjects(),)).success
 
 
-def test_it_goes_by_pixels_and_not_by_what_they_were_drawn_from(drawing: str):
+def test_the_reader_uses_pixels_only(drawing: str):
     lie = TableScene((TableItem("a", "star", "magma", 0.5, 0.0),))
     for kind in ("T1", "T4"):
         task = make(Setting(kind, 0))
@@ -149,7 +149,7 @@ def test_it_goes_by_pixels_and_not_by_what_they_were_drawn_from(drawing: str):
         assert play(replace(task, prompt=Prompt(task.prompt.text, pictures)), PromptReader()).success
 
 
-def test_shapes_textures_and_turns_are_seen(drawing: str):
+def test_shapes_textures_and_turns_are_recognised(drawing: str):
     def table(yaw: float) -> Picture:
         return Picture("scene", TableScene((TableItem("a", "letter G", "tiger", 0.45, 0.1, yaw),)))
 
