@@ -127,8 +127,8 @@ def test_a_killed_collection_resumes_to_the_very_same_dataset(collected: Path, t
 def test_failed_attempts_are_counted_and_limited(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
-    there = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
-    assert (there.episodes, there.left_out, there.short) == (0, max_attempts(1), {task.id: 0})
+    result = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
+    assert (result.episodes, result.left_out, result.short) == (0, max_attempts(1), {task.id: 0})
     left_out = json.loads((tmp_path / "meta/assay.json").read_text())["left_out"]
     assert [attempt["seed"] for attempt in left_out] == list(range(5, 5 + max_attempts(1)))
     assert {attempt["outcome"] for attempt in left_out} == {"error"}
