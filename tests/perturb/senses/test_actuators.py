@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.perturb.senses import ActionDelay, ActionNoise, Fog, Senses
+from assay.perturb.senses import ActionDelay, ActionNoise, Senses
 from assay.sim import Observation, Simulation
 
 Begun = Callable[..., Senses]
@@ -41,11 +41,6 @@ def test_the_robot_stays_as_it_is_until_the_first_action_comes(
     assert np.array_equal(world.state().vector, late)
 
 
-def test_episodes_do_not_inherit_what_was_still_to_come(actions: np.ndarray, senses: Begun):
-    sense = ActionDelay(2)
-    assert np.array_equal(done(senses(sense), actions), done(senses(sense), actions))
-
-
 def test_noise_has_its_deviations_and_leaves_the_gripper(senses: Begun):
     actions = np.tile(np.array([0.1, -0.2, 0.3, 0.0, 0.1, 0.2, 1.0]), (2000, 1))
     noise = done(senses(ActionNoise(0.2, 0.05)), actions) - actions
@@ -53,14 +48,6 @@ def test_noise_has_its_deviations_and_leaves_the_gripper(senses: Begun):
     assert noise[:, 3:6].std(axis=0) == pytest.approx(0.05, rel=0.1)
     assert np.abs(noise.mean(axis=0)).max() < 0.02
     assert not noise[:, 6].any()
-
-
-def test_noise_in_one_part_leaves_the_other(actions: np.ndarray, senses: Begun):
-    moved = done(senses(ActionNoise(translation=0.2)), actions)
-    assert not np.isclose(moved[:, :3], actions[:, :3]).any()
-    assert np.array_equal(moved[:, 3:], actions[:, 3:])
-    turned = done(senses(ActionNoise(rotation=0.2)), actions)
-    assert np.array_equal(turned[:, [0, 1, 2, 6]], actions[:, [0, 1, 2, 6]])
 
 
 def test_a_command_beyond_its_limit_does_not_drown_the_noise(senses: Begun):
@@ -92,7 +79,3 @@ def test_what_a_policy_does_to_its_action_later_changes_nothing(senses: Begun):
     episode.act(action, 0)
     action[:] = 0
     assert np.array_equal(episode.act(action, 1), np.ones(7))
-
-
-def test_senses_of_the_eye_leave_actions_alone(actions: np.ndarray, senses: Begun):
-    assert np.array_equal(done(senses(Fog(5)), actions), actions)

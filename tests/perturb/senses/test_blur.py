@@ -64,11 +64,6 @@ def test_glass_scatters_a_dot_over_its_reach_only():
     assert len(spots) > 30
 
 
-def test_glass_is_the_same_pane_for_every_picture():
-    one, other = (lit(GlassBlur(7).alter(dot(128, 128), Chance((5, "a"), step))) for step in (0, 200))
-    assert np.array_equal(one, other)
-
-
 @pytest.mark.parametrize("blur", [MotionBlur(10), ZoomBlur(10), GlassBlur(10)], ids=repr)
 def test_light_is_neither_made_nor_lost(blur: Severe):
     plain = np.full((SIZE, SIZE, 3), 77, np.uint8)

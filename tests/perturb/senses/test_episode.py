@@ -29,13 +29,6 @@ from assay.support.images import letterbox, orient
 Begun = Callable[..., Senses]
 
 
-def test_without_perturbations_everything_passes(seen: list[Observation], senses: Begun):
-    action = np.ones(7)
-    for episode in (senses(), senses(Say("hello"))):
-        assert episode.observe(seen[0]) is seen[0]
-        assert episode.act(action, 0) is action
-
-
 @pytest.mark.usefixtures("drawing")
 def test_perturbations_apply_in_their_order(seen: list[Observation], senses: Begun):
     one = senses(Brightness(0.2), GaussianNoise(5)).observe(seen[0]).image("agentview", 32)
@@ -59,15 +52,6 @@ def test_two_of_a_kind_draw_apart(seen: list[Observation], senses: Begun):
     once = senses(noise).observe(seen[0]).eef_position - seen[0].eef_position
     twice = senses(noise, noise).observe(seen[0]).eef_position - seen[0].eef_position
     assert not np.allclose(twice, 2 * once) and not np.allclose(twice, once)
-
-
-def test_tasks_draw_apart(seen: list[Observation]):
-    noise = ProprioceptionNoise(0.02)
-    drawn = [
-        Senses((noise,), task=task, seed=0).observe(seen[0]).eef_position
-        for task in ("libero_goal/0", "libero_goal/1")
-    ]
-    assert not np.array_equal(*drawn)
 
 
 @pytest.mark.usefixtures("drawing")

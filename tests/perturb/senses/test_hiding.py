@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import RenderingError
 from assay.perturb.senses import BlankPictures, DroppedCamera, FrozenCamera, GaussianNoise, Patch, Senses
-from assay.sim import Observation, Simulation
+from assay.sim import Observation
 
 pytestmark = pytest.mark.usefixtures("drawing")
 Begun = Callable[..., Senses]
@@ -58,10 +58,6 @@ def test_a_patch_hides_depth_and_labels_at_the_same_place(seen: list[Observation
     assert np.array_equal(labels[~hidden], seen[1].segmentation("agentview", 64)[~hidden])
 
 
-def test_a_patch_as_large_as_the_picture_leaves_nothing(seen: list[Observation], senses: Begun):
-    assert not senses(Patch(1.0)).observe(seen[0]).image("agentview", 32).any()
-
-
 def test_a_dropped_camera_shows_nothing_in_any_way(seen: list[Observation], senses: Begun):
     episode = senses(DroppedCamera(cameras=("agentview",)))
     for each in seen:
@@ -99,26 +95,6 @@ def test_what_comes_before_a_frozen_camera_is_frozen_and_what_comes_after_is_not
     stuck = [before.observe(each).image("agentview", 32) for each in seen]
     alive = [after.observe(each).image("agentview", 32) for each in seen]
     assert np.array_equal(stuck[0], stuck[-1]) and not np.array_equal(alive[0], alive[-1])
-
-
-def test_an_episode_begins_with_an_eye_of_its_own(seen: list[Observation], senses: Begun):
-    sense = FrozenCamera()
-    senses(sense).observe(seen[0])
-    assert np.array_equal(
-        senses(sense).observe(seen[2]).image("agentview", 32), seen[2].image("agentview", 32)
-    )
-
-
-@pytest.mark.parametrize("sense", [DroppedCamera(), FrozenCamera(), BlankPictures()], ids=repr)
-def test_pictures_that_nobody_sees_are_drawn_once_an_episode(
-    sense: DroppedCamera, world: Simulation, senses: Begun
-):
-    episode = senses(sense)
-    episode.observe(world.reset(world.sample(1)))
-    before = world.renderer.count
-    for _ in range(4):
-        episode.observe(world.step(np.zeros(7))).image("agentview", 40)
-    assert world.renderer.count == before + 1
 
 
 @pytest.mark.parametrize("sense", [DroppedCamera(), FrozenCamera(), BlankPictures(), Patch(0.5)], ids=repr)

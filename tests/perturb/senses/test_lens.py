@@ -44,10 +44,3 @@ def test_what_is_done_to_a_picture_does_not_change_the_next_reading(world: Simul
     changed.image("agentview", 16)[:] = 0
     assert np.array_equal(changed.image("agentview", 16), expected)
     assert np.array_equal(expected, seen.image("agentview", 16) // 2)
-
-
-def test_lenses_are_looked_through_one_after_the_other(world: Simulation):
-    seen = world.reset(world.sample(2))
-    halved = seen.through(lambda behind, *view: behind.picture(*view) // 2)
-    shifted = halved.through(lambda behind, *view: behind.picture(*view) + 3)
-    assert np.array_equal(shifted.image("agentview", 16), seen.image("agentview", 16) // 2 + 3)

@@ -68,16 +68,6 @@ def test_it_changes_the_chosen_camera_and_nothing_else(
     assert equal([after.vector, after.fixtures], [state.vector, state.fixtures])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_without_a_choice_it_is_on_every_camera(
-    name: str, seen: list[Observation], senses: Callable[..., Senses]
-):
-    episode = senses(pictures_at(10)[name])
-    changed = [episode.observe(each) for each in seen][-1]
-    for camera in ("agentview", "robot0_eye_in_hand", "sideview"):
-        assert not np.array_equal(changed.image(camera, 64), seen[-1].image(camera, 64)), camera
-
-
 @pytest.mark.parametrize("name", GRADED)
 @pytest.mark.parametrize("camera", ["agentview", "robot0_eye_in_hand"])
 def test_more_severe_is_further_from_the_truth(

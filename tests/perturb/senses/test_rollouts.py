@@ -5,7 +5,7 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, rollout
-from assay.perturb.senses import ActionDelay, ActionNoise, BlankPictures, ProprioceptionOffset
+from assay.perturb.senses import ActionDelay, ActionNoise, ProprioceptionOffset
 from assay.sim import Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Instruction
@@ -35,19 +35,6 @@ def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: Simulat
     ]
     assert [each.step for each in policy.seen] == [0, 1, 2, 3]
     assert np.allclose(errors, errors[0]) and np.linalg.norm(errors[0]) == pytest.approx(0.05)
-
-
-@pytest.mark.usefixtures("drawing")
-def test_a_blind_policy_costs_one_picture(world: Simulation):
-    class Looking(Watchful):
-        def act(self, observation: Observation) -> np.ndarray:
-            assert (observation.image("agentview", 32) == 128).all()
-            return super().act(observation)
-
-    before = world.renderer.count
-    spec = EpisodeSpec(TASK, 0, perturbations=(BlankPictures(),), steps=4)
-    done = rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), Looking(), spec)
-    assert done.error == "" and world.renderer.count == before + 1
 
 
 @pytest.mark.parametrize("fault", [ActionDelay(2), ActionNoise(0.3, 0.3)], ids=repr)

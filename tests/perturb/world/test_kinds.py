@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.perturb.world.kinds import Among, candidates, places_of, sort_of, unseen, works_alike
+from assay.perturb.world.kinds import places_of, sort_of, unseen, works_alike
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,6 @@ def test_colour_size_and_make_do_not_matter_for_the_sort(category: str, sort: st
 def test_what_is_unseen_is_small_and_of_no_sort_that_tasks_have():
     assert {"corn", "mayo", "popcorn"} <= set(unseen())
     assert not {"white_bottle", "wooden_tray", "cube", "white_bowl"} & set(unseen())
-
-
-def test_nothing_takes_its_own_place():
-    for among in Among:
-        assert "alphabet_soup" not in candidates("alphabet_soup", among)
-    assert candidates("wooden_cabinet", Among.SAME) == ("short_cabinet", "slide_cabinet", "white_cabinet")
 
 
 def test_cabinets_with_the_same_drawers_work_alike():

@@ -43,12 +43,6 @@ def test_a_new_colour_is_that_of_all_that_is_shown_of_a_thing(built: Built):
         np.testing.assert_allclose(model.mat_rgba[model.geom_matid[geom], :3], (0.9, 0.1, 0.1), atol=1e-6)
 
 
-def test_a_colour_may_be_as_little_as_a_number_can_be(built: Built):
-    """MuJoCo itself refuses what is too small for a float32."""
-    model = built(changed(Recolour((0.0, 0.5, 5e-324)))).model
-    np.testing.assert_allclose(model.material(f"{BOWL}_finish").rgba[:3], (0.0, 0.5, 0.0))
-
-
 @pytest.mark.parametrize("pattern", list(Pattern))
 def test_a_pattern_is_a_texture(drawing: str, pattern: Pattern, built: Built):
     world = Simulation(built(changed(Recolour((0.9, 0.1, 0.1), pattern))))
@@ -168,10 +162,3 @@ def test_all_of_one_category_are_altered_alike():
         one, other = changed(Alter(), task=task, seed=seed).scene.objects[:2]
         assert (one.category, one.finish, one.size) == (other.category, other.finish, other.size)
         assert one.category in ("akita_black_bowl", "black_bowl"), "the words call it black"
-
-
-@pytest.mark.parametrize(
-    "task", [each for suite in ("libero_goal", "libero_10") for each in tasks.suite(suite)]
-)
-def test_there_is_something_to_alter_in_every_task(task: Task):
-    assert changed(Alter(), task=task).scene != task.scene

@@ -8,9 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from assay.sim import Observation
-from assay.sim.render import CAMERAS as DRAWN
-from assay.support.images import Orientation
-from assay.tasks.formats.lerobot_features import CAMERAS, describe_features, robot_state
+from assay.tasks.formats.lerobot_features import robot_state
 
 
 @pytest.fixture
@@ -43,15 +41,3 @@ def test_the_state_is_position_axis_angle_and_fingers(observation: Observation):
 def test_the_angle_runs_to_a_full_turn(observation: Observation, quaternion: Any, turn: Any):
     seen = replace(observation, eef_quaternion=np.array(quaternion, dtype=float))
     np.testing.assert_allclose(robot_state(seen)[3:6], turn, atol=1e-6)
-
-
-def test_the_features_are_those_of_lerobots_libero():
-    described = describe_features(256, Orientation.ROTATED)
-    assert described["action"]["shape"] == [7] and described["observation.state"]["shape"] == [8]
-    assert set(CAMERAS.values()) == set(DRAWN)
-    for key in ("observation.images.image", "observation.images.image2"):
-        assert described[key]["dtype"] == "video" and described[key]["shape"] == [256, 256, 3]
-        assert described[key]["names"] == ["height", "width", "channels"]
-    for key in ("frame_index", "episode_index", "index", "task_index"):
-        assert described[key] == {"dtype": "int64", "shape": [1], "names": None}
-    assert described["timestamp"] == {"dtype": "float32", "shape": [1], "names": None}

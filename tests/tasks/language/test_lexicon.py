@@ -8,7 +8,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.sim.packs.pack import AssetPack
 from assay.tasks.language import lexicon, verb_named
-from assay.tasks.language.lexicon import names_of, verb_table
+from assay.tasks.language.lexicon import names_of
 
 
 def test_every_thing_of_the_primitives_has_a_name() -> None:
@@ -86,8 +86,3 @@ def test_verbs_are_inflected(written: str, forms: tuple[str, str, str]) -> None:
     verb = verb_named(written)
     assert tuple(verb.phrase("it", form) for form in ("base", "ing", "participle")) == forms
     assert verb_named("turn on").phrase("the stove") == "turn on the stove"
-
-
-def test_no_verb_is_both_habitual_and_contextual() -> None:
-    for name, sense in verb_table().senses.items():
-        assert not set(sense.habitual) & set(sense.contextual), name

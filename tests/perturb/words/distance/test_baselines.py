@@ -25,18 +25,6 @@ def test_bleu_is_the_one_of_the_paper(original: str, paraphrase: str, published:
     assert 1 - found.bleu == pytest.approx(published, abs=0.006)
 
 
-def test_the_same_words_are_wholly_alike():
-    (found,) = baselines([("turn on the stove", "turn on the stove")])
-    assert (found.bleu, found.bert_score) == pytest.approx((1.0, 1.0))
-
-
-def test_bert_score_falls_as_meaning_does():
-    original = "turn on the stove"
-    texts = ("please turn on the stove", "turn on the range", "the cheese is blue")
-    near, far, farther = (each.bert_score for each in baselines([(original, text) for text in texts]))
-    assert near > far > farther
-
-
 def test_bert_score_looks_from_both_sides():
     pair = ("turn on the stove", "turn on the stove and then put the bowl on the plate")
     there, back = baselines([pair, pair[::-1]])

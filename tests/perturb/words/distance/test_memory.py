@@ -56,9 +56,3 @@ def test_a_memory_that_cannot_be_used_costs_time_and_nothing_else(models: object
         memory_file().parent.mkdir(parents=True)
         memory_file().write_text("these are my notes, " * 100)
     assert cached_distances(PAIRS) == distances(PAIRS)
-
-
-def test_another_recipe_has_another_memory(monkeypatch: pytest.MonkeyPatch, cache: Path):
-    before = memory_file()
-    monkeypatch.setattr(pride, "RECIPE", pride.RECIPE + 1)
-    assert memory_file() != before and cache in before.parents

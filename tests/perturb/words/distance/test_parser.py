@@ -68,14 +68,6 @@ def test_the_tree_is_that_of_the_first_sentence(parser: Parser):
     assert len(both.lemmas) > len(first.lemmas)
 
 
-def test_the_case_does_not_matter(parser: Parser):
-    assert same(*parser.parse(["TURN ON THE STOVE", "turn on the stove"]))
-
-
-def test_a_text_of_several_sentences_has_several_roots(parser: Parser):
-    assert [parse.roots for parse in parser.parse(TEXTS)] == [1, 1, 2, 1]
-
-
 def test_a_model_that_reads_otherwise_is_refused(
     parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -111,8 +103,3 @@ def test_english_looks_english(parser: Parser, text: str):
 @pytest.mark.parametrize("text", [*FOREIGN, "...", "brillig slithy toves gimble"])
 def test_what_is_no_english_does_not(parser: Parser, text: str):
     assert parser.parse([text])[0].english < ENGLISH
-
-
-def test_the_name_tells_model_and_version(parser: Parser):
-    name, version = parser.name.split()
-    assert name.startswith("en_core_web_sm") and version == "3.8.0"

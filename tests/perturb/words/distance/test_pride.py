@@ -11,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.perturb.words.distance import Distance, DistanceError, attempts, distance, distances
-from assay.perturb.words.distance import scorer as scoring
-from assay.perturb.words.distance.scorer import Scorer
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -129,37 +127,15 @@ def test_equal_texts_are_at_no_distance_without_a_warning():
     assert distance("Turn on  the stove", "turn on the stove").warnings == ()
 
 
-def test_a_doubtful_original_is_named():
-    (found,) = distances([("schalte den Herd ein", STOVE)])
-    assert found.warnings == ("the original does not look like English, and the models know nothing else",)
-
-
 def test_many_at_once_are_the_same_as_one_by_one():
     texts = ["turn on the range", "is the stove on yet?", "light the burner, then step back"]
     assert distances((STOVE, text) for text in texts) == [distance(STOVE, text) for text in texts]
-
-
-def test_many_say_which_pair_is_refused():
-    with pytest.raises(DistanceError, match="pair 2: the paraphrase is empty"):
-        distances([(STOVE, STOVE), (STOVE, "")])
 
 
 def test_attempts_keep_their_places():
     first, refused, last = attempts([(STOVE, STOVE), (STOVE, ""), (STOVE, "open the drawer")])
     assert isinstance(refused, DistanceError)
     assert isinstance(first, Distance) and isinstance(last, Distance) and first.pd == 0.0 < last.pd
-
-
-def test_what_is_forgotten_is_read_again(models: Scorer, monkeypatch: pytest.MonkeyPatch):
-    pairs = [(STOVE, "turn on the range"), ("open the drawer", "could you open the top drawer?")]
-    before = distances(pairs)
-    monkeypatch.setattr(scoring, "MOST_KNOWN", 0)
-    assert distances(pairs) == before
-    assert len(models._parses) == 4
-
-
-def test_the_value_says_what_scored_it():
-    assert distance(STOVE, STOVE).parser.startswith("en_core_web_sm")
 
 
 def test_importing_it_does_not_load_the_models():

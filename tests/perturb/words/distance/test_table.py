@@ -7,7 +7,7 @@ import pytest
 
 from assay.perturb.words.distance import distance
 from assay.perturb.words.distance.pride import DistanceError
-from assay.perturb.words.distance.table import CHUNK, SCORES, read_table, score_table
+from assay.perturb.words.distance.table import SCORES, read_table, score_table
 
 HEADER = "task,original_instruction,new_instruction,note\n"
 STOVE = "turn on the stove"
@@ -65,27 +65,6 @@ def test_baselines_are_added_where_asked_for(models: object, tmp_path: Path):
     assert scored["bleu"].to_list() == [None, pytest.approx(1.0)]
     assert scored["bert_score[all-MiniLM-L6-v2]"].to_list() == [None, pytest.approx(1.0)]
     assert scored["meteor[exact+stem]"].to_list() == [None, pytest.approx(1.0, abs=0.01)]
-
-
-def test_alpha_is_heard(models: object, tmp_path: Path):
-    scored = score_table(read(tmp_path, HEADER + f"a,{STOVE},turn on the range,\n"), alpha=1.0).frame
-    assert scored["pd"][0] == 1 - scored["s_k"][0]
-
-
-def test_the_generator_s_names_of_the_columns_are_known(models: object, tmp_path: Path):
-    scored = score_table(read(tmp_path, f"original,paraphrase\n{STOVE},{STOVE}\n"))
-    assert scored.frame["pd"].to_list() == [0.0]
-
-
-def test_a_table_without_rows_stays_one(models: object, tmp_path: Path):
-    assert score_table(read(tmp_path, HEADER)).frame.columns[-5:] == list(SCORES)
-
-
-def test_progress_is_told_chunk_by_chunk(models: object):
-    frame = pl.DataFrame({"original": [STOVE] * (CHUNK + 1), "paraphrase": [STOVE] * (CHUNK + 1)})
-    told: list[int] = []
-    score_table(frame, on_scored=told.append)
-    assert told == [CHUNK, 1]
 
 
 def test_missing_columns_are_named(tmp_path: Path):

@@ -55,14 +55,8 @@ def test_libero_goal_has_one_name_for_each_thing():
     ("text", "message"),
     [
         ("task,original\n", "lacks the columns object_type or high"),
-        (
-            HEADER + f"libero_goal/7,spelling,none,{STOVE},x,,\n",
-            "table.csv:2: there is no object type 'spelling'",
-        ),
-        (
-            HEADER + f"libero_goal/7,habitual,none,{STOVE},x,near,1\n",
-            "table.csv:2: s_k: 'near' is no similarity; valid: 0 to 1",
-        ),
+        (HEADER + f"libero_goal/7,spelling,none,{STOVE},x,,\n", "table.csv:2: there is no object type"),
+        (HEADER + f"libero_goal/7,habitual,none,{STOVE},x,near,1\n", "table.csv:2: s_k: 'near'"),
     ],
 )
 def test_what_makes_no_sense_is_named_with_its_line(tmp_path: Path, text: str, message: str):

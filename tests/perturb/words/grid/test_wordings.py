@@ -24,11 +24,6 @@ def test_a_name_that_two_things_could_have_is_not_used() -> None:
     assert {"container", "vessel"} <= set(names(alone, "bowl", ObjectType.CONTEXTUAL))
 
 
-def test_the_scene_decides_and_not_the_task() -> None:
-    assert "dairy product" in names(tasks.load("libero_goal/6"), "cream cheese", ObjectType.CONTEXTUAL)
-    assert "dairy product" not in names(tasks.load("libero_object/1"), "cream cheese", ObjectType.CONTEXTUAL)
-
-
 def test_no_scene_has_one_name_for_two_things() -> None:
     for task in tasks.resolve("all"):
         read = read_task(task, lexicon())

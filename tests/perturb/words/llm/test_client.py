@@ -52,12 +52,6 @@ def test_what_was_answered_is_not_asked_again_and_costs_nothing(model, endpoint,
     assert (ledger.cached, ledger.requests, ledger.prompt_tokens) == (1, 1, 100)
 
 
-def test_another_temperature_is_another_question(model, endpoint, ask):
-    ask(endpoint(), "hello")
-    ask(endpoint(temperature=0.1), "hello")
-    assert len(model.asked) == 2
-
-
 def test_the_key_goes_into_one_header_and_nowhere_else(model, endpoint, ask, tmp_path):
     place = endpoint(key=KEY)
     ask(place, "hello")
@@ -75,11 +69,6 @@ def test_a_key_that_comes_back_in_an_answer_is_taken_out(model, endpoint, ask, t
     replies, _ = ask(endpoint(key=KEY), "hello")
     assert replies == [Reply("your key is [key]", False)]
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
-
-
-def test_without_a_key_no_such_header_is_sent(model, endpoint, ask):
-    ask(endpoint(), "hello")
-    assert "Authorization" not in model.headers[0]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 408])
@@ -158,12 +147,6 @@ def test_a_flood_is_not_read_to_its_end(model, endpoint, ask):
     assert ledger.dropped == {f"answer: more than {MOST_BYTES:,} bytes": 1}
 
 
-def test_half_a_surrogate_pair_is_kept_as_a_question_mark(model, endpoint, ask):
-    model.faults[-1] = lambda body: (200, {}, b'{"choices": [{"message": {"content": "a \\ud800 b"}}]}')
-    replies, ledger = ask(endpoint(), "hello")
-    assert replies == [Reply("a ? b", False)] and ledger.uncounted == 1
-
-
 def test_an_answer_that_takes_too_long_is_given_up(model, endpoint, ask):
     model.seconds = 3.0
     start = time.monotonic()
@@ -211,12 +194,6 @@ def test_a_connection_that_breaks_is_tried_again(endpoint, ask):
         server.close()
 
     asyncio.run(serve())
-
-
-def test_requests_keep_their_distance(model, endpoint, ask):
-    start = time.monotonic()
-    ask(endpoint(per_minute=600.0), *map(str, range(5)))
-    assert time.monotonic() - start >= 0.4
 
 
 @pytest.mark.parametrize(
