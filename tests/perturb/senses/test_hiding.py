@@ -69,13 +69,6 @@ def test_a_dropped_camera_shows_nothing_in_any_way(seen: list[Observation], sens
         assert np.array_equal(changed.depth("sideview", 32), each.depth("sideview", 32))
 
 
-def test_blank_pictures_are_of_one_tone(seen: list[Observation], senses: Begun):
-    for grey, tone in ((0.0, 0), (0.5, 128), (1.0, 255)):
-        changed = senses(BlankPictures(grey)).observe(seen[1])
-        assert (changed.image("agentview", 32) == tone).all()
-        assert not changed.depth("agentview", 32).any()
-
-
 def test_a_frozen_camera_shows_its_first_picture(seen: list[Observation], senses: Begun):
     episode = senses(FrozenCamera(cameras=("robot0_eye_in_hand",)))
     changed = [episode.observe(each) for each in seen][-1]

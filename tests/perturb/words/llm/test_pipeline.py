@@ -79,14 +79,6 @@ def test_what_comes_out_does_not_depend_on_how_much_is_asked_at_once(model, endp
     assert outcomes[0] == outcomes[1]
 
 
-def test_a_cell_that_is_short_is_asked_for_again_without_what_it_has(model, endpoint, run):
-    model.verdict = lambda count: "1"
-    found, ledger = run(endpoint(), chosen=TWO[:1], per_cell=2)
-    again = [body for body in model.asked if "which are there already" in body["messages"][1]["content"]]
-    assert again and ledger.dropped["line: refused by the verifier"] > 0
-    assert Counter(each.cell for each in found).most_common()[-1][1] == 2
-
-
 def test_trouble_here_and_there_costs_time_and_not_the_run(model, endpoint, run):
     asked: Counter[str] = Counter()
 
@@ -116,9 +108,9 @@ def test_a_run_that_breaks_off_goes_on_where_it_was(model, endpoint, run):
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])
 def test_an_instruction_that_is_none_is_refused_before_anything_is_asked(model, endpoint, run, text: str):
     task = replace(TWO[0], instruction=Instruction(text))
-    with pytest.raises(PerturbationError, match="libero_goal/0") as caught:
+    with pytest.raises(PerturbationError, match="libero_goal/0"):
         run(endpoint(), chosen=(task,))
-    assert not model.asked and "\n" not in str(caught.value)
+    assert not model.asked
 
 
 def test_an_answer_that_is_of_no_use_is_kept_and_another_asked_for(model, endpoint, run):
