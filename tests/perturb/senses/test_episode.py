@@ -4,27 +4,96 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
-from assay.episodes.senses import Chance
-from assay.perturb import Say
+from assay import tasks
+from assay.episodes import EpisodeSpec, rollout
+from assay.episodes.senses import Chance, Sense
+from assay.errors import PerturbationError
+from assay.perturb import Say, apply_perturbations, from_json
 from assay.perturb.senses import (
+    ActionDelay,
     ActionNoise,
+    BlankPictures,
     Brightness,
     DroppedCamera,
     Fog,
+    FrozenCamera,
     GaussianNoise,
     GlassBlur,
     MotionBlur,
     ProprioceptionNoise,
+    ProprioceptionOffset,
     Senses,
+    others_at,
+    pictures_at,
 )
 from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.convention import Convention
 from assay.sim import Observation, Simulation
+from assay.sim.world import SceneEnv
 from assay.support.images import letterbox, orient
+from assay.tasks import Instruction
+
+EVERY = [each for severity in (1, 5, 10) for each in (pictures_at(severity) | others_at(severity)).values()]
+
+
+def test_the_task_stays_as_it_is_and_shares_its_compiled_scene():
+    task = tasks.load("libero_goal/0")
+    assert apply_perturbations(task, EVERY, seed=3) is task
+    plain = EpisodeSpec("libero_goal/0", 3)
+    spec = EpisodeSpec("libero_goal/0", 3, perturbations=tuple(EVERY))
+    assert spec.scene_key == plain.scene_key and spec.key != plain.key
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"kind": "senses/fgo", "severity": 1}, "did you mean 'senses/fog'?"),
+        ({"kind": "senses/fog"}, "severity: field required"),
+        ({"kind": "senses/fog", "severity": 11}, "severity is 11; valid: whole numbers 1 to 10"),
+        ({"kind": "senses/fog", "severity": "thick"}, "severity"),
+        ({"kind": "senses/fog", "severity": 3, "thickness": 1}, "has no field 'thickness'"),
+        ({"kind": "senses/fog", "severity": 3, "cameras": ["agentvew"]}, "did you mean 'agentview'?"),
+        ({"kind": "senses/fog", "severity": 3, "cameras": ["a\nb"]}, "there is no camera"),
+        ({"kind": "senses/fog", "severity": 3, "cameras": "agentview"}, "valid tuple"),
+        ({"kind": "senses/proprioception_noise"}, "above 0"),
+        ({"kind": "senses/action_noise", "translation": 0}, "above 0"),
+        ({"kind": "senses/patch", "size": 0.5, "x": -0.1}, "x is -0.1; valid: 0 to 1"),
+    ],
+)
+def test_what_is_wrong_in_json_is_refused_in_one_line(value: dict[str, object], words: str):
+    with pytest.raises(PerturbationError) as caught:
+        from_json(value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("sense", [DroppedCamera, FrozenCamera, BlankPictures])
+def test_a_camera_that_does_not_exist_is_refused(sense: type[Sense]):
+    with pytest.raises(PerturbationError, match="did you mean 'robot0_eye_in_hand'"):
+        sense(cameras=("eye_in_hand",))  # type: ignore[call-arg]
+    with pytest.raises(PerturbationError, match="a tuple of names"):
+        sense(cameras="agentview")  # type: ignore[call-arg]
+
+
+def test_every_number_has_a_range():
+    for value in EVERY:
+        for each in fields(value):
+            assert each.name == "cameras" or "valid" in each.metadata, (value.kind, each.name)
+
+
+def test_streams_of_a_step_depend_on_the_step_and_lasting_ones_do_not():
+    def drawn(rng: np.random.Generator) -> float:
+        return float(rng.random())
+
+    one, two = Chance((7, "a"), 1), Chance((7, "a"), 2)
+    assert drawn(one.now()) == drawn(one.now()) != drawn(two.now())
+    assert drawn(one.lasting()) == drawn(two.lasting()) != drawn(Chance((7, "b"), 1).lasting())
+    assert drawn(one.lasting()) != drawn(one.now())
+
 
 Begun = Callable[..., Senses]
 
@@ -97,3 +166,42 @@ def test_another_process_sees_the_same():
         picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
     said = subprocess.run([sys.executable, "-c", _HASH], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == hashlib.sha256(picture.tobytes()).hexdigest()
+
+
+TASK = "libero_goal/0"
+MOVE = np.array([0.5, -0.3, 0.4, 0.2, 0.0, 0.0, -1.0], np.float32)
+
+
+class Watchful:
+    """Always does the same, and remembers what it was shown."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.seen: list[Observation] = []
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.seen.append(observation)
+        return MOVE[None]
+
+
+def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: Simulation):
+    watched: list[Observation] = []
+    spec = EpisodeSpec(TASK, 0, perturbations=(ProprioceptionOffset(0.05),), steps=4)
+    policy = Watchful()
+    rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), policy, spec, watch=watched.append)
+    errors = [
+        one.eef_position - other.eef_position for one, other in zip(policy.seen, watched[:-1], strict=True)
+    ]
+    assert [each.step for each in policy.seen] == [0, 1, 2, 3]
+    assert np.allclose(errors, errors[0]) and np.linalg.norm(errors[0]) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("fault", [ActionDelay(2), ActionNoise(0.3, 0.3)], ids=repr)
+def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, world: Simulation):
+    ends = {}
+    for name, perturbations in (("control", ()), ("fault", (fault,)), ("again", (fault,))):
+        spec = EpisodeSpec(TASK, 0, perturbations=perturbations, steps=6)
+        done = rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), Watchful(), spec)
+        assert np.array_equal(done.trajectory.actions, np.tile(MOVE, (6, 1)))
+        ends[name] = world.state().vector
+    assert np.array_equal(ends["fault"], ends["again"])
+    assert not np.array_equal(ends["fault"], ends["control"])

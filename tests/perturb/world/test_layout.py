@@ -1,5 +1,3 @@
-"""There are more things: irrelevant ones, doubles, something in the way."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -14,6 +12,7 @@ from assay.perturb.world import (
     Obstacle,
 )
 from assay.perturb.world.ground import Ground
+from assay.perturb.world.kinds import places_of, sort_of, unseen, works_alike
 from assay.sim import Simulation
 from assay.tasks.scene import Colour
 
@@ -68,3 +67,31 @@ def test_what_is_moved_or_added_stays_in_the_picture(drawing: str, task: str, bu
         world.close()
         wanted = [made.goal.atoms[0].arguments[0], *(each.name for each in made.scene.objects[-2:])]
         assert {labels[name] for name in wanted} <= seen
+
+
+@pytest.mark.parametrize(
+    ("category", "sort"),
+    [
+        ("akita_black_bowl", "bowl"),
+        ("red_cream_cheese", "cream_cheese"),
+        ("macaroni_and_cheese", "macaroni_and_cheese"),
+        ("red_book_interference_light_red", "book"),
+        ("white_cabinet", "cabinet"),
+        ("yellow_tomato_sauce", "tomato_sauce"),
+        ("never_heard_of", "never_heard_of"),
+    ],
+)
+def test_colour_size_and_make_do_not_matter_for_the_sort(category: str, sort: str):
+    assert sort_of(category) == sort
+
+
+def test_what_is_unseen_is_small_and_of_no_sort_that_tasks_have():
+    assert {"corn", "mayo", "popcorn"} <= set(unseen())
+    assert not {"white_bottle", "wooden_tray", "cube", "white_bowl"} & set(unseen())
+
+
+def test_cabinets_with_the_same_drawers_work_alike():
+    assert works_alike("wooden_cabinet", "white_cabinet")
+    assert not works_alike("wooden_cabinet", "short_cabinet")
+    assert not works_alike("wooden_cabinet", "cube")
+    assert {"top_region", "bottom_region"} <= places_of("white_cabinet") and not places_of("cube")
