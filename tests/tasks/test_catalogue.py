@@ -95,12 +95,9 @@ def test_equal_scenes_are_one_object(suite: str, count: int):
     [
         ("libero_gaol/0", "unknown suite 'libero_gaol'; did you mean 'libero_goal'?"),
         ("libero_goal/10", "unknown task 'libero_goal/10'; 'libero_goal' has the tasks libero_goal/0"),
-        ("libero_goal/-1", "unknown task 'libero_goal/-1'; 'libero_goal' has"),
         ("libero_goal/" + "0" * 5000, "'libero_goal' has the tasks"),
         ("libero_goal", "unknown task 'libero_goal'; write suite and number, such as 'libero_goal/0'"),
-        ("libero_spacial", "did you mean 'libero_spatial'?"),
         ("", "unknown task ''"),
-        ("/", "unknown suite ''"),
     ],
 )
 def test_an_unknown_id_is_refused_with_the_nearest_valid_one(id: str, message: str):
@@ -126,7 +123,6 @@ def test_a_selection_names_tasks_suites_or_all(selection: str, ids: list[str]):
     ("selection", "message"),
     [
         ("", "no task selected"),
-        (" , ", "no task selected"),
         ("libero_objects", "unknown task or suite 'libero_objects'; did you mean 'libero_object'?"),
         ("libero_goal/0,al", "unknown task or suite 'al'; did you mean 'all'?"),
         ("libero_goal/77", "'libero_goal' has the tasks libero_goal/0 to libero_goal/9"),

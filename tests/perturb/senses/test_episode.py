@@ -52,14 +52,10 @@ def test_the_task_stays_as_it_is_and_shares_its_compiled_scene():
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"kind": "senses/fgo", "severity": 1}, "did you mean 'senses/fog'?"),
         ({"kind": "senses/fog"}, "severity: field required"),
         ({"kind": "senses/fog", "severity": 11}, "severity is 11; valid: whole numbers 1 to 10"),
-        ({"kind": "senses/fog", "severity": "thick"}, "severity"),
         ({"kind": "senses/fog", "severity": 3, "thickness": 1}, "has no field 'thickness'"),
         ({"kind": "senses/fog", "severity": 3, "cameras": ["agentvew"]}, "did you mean 'agentview'?"),
-        ({"kind": "senses/fog", "severity": 3, "cameras": ["a\nb"]}, "there is no camera"),
-        ({"kind": "senses/fog", "severity": 3, "cameras": "agentview"}, "valid tuple"),
         ({"kind": "senses/proprioception_noise"}, "above 0"),
         ({"kind": "senses/action_noise", "translation": 0}, "above 0"),
         ({"kind": "senses/patch", "size": 0.5, "x": -0.1}, "x is -0.1; valid: 0 to 1"),
@@ -148,24 +144,18 @@ def test_looking_does_not_change_the_physics(world: Simulation, senses: Begun):
     assert np.array_equal(*ends)
 
 
-_HASH = """
-import hashlib
-import numpy as np
-from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur
-from assay.episodes.senses import Chance
-picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
-for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
-    picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
-print(hashlib.sha256(picture.tobytes()).hexdigest())
-"""
-
-
-def test_another_process_sees_the_same():
+def print_altered_picture() -> None:
     picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
     for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
         picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
-    said = subprocess.run([sys.executable, "-c", _HASH], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == hashlib.sha256(picture.tobytes()).hexdigest()
+    print(hashlib.sha256(picture.tobytes()).hexdigest())
+
+
+def test_another_process_draws_the_same(capsys: pytest.CaptureFixture[str]):
+    print_altered_picture()
+    code = f"from {__name__} import print_altered_picture; print_altered_picture()"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout == capsys.readouterr().out
 
 
 TASK = "libero_goal/0"

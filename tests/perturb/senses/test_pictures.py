@@ -24,6 +24,7 @@ from assay.perturb.senses.images import CAMERAS, Optical
 from assay.sim import CompiledScene, Observation, Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")
+Begun = Callable[..., Senses]
 NAMES = list(pictures_at(1))
 GRADED = [name for name in NAMES if pictures_at(1)[name] != pictures_at(2)[name]]
 OPTICAL = [name for name in NAMES if isinstance(pictures_at(1)[name], Optical)]
@@ -58,7 +59,7 @@ def psnr(one: np.ndarray, other: np.ndarray) -> float:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_changes_the_chosen_camera_and_nothing_else(
-    name: str, world: Simulation, seen: list[Observation], senses: Callable[..., Senses]
+    name: str, world: Simulation, seen: list[Observation], senses: Begun
 ):
     sense = replace(pictures_at(5)[name], cameras=("agentview",))
     before, state = [each.image("agentview", 96) for each in seen], world.state()
@@ -82,7 +83,7 @@ def test_it_changes_the_chosen_camera_and_nothing_else(
 @pytest.mark.parametrize("name", GRADED)
 @pytest.mark.parametrize("camera", ["agentview", "robot0_eye_in_hand"])
 def test_more_severe_is_further_from_the_truth(
-    name: str, camera: str, seen: list[Observation], senses: Callable[..., Senses]
+    name: str, camera: str, seen: list[Observation], senses: Begun
 ):
     truth = seen[1].image(camera)
     errors = np.zeros(10)
@@ -94,18 +95,14 @@ def test_more_severe_is_further_from_the_truth(
 
 
 @pytest.mark.parametrize("name", ["motion blur", "zoom blur", "fog", "glass blur", "patch"])
-def test_a_severity_means_the_same_at_every_size(
-    name: str, seen: list[Observation], senses: Callable[..., Senses]
-):
+def test_a_severity_means_the_same_at_every_size(name: str, seen: list[Observation], senses: Begun):
     changed = senses(pictures_at(7)[name]).observe(seen[1])
     large, small = (psnr(changed.image("agentview", n), seen[1].image("agentview", n)) for n in (256, 128))
     assert abs(large - small) < 1.5, (large, small)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_picture_is_the_same_whatever_was_read_before(
-    name: str, seen: list[Observation], senses: Callable[..., Senses]
-):
+def test_a_picture_is_the_same_whatever_was_read_before(name: str, seen: list[Observation], senses: Begun):
     sense = pictures_at(6)[name]
     views = [("agentview", 64), ("robot0_eye_in_hand", 64), ("agentview", 48)]
     one, other = senses(sense), senses(sense)
@@ -119,7 +116,7 @@ def test_a_picture_is_the_same_whatever_was_read_before(
 
 @pytest.mark.parametrize("name", OPTICAL)
 def test_another_seed_gives_another_picture_where_something_is_drawn(
-    name: str, seen: list[Observation], senses: Callable[..., Senses]
+    name: str, seen: list[Observation], senses: Begun
 ):
     pictures = [
         senses(pictures_at(6)[name], seed=seed).observe(seen[1]).image("agentview", 64) for seed in (0, 1)
@@ -144,7 +141,7 @@ def test_what_flickers_flickers_and_what_stays_stays(name: str, seen: list[Obser
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (16, 16), (48, 96)])
 def test_pictures_of_any_size_keep_it(
-    name: str, size: tuple[int, int], seen: list[Observation], senses: Callable[..., Senses]
+    name: str, size: tuple[int, int], seen: list[Observation], senses: Begun
 ):
     for severity in (1, 10):
         picture = senses(pictures_at(severity)[name]).observe(seen[1]).image("agentview", *size)
@@ -155,9 +152,6 @@ def test_the_cameras_it_knows_are_those_of_the_scenes(compiled: Callable[[str], 
     models = [compiled(task).model for task in ("libero_goal/0", "libero_object/0", "libero_10/5")]
     names = {model.camera(number).name for model in models for number in range(model.ncam)}
     assert names == set(CAMERAS)
-
-
-Begun = Callable[..., Senses]
 
 
 def covered(truth: Observation, changed: Observation, height: int, width: int) -> tuple[int, int, int, int]:

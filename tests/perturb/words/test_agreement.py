@@ -79,38 +79,28 @@ def test_sheets_come_back_from_one_annotator_each(sheet: Path, tmp_path: Path) -
     assert found.low < found.ac1 < found.high <= 1
 
 
-def test_a_word_that_is_no_judgement_is_refused_with_its_place(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes", "maybe", "", ""])
-    with pytest.raises(PerturbationError, match=r"1\.csv:3: same: 'maybe' is neither yes nor no"):
-        read_sheets([returned])
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"same": ["yes", "maybe", "", ""]}, r"1\.csv:3: same: 'maybe' is neither yes nor no"),
+        ({"paraphrase": ["other"] * 4, "same": ["yes"] * 4}, "has other texts"),
+        ({"same": [""] * 4}, r"1\.csv has no judgement yet: annotators fill"),
+    ],
+)
+def test_a_sheet_that_does_not_fit_the_others_is_rejected(
+    columns: dict[str, list[str]], reason: str, sheet: Path, tmp_path: Path
+) -> None:
+    sound = filled(tmp_path / "0.csv", sheet, same=["yes"] * 4)
+    with pytest.raises(PerturbationError, match=reason):
+        read_sheets([sound, filled(tmp_path / "1.csv", sheet, **columns)])
 
 
-def test_sheets_of_other_samples_are_refused(sheet: Path, tmp_path: Path) -> None:
-    other = filled(tmp_path / "1.csv", sheet, paraphrase=["other"] * 4, same=["yes"] * 4)
-    with pytest.raises(PerturbationError, match="has other texts"):
-        read_sheets([filled(tmp_path / "2.csv", sheet, same=["yes"] * 4), other])
-
-
-def test_too_few_judgements_are_refused(sheet: Path, tmp_path: Path) -> None:
-    alone = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     with pytest.raises(PerturbationError, match="at least two items"):
-        agreement(read_sheets([alone]))
-
-
-def test_a_blank_sheet_is_named(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
-    with pytest.raises(PerturbationError, match=r"sheet\.csv has no judgement yet: annotators fill"):
-        read_sheets([returned, sheet])
-
-
-def test_a_sheet_that_is_given_twice_is_refused(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+        agreement(read_sheets([returned]))
     with pytest.raises(PerturbationError, match=r"1\.csv is given 2 times"):
         read_sheets([returned, tmp_path / "." / "1.csv"])
-
-
-def test_an_item_that_comes_twice_in_a_sheet_is_refused(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     lines = returned.read_text().splitlines()
     returned.write_text("\n".join([*lines, lines[2]]) + "\n")
     with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already in line 3"):

@@ -41,14 +41,11 @@ def test_a_pronoun_stands_for_what_came_before() -> None:
     [
         ("  ", "the instruction is empty"),
         ("put the bowl\x00 on the stove", "no plain English sentence"),
-        ("põe a tigela no fogão", "no plain English sentence"),
         ("put the bowl on the stove " * 400, "no plain English sentence of up to 500 characters"),
-        ("put the {bowl} on the stove", "no plain English sentence"),
         ("the bowl would like to be on the stove", "begins with no verb that it knows"),
         ("put the plate on the stove", "goal is about akita_black_bowl_1, which the instruction does not"),
         ("put the thing on the bowl on the stove and pick up the bowl", "cannot read"),
         ("pick up the bowl on the stove", "not where to put it"),
-        ("put the bowl stove", "does not say where to put"),
     ],
 )
 def test_an_instruction_that_cannot_be_read_is_refused_in_one_line(text: str, reason: str) -> None:
@@ -77,7 +74,6 @@ def test_an_unknown_thing_is_refused_and_named() -> None:
             "the {n0} on the left",
             "on top of the {n1}",
         ),
-        ("KITCHEN_SCENE9_put_the_frying_pan_on_top_of_the_cabinet", "the {n0}", "on top of the {n1}"),
     ],
 )
 def test_a_side_belongs_to_the_thing_and_a_shelf_may_be_called_a_cabinet(

@@ -78,11 +78,9 @@ def test_an_alpha_outside_of_0_to_1_is_refused(alpha: float):
     [
         ("", STOVE, "the original is empty"),
         (STOVE, " ", "the paraphrase is empty"),
-        ("", "", "the original is empty"),
         (STOVE, "turn\x07on", "control character"),
         (STOVE, "x" * 10_000, "10000 characters"),
         ("is it on?", STOVE, "the original has no content words"),
-        ("...", "...", "the original has no content words"),
     ],
 )
 def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase: str, message: str):
@@ -95,9 +93,7 @@ def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase:
     [
         ("schalte den Herd ein", "the paraphrase does not look like English"),
         ("打开炉子", "the paraphrase does not look like English"),
-        ("🤖", "the paraphrase does not look like English"),
         ("is it on?", "the paraphrase has no content words: s_k is 0"),
-        ("xxx", "the paraphrase does not look like English"),
         ("It is cold here. The stove is off.", "the paraphrase is more than one sentence: only the first"),
     ],
 )
@@ -112,8 +108,6 @@ def test_a_doubtful_score_comes_with_a_warning(paraphrase: str, warning: str):
     ("original", "paraphrase", "warning"),
     [
         ("put the bowl on the plate", "put the plate on the bowl", "the same words in another order"),
-        ("put the bowl on the stove", "stove the on bowl the put", "the same words in another order"),
-        ("turn on the stove", "turn the stove on", "the same words in another order"),
         ("put the bowl on a plate", "put a bowl on a plate", "pd is 0.00 although the texts differ"),
         ("xxx", "xxx", "does not look like English"),
     ],

@@ -32,17 +32,12 @@ def test_marks_and_quotation_marks_are_taken_off():
     ("text", "rule"),
     [
         ("Sure, here are some rewordings:", "text"),
-        ("Here are 5 of them:", "text"),
         ("Put the bowl on the stove.", "text"),
         ("set the plate on the stove", "scene"),
         ("set it on the stove", "object"),
-        ("set the mixing bowl on the stove", "object"),
         ("could you set the bowl on the stove?", "action"),
-        ("position the bowl on the stove", "action"),
         ("set the bowl on the stove " * 50, "text"),
-        ("1234 5678", "text"),
         ("把碗放在炉子上", "text"),
-        ("set the bowl\x07on the stove", "text"),
         ("set set the bowl on the stove", "grammar"),
     ],
 )
