@@ -39,25 +39,6 @@ def test_what_would_change_nothing_is_refused_in_one_line(make: Callable[[], Per
         make()
 
 
-def test_a_perturbation_without_source_is_described_without_its_fields_texts(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    names: dict[str, Any] = {"__name__": "interactive"}
-    code = """
-import assay, dataclasses
-@dataclasses.dataclass(frozen=True)
-class Typed(assay.Perturbation):
-    "Typed in."
-    kind = "words/typed"
-    effects = frozenset()
-    times: int = 1
-"""
-    exec(compile(code, "<stdin>", "exec", dont_inherit=True), names)
-    monkeypatch.setitem(import_module(kinds.__module__)._KINDS, "words/typed", names["Typed"])
-    (described,) = [each for each in catalogue() if each.kind == "words/typed"]
-    assert described.about == "Typed in." and described.fields == ("`times=1`",)
-
-
 def test_every_perturbation_is_described_with_all_its_fields():
     described = {each.kind: each for each in catalogue()}
     assert set(described) == {kind for kind in kinds() if not kind.startswith("release/")}

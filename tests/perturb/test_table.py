@@ -58,20 +58,6 @@ def test_the_table_refuses_perturbations_of_the_other_world(value: Say | Fog):
     assert "tabletop/T1/L1" in said
 
 
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        (lambda: Gobbledygook("wods"), "words/prompt_gobbledygook: unit is 'wods': did you mean 'words'?"),  # type: ignore[arg-type]
-        (lambda: PromptMask("visible"), "words/prompt_mask: part is 'visible': did you mean 'visual'?"),  # type: ignore[arg-type]
-        (lambda: from_json({"kind": "words/prompt_mask"}), "words/prompt_mask: part"),
-    ],
-)
-def test_a_choice_that_does_not_exist_is_refused_in_one_line(made: Callable[[], object], words: str):
-    with pytest.raises(PerturbationError) as caught:
-        made()
-    assert words in str(caught.value)
-
-
 @pytest.mark.parametrize("value", ALL, ids=repr)
 def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_refused(value: Perturbation):
     for kind in KINDS.values():

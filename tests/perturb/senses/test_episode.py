@@ -38,17 +38,6 @@ from assay.sim.world import SceneEnv
 from assay.support.images import letterbox, orient
 from assay.tasks import Instruction
 
-EVERY = [each for severity in (1, 5, 10) for each in (pictures_at(severity) | others_at(severity)).values()]
-
-
-def test_the_task_stays_as_it_is_and_shares_its_compiled_scene():
-    task = tasks.load("libero_goal/0")
-    assert apply_perturbations(task, EVERY, seed=3) is task
-    plain = EpisodeSpec("libero_goal/0", 3)
-    spec = EpisodeSpec("libero_goal/0", 3, perturbations=tuple(EVERY))
-    assert spec.scene_key == plain.scene_key and spec.key != plain.key
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -65,30 +54,6 @@ def test_what_is_wrong_in_json_is_refused_in_one_line(value: dict[str, object], 
     with pytest.raises(PerturbationError) as caught:
         from_json(value)
     assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("sense", [DroppedCamera, FrozenCamera, BlankPictures])
-def test_a_camera_that_does_not_exist_is_refused(sense: type[Sense]):
-    with pytest.raises(PerturbationError, match="did you mean 'robot0_eye_in_hand'"):
-        sense(cameras=("eye_in_hand",))  # type: ignore[call-arg]
-    with pytest.raises(PerturbationError, match="a tuple of names"):
-        sense(cameras="agentview")  # type: ignore[call-arg]
-
-
-def test_every_number_has_a_range():
-    for value in EVERY:
-        for each in fields(value):
-            assert each.name == "cameras" or "valid" in each.metadata, (value.kind, each.name)
-
-
-def test_streams_of_a_step_depend_on_the_step_and_lasting_ones_do_not():
-    def drawn(rng: np.random.Generator) -> float:
-        return float(rng.random())
-
-    one, two = Chance((7, "a"), 1), Chance((7, "a"), 2)
-    assert drawn(one.now()) == drawn(one.now()) != drawn(two.now())
-    assert drawn(one.lasting()) == drawn(two.lasting()) != drawn(Chance((7, "b"), 1).lasting())
-    assert drawn(one.lasting()) != drawn(one.now())
 
 
 Begun = Callable[..., Senses]

@@ -56,12 +56,6 @@ def test_a_room_that_is_not_named_is_drawn_from_all_others_in_which_the_robot_ha
     assert drawn == set(Arena) - {TASK.scene.arena, Arena.STUDY}, "in the study the stove stands in the robot"
 
 
-def test_a_choice_may_be_given_by_its_name():
-    assert Room("kitchen") == Room(Arena.KITCHEN)  # type: ignore[arg-type]
-    assert changed(Room("kitchen")).scene.arena is Arena.KITCHEN  # type: ignore[arg-type]
-    assert Recolour(None, "checker").pattern is Pattern.CHECKER  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("arena", "surface", "furniture"),
     [(Arena.LIVING_ROOM, Surface.FLOOR, "floor_lamp"), (Arena.COFFEE_TABLE, Surface.WALLS, "wall_unit")],

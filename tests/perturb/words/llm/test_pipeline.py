@@ -127,17 +127,3 @@ def test_an_answer_that_is_of_no_use_is_kept_and_another_asked_for(model, endpoi
     assert len(found) == 2 * len(CELLS) and ledger.requests == 86 + 13
     again, ledger = run(endpoint(), chosen=TWO[:1], per_cell=2)
     assert again == found and (ledger.requests, ledger.cached) == (0, 86 + 13)
-
-
-@pytest.mark.parametrize("use", [RuleUse.WARN, RuleUse.OFF])
-def test_where_the_rules_do_not_filter_the_model_alone_judges(model, endpoint, run, use: RuleUse):
-    usual = model.text
-
-    def against_the_rules(body: dict[str, Any]) -> str:
-        said = usual(body)
-        return said.replace("drawer", "mug") + "\nSure thing!" if step_of(body) == "merge" else said
-
-    model.text = against_the_rules
-    found, ledger = run(endpoint(), chosen=TWO[:1], per_cell=1, rules=use)
-    assert any("mug" in each.text for each in found) and not any("Sure" in each.text for each in found)
-    assert set(ledger.dropped) & {"line: against the rule 'text'"}

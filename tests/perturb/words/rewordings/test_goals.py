@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
+from assay.perturb import apply_perturbations
+from assay.perturb.words.rewordings import compositions
 from assay.perturb.words.rewordings.goals import alternatives, new_goals
 from assay.tasks import Instruction, Predicate, check
 from assay.tasks.language.lexicon import mentions, names_of
@@ -70,9 +72,6 @@ def test_words_that_are_not_understood_leave_what_is_known_elsewhere(text: str):
     assert found and all(each.known_from or "stove" in each.text for each in found)
 
 
-# -- new ones
-
-
 def test_every_built_in_task_has_a_goal_that_was_never_trained():
     trained = {task.instruction.text for task in tasks.resolve("all")}
     for task in tasks.resolve("all"):
@@ -90,3 +89,22 @@ def test_what_a_trained_task_passes_on_its_way_is_not_new():
     found = {str(each.goal) for each in new_goals(tasks.load("libero_goal/7"))}
     assert "Open wooden_cabinet_1_top_region" not in found, "whoever puts the bowl inside opens it first"
     assert "In cream_cheese_1 wooden_cabinet_1_top_region" in found
+
+
+def test_two_known_tasks_make_one_that_holds_when_both_do():
+    task = tasks.load("libero_goal/1")
+    found = {each.text: each for each in compositions(task)}
+    both = found["put the bowl on the stove and turn on the stove"]
+    made = apply_perturbations(task, both, seed=1)
+    assert [str(atom.predicate) for atom in made.goal.atoms] == ["On", "TurnOn"]
+    assert made.scene == task.scene and made.goal.atoms[0] == task.goal.atoms[0]
+
+
+def test_goals_that_exclude_each_other_are_not_composed():
+    for id in tasks.all_ids():
+        task = tasks.load(id)
+        for each in compositions(task):
+            goal = apply_perturbations(task, each, seed=1).goal
+            assert len(goal.atoms) > len(task.goal.atoms)
+            carried = [atom.arguments[0] for atom in goal.atoms if atom.predicate.arity == 2]
+            assert len(set(carried)) == len(carried), f"{id}: {each.text} puts something in two places"
