@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from assay import tasks
@@ -22,7 +20,7 @@ from assay.extensions.tabletop.tasks.task import Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.simulation import ActionEffect
-from assay.perturb import Perturbation, Say, apply_perturbations, from_json
+from assay.perturb import Perturbation, Say, apply_perturbations
 from assay.perturb.senses import Fog
 
 PROMPTS: tuple[TablePerturbation, ...] = (

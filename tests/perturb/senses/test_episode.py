@@ -4,32 +4,27 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, rollout
-from assay.episodes.senses import Chance, Sense
+from assay.episodes.senses import Chance
 from assay.errors import PerturbationError
-from assay.perturb import Say, apply_perturbations, from_json
+from assay.perturb import Say, from_json
 from assay.perturb.senses import (
     ActionDelay,
     ActionNoise,
-    BlankPictures,
     Brightness,
     DroppedCamera,
     Fog,
-    FrozenCamera,
     GaussianNoise,
     GlassBlur,
     MotionBlur,
     ProprioceptionNoise,
     ProprioceptionOffset,
     Senses,
-    others_at,
-    pictures_at,
 )
 from assay.policies.remote import openpi, vla_eval
 from assay.policies.remote.convention import Convention
@@ -37,6 +32,7 @@ from assay.sim import Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.support.images import letterbox, orient
 from assay.tasks import Instruction
+
 
 @pytest.mark.parametrize(
     ("value", "words"),

@@ -14,7 +14,6 @@ from assay.perturb.world import (
     MoveCamera,
     Obstacle,
     Orbit,
-    Recolour,
     Remove,
     Repaint,
     Replace,
@@ -22,7 +21,7 @@ from assay.perturb.world import (
     Room,
 )
 from assay.tasks import Arena, Task
-from assay.tasks.scene import Pattern, Surface
+from assay.tasks.scene import Surface
 
 from .example import TASK, Built, changed
 

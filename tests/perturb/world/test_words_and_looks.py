@@ -10,14 +10,13 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import Perturbation, Say, apply_perturbations
+from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.world import (
     Alter,
     Among,
     Distractors,
     Jitter,
     MoveCamera,
-    MoveFixture,
     Orbit,
     Recolour,
     Relight,

@@ -12,7 +12,6 @@ from assay.support.streams import stream
 from assay.tasks.formats.lerobot_features import robot_state
 from assay.tasks.formats.lerobot_writer import (
     QUANTILES,
-    STATISTICS,
     ImageStats,
     combine_stats,
     describe_values,

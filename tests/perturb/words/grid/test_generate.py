@@ -19,8 +19,6 @@ from assay.perturb.words.grid.generate import (
     fitting_names,
     grid,
     paraphrases,
-    shortfalls,
-    wordings,
 )
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow

@@ -14,7 +14,6 @@ from assay.perturb.words.grid.table import (
     grid_stats,
     read,
     read_wordings,
-    thing_names,
     with_tasks,
     write,
 )

@@ -13,7 +13,7 @@ from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, RuleUse, paraphrases, read_prompts
+from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, paraphrases, read_prompts
 from assay.tasks import Instruction
 
 PROMPTS = read_prompts()

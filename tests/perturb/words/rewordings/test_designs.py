@@ -19,8 +19,6 @@ from assay.perturb.words.rewordings import (
     Counterfactual,
     OtherTask,
     Rewording,
-    counterfactuals,
-    other_tasks,
 )
 from assay.perturb.words.text import Mask, Say
 from assay.runs.worker import EpisodeRunner, WorkerConfig
