@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.cli.run import _changes_alone
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
 from assay.errors import RunError
-from assay.measures.forecast import changes_alone, forecast
+from assay.measures.forecast import forecast
 from assay.runs.estimates import EpisodePace, duration, earlier_runs, parse_duration, time_episodes
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
@@ -93,7 +94,7 @@ def test_certificates_to_make_are_counted_and_one_change_at_a_time_is_less():
     work = RunPlan.make("pro", RunOptions(tasks="libero_goal/7", seeds=(0,)))
     found = forecast(work, None)
     assert found.certificates.missing > 0 and found.seconds is None
-    part = changes_alone(work)
+    part = _changes_alone(work)
     assert part is not None
     fewer, names = part
     assert 0 < len(fewer.specs) < len(work.specs) and "pro/position" in names

@@ -23,7 +23,8 @@ from assay.tasks import (
     check,
     load,
 )
-from assay.tasks.bddl.sexpr import evaluate, expressions
+from assay.tasks.bddl.reader import join_expressions
+from assay.tasks.bddl.sexpr import evaluate
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_.-]{0,8}", fullmatch=True)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -187,4 +188,4 @@ def test_every_number_survives_being_written_and_read(number: float):
     ],
 )
 def test_blanks_separate_expressions_unless_an_operator_needs_both_sides(text: str, parts: list[str]):
-    assert expressions(text.split()) == parts
+    assert join_expressions(text.split()) == parts

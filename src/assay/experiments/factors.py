@@ -18,7 +18,7 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Mask, Perturbation
-from assay.perturb.senses import others_at, pictures_at
+from assay.perturb.senses import senses_at
 from assay.perturb.senses.images import BlankPictures, DroppedCamera, PictureSense
 from assay.perturb.words import rewordings as words
 from assay.perturb.world import (
@@ -96,13 +96,12 @@ _WORLD: dict[str, Perturbation] = {
     "base": StartPose(base=(0.0, 0.08)),
 }
 _SENSES: dict[str, Perturbation] = {
-    name.replace(" ", "_").lower(): sense
-    for name, sense in {**pictures_at(MIDDLING), **others_at(MIDDLING)}.items()
+    name.replace(" ", "_").lower(): sense for name, sense in senses_at(MIDDLING).items()
 }
 _AXES: dict[str, Perturbation] = {
     "words": words.Synonyms(),
     "world": Relocate(0.5),
-    "senses": pictures_at(MIDDLING)["Gaussian noise"],
+    "senses": senses_at(MIDDLING)["Gaussian noise"],
 }
 _SINGLE = {**_AXES, **_WORDS, **_WORLD, **_SENSES}
 
@@ -238,14 +237,14 @@ def resolution(count: int, halvings: int) -> int:
     """The length of the shortest word of a design's defining relation; 0 for a full one, which has none."""
     generators = GENERATORS[count, halvings] if halvings else ()
     last = "ABCDEFGH"[count - halvings : count]
-    words = [frozenset(each) | {letter} for each, letter in zip(generators, last, strict=True)]
+    words = [frozenset(generator) | {letter} for generator, letter in zip(generators, last, strict=True)]
     products = []
     for size in range(1, len(words) + 1):
         for chosen in combinations(words, size):
-            word: frozenset[str] = frozenset()
-            for each in chosen:
-                word ^= each
-            products.append(len(word))
+            product: frozenset[str] = frozenset()
+            for word in chosen:
+                product ^= word
+            products.append(len(product))
     return min(products, default=0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from assay.measures.views.wording import KeyNumber, listed, natural, percent, pl
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.report.run_report import RunReport
 from assay.runs.description import lateness
-from assay.runs.options import plan_command, run_command
+from assay.runs.options import option_words, run_command
 from assay.runs.provenance import ALL, IDENTITY, all_conditions
 
 MAX_LISTED = 3
@@ -207,16 +208,16 @@ def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
     has_few_starts = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
     if has_few_starts and control is not None and (control.rate or 0.0) > DETECTABLE_DROP:
         conditions = all_conditions(meta)
+        options = {
+            "policy": meta.get("policy"),
+            "tasks": ",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
+            "conditions": None if conditions == [ALL] else ",".join(conditions),
+            "success": round(100 * (control.rate or 0.0)),
+            "detect": round(100 * DETECTABLE_DROP),
+        }
         yield Advice(
             f"To see how many seeds would detect a drop of {100 * DETECTABLE_DROP:.0f} points:",
-            plan_command(
-                str(meta.get("experiment")),
-                policy=meta.get("policy"),
-                tasks=",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
-                conditions=None if conditions == [ALL] else ",".join(conditions),
-                success=round(100 * (control.rate or 0.0)),
-                detect=round(100 * DETECTABLE_DROP),
-            ),
+            shlex.join(["assay", "plan", str(meta.get("experiment")), *option_words(options)]),
         )
 
 

@@ -194,7 +194,7 @@ class Plugin:
         module = getattr(thing, "__module__", None) or type(thing).__module__
         if module.partition(".")[0] in (_OWN, "builtins", "functools"):
             return None
-        return _plugin(module)
+        return cls.from_module(module)
 
     @classmethod
     def from_module(cls, module: str) -> Plugin:

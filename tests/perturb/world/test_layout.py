@@ -12,7 +12,8 @@ from assay.perturb.world import (
     Obstacle,
 )
 from assay.perturb.world.ground import Ground
-from assay.perturb.world.kinds import places_of, sort_of, unseen, works_alike
+from assay.perturb.world.kinds import places_of, sort_of, unseen
+from assay.perturb.world.objects import works_alike
 from assay.sim import Simulation
 from assay.tasks.scene import Colour
 

@@ -10,8 +10,8 @@ import pytest
 from bench.trained import Frame, Trained, frames, served
 
 from assay.errors import PolicyError
-from assay.policies.probe.examination import SIZE, ProbePlan, examine
-from assay.policies.probe.server import DemonstratedStep, demonstrated_steps, options_of
+from assay.policies.probe.examination import SIZE, ProbePlan, _demonstrated_steps, examine
+from assay.policies.probe.server import DemonstratedStep, options_of
 from assay.policies.remote.convention import Gripper, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation
@@ -27,7 +27,7 @@ def trained_on(drawing: str) -> list[Frame]:
 
 @pytest.fixture(scope="module")
 def shown(drawing: str) -> list[DemonstratedStep]:
-    return demonstrated_steps(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
+    return _demonstrated_steps(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
 
 
 def options(address: str) -> dict[str, str]:

@@ -6,13 +6,13 @@ import pytest
 
 from assay.errors import PolicyError
 from assay.policies.registry import check_address, load_policy
-from assay.policies.remote.address import parse_address
+from assay.policies.remote.address import Address
 from assay.policies.remote.openpi import OpenPI
 from assay.policies.remote.vla_eval import VlaEval
 
 
 def test_an_address_is_a_host_a_port_and_options():
-    address = parse_address("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
+    address = Address.parse("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
     assert (address.text, address.places) == ("openpi://gpu-1:9000", ("gpu-1:9000",))
     assert (address.timeouts.timeout, address.timeouts.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
@@ -23,7 +23,7 @@ def test_an_address_is_a_host_a_port_and_options():
     [("openpi://gpu", "gpu:8000"), ("openpi://[::1]:9/", "[::1]:9"), ("openpi://h:0", "h:0")],
 )
 def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, place: str):
-    assert parse_address(text, "openpi").places == (place,)
+    assert Address.parse(text, "openpi").places == (place,)
 
 
 def test_options_change_the_convention_and_nothing_else():
@@ -35,7 +35,7 @@ def test_options_change_the_convention_and_nothing_else():
 
 
 def test_an_address_may_have_a_path_copies_and_tls():
-    address = parse_address("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
+    address = Address.parse("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
     assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
     assert address.places == ("a:1/v1/robot", "b:8000/v1/robot", "[::1]:3/v1/robot") and address.access.tls
 
@@ -47,7 +47,7 @@ def test_a_key_is_read_from_the_environment_and_never_printed(
     option: str, header: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("ROBOT_KEY", "s3cret")
-    address = parse_address(f"openpi://h:1?{option}", "openpi")
+    address = Address.parse(f"openpi://h:1?{option}", "openpi")
     assert address.access.headers(address.text) == {"Authorization": header}
     assert "s3cret" not in repr(address)
 
@@ -55,13 +55,13 @@ def test_a_key_is_read_from_the_environment_and_never_printed(
 @pytest.mark.parametrize("address", ["openpi://me:s3/cret@h:1", "openpi://a, b:1", "openpi://a:1,b c"])
 def test_passwords_and_blanks_are_refused_and_no_password_is_printed(address: str):
     with pytest.raises(PolicyError, match="openpi://host:port") as told:
-        parse_address(address, "openpi")
+        Address.parse(address, "openpi")
     assert "s3" not in str(told.value) and "cret" not in str(told.value)
 
 
 def test_the_libero_x_preset_yields_to_explicit_options():
-    like = parse_address("openpi://h:1?client=libero-x", "openpi").adjusted
-    assert like == parse_address("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
+    like = Address.parse("openpi://h:1?client=libero-x", "openpi").adjusted
+    assert like == Address.parse("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
     changed = OpenPI("openpi://h:1?client=libero-x&wait=10").convention
     assert (changed.orientation, changed.replan, changed.wait) == ("upright", 25, 10)
     assert changed.size == OpenPI.default.size

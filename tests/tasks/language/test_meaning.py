@@ -7,10 +7,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import AssayError, PerturbationError
+from assay.perturb.words.grid.sentences import with_noun_alone
 from assay.tasks import Entity, Instruction, Task
 from assay.tasks.language import Meaning, lexicon, read_task
 from assay.tasks.language.meaning import rename_moved
-from assay.tasks.language.phrases import is_plural, with_noun_alone
+from assay.tasks.language.phrases import is_plural
 
 
 def read(task: Task, text: str | None = None) -> Meaning:

@@ -6,8 +6,9 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.perturb.world.spoken import colours_of
 from assay.tasks import bddl
-from assay.tasks.language import Step, colours_of, read_steps, verb_named, write_steps
+from assay.tasks.language import Step, read_steps, verb_named, write_steps
 from assay.tasks.language.phrases import Position, positions
 
 NAMES = {"bowl_1": ("bowl",), "bowl_2": ("bowl",), "plate_1": ("plate",), "mug_1": ("mug",)}

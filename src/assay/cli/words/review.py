@@ -17,7 +17,7 @@ from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.perturb.words.human_check import Failing
-    from assay.tasks import Task
+    from assay.tasks import Scene, Task
 
 
 def tasks_named(selection: str) -> tuple[Task, ...]:
@@ -40,14 +40,19 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
-    """Images of the tasks' initial scenes, by id."""
-    from assay.report.scene_images import save_scene_images
+    """Images of the tasks' initial scenes, by id. Equal scenes share a file."""
+    from assay.report.scene_images import SHEET_SIZE, save_task_image
+    from assay.tasks import short_name
 
+    files: dict[Scene, Path] = {}
     with progress_bar() as bar:
         progress = bar.add_task("images", total=len({task.scene for task in tasks}))
-        return save_scene_images(
-            tasks, folder, on_scene=lambda id: bar.update(progress, advance=1, description=f"image of {id}")
-        )
+        for task in tasks:
+            if task.scene not in files:
+                bar.update(progress, advance=1, description=f"image of {task.id}")
+                path = folder / f"{short_name(task.id)}.png"
+                files[task.scene] = save_task_image(task, path, size=SHEET_SIZE)
+    return {task.id: files[task.scene] for task in tasks}
 
 
 def review(
@@ -76,7 +81,7 @@ def review(
     decisions.csv --out accepted.csv. Rows without a decision stay.
     """
     from assay.perturb.words.grid.table import read, with_tasks
-    from assay.perturb.words.human_check import keep, read_decisions, write_review_sheet
+    from assay.perturb.words.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
     from assay.support.files import replacing
 
     rows = with_tasks(read(table, with_cells=True))
@@ -99,7 +104,7 @@ def review(
             with replacing(sheet) as unfinished:
                 unfinished.write_text(page, encoding="utf-8")
         elif sheet.suffix.lower() == ".csv":
-            write_review_sheet(rows, sheet)
+            write_sheet(sheet, dict(enumerate(rows, start=1)), DECISION_COLUMNS)
         else:
             raise PerturbationError(f"--sheet '{sheet}': valid: a file that ends in .html or .csv")
         say(f"{len(rows)} paraphrases in {sheet}", aside=True)
@@ -150,12 +155,13 @@ def agree(
     """
     from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.human_check import (
+        ANNOTATION_COLUMNS,
         Marks,
         agreement,
         check_distinct,
         read_sheets,
         sample,
-        write_annotation_sheet,
+        write_sheet,
     )
 
     if export is not None:
@@ -166,7 +172,7 @@ def agree(
             load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")
             files = draw_scenes([load(id) for id in sorted({row.task for row in chosen.values()})], folder)
             scenes = {id: f"{folder.name}/{file.name}" for id, file in files.items()}
-        write_annotation_sheet(chosen, export, scenes)
+        write_sheet(export, chosen, ANNOTATION_COLUMNS, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
     result = agreement(

@@ -9,7 +9,7 @@ from functools import cache
 
 from assay import tasks
 from assay.errors import AssetError, PerturbationError, did_you_mean
-from assay.sim.categories import OPENING, SWITCHING, VARIANTS
+from assay.sim.categories import VARIANTS
 from assay.sim.footprints import footprint
 from assay.sim.packs.pack import SHAPES, AssetPack
 from assay.sim.packs.registry import PACKS, load_pack, planned_on, planning_pack
@@ -62,13 +62,13 @@ def _bases(pack: AssetPack) -> frozenset[str]:
 
 
 def small() -> frozenset[str]:
-    """Small movable things: those of the built-in tasks that the pack has, and those that only it has."""
+    """Small movable objects: those of the built-in tasks that the pack has, and those that only it has."""
     pack = planning_pack()
     return pack.categories & frozenset(SMALL) | (_little(pack) - load_pack(_OWN).categories)
 
 
 def unseen() -> tuple[str, ...]:
-    """Small movable things of sorts that no built-in task has, sorted."""
+    """Small movable objects of sorts that no built-in task has, sorted."""
     return tuple(
         sorted(category for category in _little(planning_pack()) if sort_of(category) not in _trained_sorts())
     )
@@ -99,13 +99,6 @@ def sort_of(category: str) -> str:
     categories = planning_pack().categories
     ends = ["_".join(words[start:]) for start in range(len(words) - 1, -1, -1)]
     return next((end for end in ends if end in categories), category)
-
-
-def works_alike(one: str, other: str) -> bool:
-    """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
-    mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
-    still = planning_pack().fixtures
-    return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
 
 def places_of(category: str) -> frozenset[str]:

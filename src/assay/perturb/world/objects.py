@@ -1,4 +1,4 @@
-"""The things a task is about look different, are of another size or sort, or are gone."""
+"""The objects a task is about look different, are of another size or sort, or are gone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import named_entity, owner, target
-from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
+from assay.perturb.world.kinds import Among, candidates, check_category, places_of
 from assay.perturb.world.spoken import colours_said, true_to
+from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
+from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.language import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
@@ -210,7 +212,7 @@ class Alter(Perturbation):
         return changed
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
-        """What may take a thing's place: it with other looks, larger, other models; whichever there are."""
+        """What may take an object's place: it with other looks, larger, other models; whichever there are."""
         usual = replace(thing, size=1.0)
         looks = [
             replace(usual, finish=finish)
@@ -242,7 +244,7 @@ class Remove(Perturbation):
     """What the task is about first, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Takes the thing out of the scene; the goal still names it, and cannot be reached."""
+        """Takes the object out of the scene; the goal still names it, and cannot be reached."""
         entity = named_entity(task.scene, self.thing or target(task))
         if entity in task.scene.fixtures:
             raise PerturbationError(
@@ -252,7 +254,7 @@ class Remove(Perturbation):
 
 
 def without(scene: Scene, entity: Entity) -> Scene:
-    """A scene that lacks a movable thing; what stood on it goes too."""
+    """A scene that lacks a movable object; what stood on it goes too."""
     gone = {entity.name}
     while True:
         resting = {
@@ -276,7 +278,7 @@ def without(scene: Scene, entity: Entity) -> Scene:
 
 
 def _about(task: Task) -> list[Entity]:
-    """One thing of each category that a task's goal is about."""
+    """One object of each category that a task's goal is about."""
     scene = task.scene
     named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
     by_category = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}
@@ -290,6 +292,13 @@ def _as_large(one: str, other: str, *, fixture: bool) -> bool:
         for size in (footprint(category, fixture=fixture) for category in (one, other))
     ]
     return all(1 / AS_LARGE <= a / b <= AS_LARGE for a, b in zip(*sizes, strict=True))
+
+
+def works_alike(one: str, other: str) -> bool:
+    """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
+    mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
+    still = planning_pack().fixtures
+    return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:

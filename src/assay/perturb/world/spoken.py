@@ -1,13 +1,14 @@
-"""Where the words say that a thing stands: the bowl next to the plate, the left plate.
+"""Where the words say that an object stands: the bowl next to the plate, the left plate.
 
-A relation is read as a number: how far off a thing is from where the words have it. It picks a thing out if
+A relation is read as a number: how far off an object is from where the words have it. It picks an object out if
 that is little, and clearly less than for all others that look the same. Directions are those of the main
 camera, as LIBERO says them: left is towards -y, the front towards +x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -20,7 +21,7 @@ from assay.perturb.world.ground import Ground, Spot, carrier, owner
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Scene, Task
-from assay.tasks.language.lexicon import COLOURS, colours_of, names_of, words
+from assay.tasks.language.lexicon import COLOURS, NO_COLOUR, names_of, words
 from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
 
@@ -50,7 +51,7 @@ class Relation:
     """How far off it may be, metres."""
 
     def picks_out(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
-        """Whether the words are true of the thing, and of no other by as much as ``clear`` metres."""
+        """Whether the words are true of the object, and of no other by as much as ``clear`` metres."""
         here = self._off(self.thing, spots)
         return here <= self.limit and all(self._off(like, spots) >= here + clear for like in self.likes)
 
@@ -64,21 +65,21 @@ class Spoken:
 
     def __init__(self, task: Task) -> None:
         self.spots: Mapping[str, Spot] = Ground(task.scene, snug=True).spots
-        """Where things stand before anything is moved."""
+        """Where objects stand before anything is moved."""
         self.relations = tuple(
             name for name in dict.fromkeys(_relations(task)) if name.picks_out(self.spots, clear=0.0)
         )
 
     def hold(self, spots: Mapping[str, Spot]) -> bool:
-        """Whether every relation still picks out what it did, with things at these spots."""
+        """Whether every relation still picks out what it did, with objects at these spots."""
         return all(relation.picks_out(spots) for relation in self.relations)
 
     def about(self, thing: str) -> tuple[Relation, ...]:
-        """What is said about where one thing stands."""
+        """What is said about where one object stands."""
         return tuple(relation for relation in self.relations if relation.thing == thing)
 
     def tell(self, thing: str, double: str, spot: Spot) -> bool:
-        """Whether the words say where a thing stands, and that is not where its double does."""
+        """Whether the words say where an object stands, and that is not where its double does."""
         spots = {**self.spots, double: spot}
         return any(
             replace(relation, likes=(*relation.likes, double)).picks_out(spots)
@@ -87,11 +88,19 @@ class Spoken:
 
     @property
     def condition(self) -> str:
-        """What must stay true, for the end of a reason; empty if the words do not say where things stand."""
+        """What must stay true, for the end of a reason; empty if the words do not say where objects stand."""
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
         return f"; the words must stay true of one thing alone: {texts}" if texts else ""
+
+
+def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
+    """The colours that precede any of these names in a text; None if it does not name it."""
+    plain = " ".join(words(text)).replace(*NO_COLOUR)
+    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
+    return {word for phrase in called for word in phrase.split() if word in COLOURS} if called else None
 
 
 def colours_said(task: Task, entity: Entity) -> set[str]:
@@ -110,7 +119,7 @@ def true_to(said: Collection[str], colour: Colour) -> bool:
 
 
 def _relations(task: Task) -> Iterator[Relation]:
-    """What the words after and before the names of the goal's things may say about where they stand."""
+    """What the words after and before the names of the goal's objects may say about where they stand."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
     robot = _robot(scene)
     measures = _MEASURES | {
@@ -125,16 +134,16 @@ def _relations(task: Task) -> Iterator[Relation]:
             for other in scene.entities
             if other != entity and (other.category, other.finish) == (entity.category, entity.finish)
         ]
-        for said in (position for form in names[entity.name] for position in positions(text, form, names)):
-            landmarks, (off, limit) = said.landmarks, measures[said.relation]
-            if said.relation == "middle":
+        for position in (read for form in names[entity.name] for read in positions(text, form, names)):
+            landmarks, (off, limit) = position.landmarks, measures[position.relation]
+            if position.relation == "middle":
                 landmarks = tuple((same,) for same in (entity.name, *alike))
             try:
                 thing, likes = carrier(scene, entity.name), tuple(carrier(scene, same) for same in alike)
                 marks = tuple(tuple(carrier(scene, landmark) for landmark in mark) for mark in landmarks)
             except PerturbationError:
                 continue  # something hangs in the air
-            yield Relation(said.text, thing, likes, marks, off, limit)
+            yield Relation(position.text, thing, likes, marks, off, limit)
 
 
 def _robot(scene: Scene) -> Spot:

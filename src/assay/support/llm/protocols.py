@@ -8,7 +8,6 @@ LLMError                  an endpoint that cannot be used, or an invalid setting
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,10 +50,6 @@ class ModelImage:
     path: Path
     name: str
     """Stands for its content in the cache: a hash of it, or a name that no other content has."""
-
-    def encoded(self) -> str:
-        """The file's bytes in base64."""
-        return base64.b64encode(self.path.read_bytes()).decode()
 
 
 Part = str | ModelImage
@@ -162,8 +157,8 @@ class OpenAI:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
         message = choice["message"]
-        said = message["content"]  # text, its parts, or nothing: refused, or only thoughts
-        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said or []
+        answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
+        parts = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer or []
         blocked = (
             "content filter" if choice.get("finish_reason") == "content_filter" else message.get("refusal")
         )

@@ -77,13 +77,13 @@ def starts_for(loss: float, control: float, family: int = 1, level: float = NAME
 def _least_losses(starts: int, level: float) -> np.ndarray:
     """Of each number of telling starts, 0 to ``starts``, how many must be losses for the tail to be below
     ``level``; more than there are where none are enough."""
-    found = np.empty(starts + 1, int)
+    losses = np.empty(starts + 1, int)
     least = 1
     for telling in range(starts + 1):
         while least <= telling and binomial_at_least(least, telling, 0.5) >= level:
             least += 1
-        found[telling] = least
-    return found
+        losses[telling] = least
+    return losses
 
 
 def _log_choose(things: int, chosen: np.ndarray) -> np.ndarray:

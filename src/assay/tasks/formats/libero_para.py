@@ -33,7 +33,7 @@ OBJECT_TYPES = {
     "contextual": ("lexical", "same_polarity_contextual"),
     "habitual": ("lexical", "same_polarity_habitual"),
 }
-"""What is done to the names of things, in our words and in the release's."""
+"""What is done to the names of objects, in our words and in the release's."""
 ACTION_TYPES = {
     **OBJECT_TYPES,
     "coordination": ("structural", "coordination"),
@@ -103,11 +103,6 @@ _ROW = TypeAdapter(PublishedParaphrase)
 def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
     """The rows of a metadata file. Raises ReleaseError that names file, line and column."""
     return tuple(row for row, _ in _rows(file))
-
-
-def table_file(folder: Path) -> Path | None:
-    """The metadata of a checkout, if it is there."""
-    return next((folder / name for name in TABLES if (folder / name).is_file()), None)
 
 
 def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:

@@ -6,11 +6,11 @@ read_steps("turn on the stove and put the moka pot on it")
 
 verbs, phrases        what instructions are made of: verbs.yaml, and the prepositions
 steps, sentences      an instruction read as steps; steps written as an instruction
-lexicon, meaning      what things may be called (nouns.yaml, attributes.yaml); an instruction and its scene
-attributes, positions colours and sizes; where the words say that a thing stands
+lexicon, meaning      what objects may be called (nouns.yaml, attributes.yaml); an instruction and its scene
+attributes, positions colours and sizes; where the words say that an object stands
 """
 
-from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, colours_of, lexicon, verb_named
+from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, lexicon, verb_named
 from assay.tasks.language.meaning import Meaning, Mention, read_task
 from assay.tasks.language.steps import Step, read_steps, write_steps
 
@@ -23,7 +23,6 @@ __all__ = [
     "Noun",
     "Step",
     "Verb",
-    "colours_of",
     "lexicon",
     "read_steps",
     "read_task",

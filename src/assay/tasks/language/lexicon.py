@@ -1,4 +1,4 @@
-"""What things are called: the surface forms of categories in LIBERO's own instructions."""
+"""What objects are called: the surface forms of categories in LIBERO's own instructions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from assay.errors import PerturbationError
 from assay.tasks.scene import Colour
 
 _WORD = re.compile(r"[a-z0-9']+")
-_THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
-"""Names of things end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
-_WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
+THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
+"""Names of objects end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
 
 
 @cache
@@ -48,17 +47,8 @@ def mentions(text: str, form: str) -> bool:
 
 
 def thing_of(name: str) -> str:
-    """The thing that a goal names, or whose region it names; any other name is its own."""
-    return match[1] if (match := _THING.fullmatch(name)) else name
-
-
-def category_of(name: str) -> str:
-    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan.
-
-    A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
-    """
-    match = _THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
-    return match["category"] if match else name
+    """The object that a goal names, or whose region it names; any other name is its own."""
+    return match[1] if (match := THING.fullmatch(name)) else name
 
 
 HERE = files(__package__)
@@ -111,13 +101,9 @@ PATTERNS = frozenset(
 )
 SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
-"""Words that choose among several things by their distance from something; "next to" chooses by contact."""
-_RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
-_PART = "drawer|region|layer|shelf|level|row|compartment"
-_RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
-_SURFACE = re.compile(r"\btop layer\b")
-"""What sounds like a rank and is the upper surface of a thing; LIBERO-X does not count it as a rank."""
-_NO_COLOUR = ("orange juice", "juice")
+"""Words that choose among several objects by their distance from something; "next to" chooses by contact."""
+NO_COLOUR = ("orange juice", "juice")
+"""A name that contains a colour, and its replacement where colours are looked for."""
 
 
 @cache
@@ -125,26 +111,6 @@ def attribute_words() -> frozenset[str]:
     """Visual and spatial words, from ``attributes.yaml``: what a qualifier of a noun must not be."""
     lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
     return frozenset(word for words in lists.values() for word in words)
-
-
-def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
-    """The colours by which a text calls what has one of these names; None if it does not speak of it."""
-    plain = " ".join(words(text)).replace(*_NO_COLOUR)
-    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
-    return {word for phrase in called for word in phrase.split() if word in COLOURS} if called else None
-
-
-def is_ranked(text: str) -> bool:
-    """Whether a text chooses by order: the middle drawer, the second from the left."""
-    return bool(_RANKED.search(_SURFACE.sub("", " ".join(words(text)))))
-
-
-def looks_named(text: str) -> set[str]:
-    """By which looks a text tells things apart: colour, size, pattern; empty where by their category alone."""
-    vocabulary_ = set(words(" ".join(words(text)).replace(*_NO_COLOUR)))
-    vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
-    return {look for look, vocabulary in vocabularies.items() if vocabulary_ & vocabulary}
 
 
 class Noun(YamlRecord):
@@ -198,7 +164,7 @@ class Lexicon(YamlRecord):
     """Where they are written."""
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
-        """The nouns of a category of things. Raises PerturbationError if it has none."""
+        """The nouns of a category of objects. Raises PerturbationError if it has none."""
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(
@@ -208,7 +174,7 @@ class Lexicon(YamlRecord):
         return nouns
 
     def parts_of(self, noun: Noun) -> tuple[Noun, ...]:
-        """The parts of a thing that originals speak of."""
+        """The parts of an object that originals speak of."""
         return tuple(part for part in self.nouns.values() if noun.name in part.part_of)
 
     def with_parts(self, nouns: Iterable[Noun]) -> tuple[Noun, ...]:
@@ -253,7 +219,7 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
 
 PARTICLES = frozenset({"up", "on", "off", "out", "in", "down", "open", "shut", "closed", "over"})
 FOLLOWING = frozenset({"over"})
-"""Particles that always follow the thing."""
+"""Particles that always follow the object."""
 PRONOUNS = frozenset({"it", "them"})
 
 _DOUBLING = re.compile(r"[^aeiou]+[aeiou][bdgklmnpt]")
@@ -273,7 +239,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb with its forms; ``particle`` may follow the thing, ``rest`` may not ("reach for")."""
+    """A verb with its forms; ``particle`` may follow the object, ``rest`` may not ("reach for")."""
 
     base: str
     ing: str
@@ -294,7 +260,7 @@ class Verb:
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
     def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
-        """Verb and thing: "pick up the bowl", "pick it up"; ``apart`` puts the thing between them anyway.
+        """Verb and object: "pick up the bowl", "pick it up"; ``apart`` puts the object between them anyway.
 
         ``form`` is ``base``, ``ing`` or ``participle``.
         """
@@ -313,7 +279,7 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """What is done with a thing before it is moved, or before anything else is done with it."""
+    """What is done with an object before it is moved, or before anything else is done with it."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.distance import distances
-from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType, cell_of_official
+from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import (
     Paraphrase,
     fitting_names,
@@ -165,7 +165,7 @@ def theirs(shared: Path) -> NDArray[np.float64]:
     with (shared / "libero_para" / "metadata.csv").open(encoding="utf-8", newline="") as stream:
         return cell_means(
             (
-                cell_of_official(row["high"], row["mid"], row["low"]),
+                BY_OFFICIAL[row["high"], row["mid"], row["low"]],
                 float(row["keyword_similarity"]),
                 float(row["structural_similarity"]),
             )

@@ -1,10 +1,9 @@
-"""The object axis: what the things of an instruction may be called in its scene."""
+"""The object axis: what the objects of an instruction may be called in its scene."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -25,7 +24,7 @@ Wording = Mapping[str, str]
 
 
 def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
-    """Every way to name the things of an instruction with at least one new name, equal nouns alike."""
+    """Every way to name the objects of an instruction with at least one new name, equal nouns alike."""
     fields = meaning.fields
     same = {field: mention.original for field, mention in fields.items()}
     if type is ObjectType.NONE:
@@ -62,7 +61,7 @@ def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]
 
 
 def is_confused(name: str, other: Noun) -> bool:
-    """Whether a name could be taken for another thing: it has that name, or one that ends in its name."""
+    """Whether a name could be taken for another object: it has that name, or one that ends in its name."""
     low = name.lower()
     head = low.partition(" of ")[0].split()[-1]
     return low in other.all_names or head in other.original_forms
@@ -88,7 +87,7 @@ def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = No
     """Up to ``per_cell`` paraphrases of a task for each cell, fewer where there are no more.
 
     The same seed gives the same ones; more of them begin with the fewer. No text comes twice. ``words`` is a
-    file with more nouns. Raises PerturbationError for a task whose things the lexicon does not know or whose
+    file with more nouns. Raises PerturbationError for a task whose objects the lexicon does not know or whose
     instruction it cannot read.
     """
     pool, taken = _Pool(task, lexicon(words)), set[str]()
@@ -123,17 +122,6 @@ def grid(
     return tuple(paraphrases)
 
 
-def shortfalls(
-    made: Iterable[Paraphrase], tasks: Sequence[Task], per_cell: int
-) -> Iterator[tuple[str, Cell, int]]:
-    """Tasks with fewer paraphrases in a cell than their even part: id, cell, and how many."""
-    counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in made)
-    for cell in CELLS:
-        for task in tasks:
-            if counts[task.id, cell] < per_cell // len(tasks):
-                yield task.id, cell, counts[task.id, cell]
-
-
 class _Pool:
     """Every paraphrase of a task: all sentences with all names."""
 
@@ -149,9 +137,19 @@ class _Pool:
         names = _shuffle(self._names[cell.object_type], rng)
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
-                text = self._meaning.punctuate(sentence.format_map(names[(turn + place) % len(names)]))
+                text = _punctuate(
+                    sentence.format_map(names[(turn + place) % len(names)]), self._meaning.original
+                )
                 if text != self._meaning.original and not (DOUBLED.search(text) or _echoes(text)):
                     yield text
+
+
+def _punctuate(text: str, original: str) -> str:
+    """Write a sentence with the capital and the full stop that the original has."""
+    bare = original.strip()
+    if bare[0].isupper():
+        text = text[0].upper() + text[1:]
+    return f"{text}." if bare.endswith(".") and text[-1] not in "?." else text
 
 
 def _echoes(text: str) -> bool:
