@@ -38,7 +38,7 @@ def made() -> type[Made]:
 
 
 def table(made, does: Does, conditions=PROMPTS, tasks=TASKS, seeds=range(10), most=10) -> Iterator:
-    """The episodes of one who does so much, each told something else."""
+    """Episodes of a policy that acts as ``does``, with an instruction for each start."""
     for condition in conditions:
         for task in tasks:
             kind, level = task.split("/")

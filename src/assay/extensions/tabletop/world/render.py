@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from assay.errors import RenderingError
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.model import (
+    EXTENT,
     FLAT_GROUP,
     HIDDEN_GROUP,
     SOLID_GROUP,
@@ -22,7 +23,7 @@ from assay.extensions.tabletop.world.model import (
     TableModel,
     build,
 )
-from assay.extensions.tabletop.world.scene import TableScene
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
 
@@ -109,6 +110,13 @@ class TableRenderer:
             self._ready[id(built)] = (built, context, scene, mujoco.MjData(built.model))
         self._ready.move_to_end(id(built))
         return self._ready[id(built)][1:]
+
+
+def table_point(across: float, down: float) -> tuple[float, float]:
+    """Position on the table, metres, of a point of the top view given as shares of its width and height."""
+    middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
+    width = EXTENT["top"] * WIDTH / HEIGHT
+    return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
 
 
 def _labels(built: TableModel, scene: mujoco.MjvScene, picture: np.ndarray) -> np.ndarray:
