@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.cli.runs import _terminal_summary
 from assay.measures import Claim, Flaw, Verdict
 from assay.measures.findings import Fall, Unnoticed
 from assay.measures.sentences import Diagnosis
 from assay.measures.views.wording import task_instruction
 from assay.report.page import build
 from assay.report.run_report import RunReport
-from assay.report.summary import advice, key_numbers, sentences, terminal_summary
+from assay.report.summary import advice, key_numbers, sentences
 
 TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
 LEVELS = {
@@ -236,7 +237,7 @@ def test_nothing_but_errors_is_headed_by_what_broke(read, made):
         "Every episode ended in an error: 4 x Mine, step 0: KeyError: 'head'.",
     )
     assert "cannot say" not in page and "Success by condition" not in page
-    assert [line for lines in terminal_summary([report]) for line, style in lines if style == "bold"][
+    assert [line for lines in _terminal_summary([report]) for line, style in lines if style == "bold"][
         1:
     ] == list(report.conclusions.found)
 
@@ -299,7 +300,7 @@ def test_a_change_that_nearly_always_fails_is_not_hidden_behind_no_flaw(read, ma
         f"With {camera.more.more} more seed the loss with another camera pose would be "
     )
     assert (
-        " ".join(line for lines in terminal_summary([report]) for line, _ in lines).count("more seed") == 1
+        " ".join(line for lines in _terminal_summary([report]) for line, _ in lines).count("more seed") == 1
     ), "one answer, not two"
 
 

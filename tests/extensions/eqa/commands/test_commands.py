@@ -17,15 +17,14 @@ import pytest
 from assay.support.llm import KEY_VARIABLE
 
 from ...eqa.asking.conftest import Vision, chat
-from ...eqa.invented import small_set
 
 Run = Callable[..., Any]
 KEY = "sk-not-for-anybodys-eyes"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_set(tmp_path_factory.mktemp("cli") / "set", 2, "exo")
+def folder(exo_set: Path) -> Path:
+    return exo_set
 
 
 @pytest.fixture
@@ -40,7 +39,11 @@ def test_build_ask_kill_resume_score_and_report(
 ):
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     folder, out = tmp_path / "questions", tmp_path / "answers.jsonl"
-    assay("eqa", "build", "--source", collected, "--out", folder, "--per-kind", "6", "--views", "exo")
+    said = assay("eqa", "build", "--source", collected, "--out", folder, "--per-kind", "6", "--views", "exo")
+    assert said.status == 1 and "H-AI 0 of 6: each needs four instructions" in said.err
+    assert "read as 'libero'" in said.err and said.out.startswith(f"{folder}: ")
+    said = assay("eqa", "sheet", folder, "--out", tmp_path / "sheet.png", "--kinds", "L-AI", "--count", "2")
+    assert said.status == 0 and (tmp_path / "sheet.png").stat().st_size > 10_000
     count = len((folder / "questions.jsonl").read_text().splitlines())
     assert count >= 8
     vision = Vision(folder)
@@ -62,18 +65,15 @@ def test_build_ask_kill_resume_score_and_report(
     assert said.status == 0, said.err
     assert f"{count} answered" in said.out and "cached replies" in said.out
     assert "about" in said.err and "cost" in said.err and "cost" in said.out
-    assert len(vision.asked) - before <= count - before + 1, "what was under way, and nothing else, twice"
+    assert len(vision.asked) - before <= count - before + 1, "only the interrupted request is repeated"
     assay("eqa", "ask", folder, "--model", "geometry", "--out", tmp_path / "geometry.jsonl")
-    said = assay(
-        "eqa", "score", folder, out, tmp_path / "geometry.jsonl", "--out", tmp_path / "report", "--json",
-        tmp_path / "score.json",
-    )  # fmt: skip
+    answers, results = (out, tmp_path / "geometry.jsonl"), tmp_path / "score.json"
+    said = assay("eqa", "score", folder, *answers, "--out", tmp_path / "report", "--json", results)
     assert said.status == 0, said.err
-    found = json.loads((tmp_path / "score.json").read_text())
+    models = json.loads(results.read_text())["models"]
     for name in ("openai:tiny (direct)", "geometry"):
-        assert found["models"][name]["standing"]["means"]["overall"]["share"] == 1.0
-    page = (tmp_path / "report/index.html").read_text()
-    assert "openai:tiny (direct): 100.0 %" in page
+        assert models[name]["standing"]["means"]["overall"]["share"] == 1.0
+    assert "openai:tiny (direct): 100.0 %" in (tmp_path / "report/index.html").read_text()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert all(KEY.encode() not in path.read_bytes() for path in files) and KEY not in said.out + said.err
 
@@ -81,19 +81,13 @@ def test_build_ask_kill_resume_score_and_report(
 def test_failures_are_reported_and_change_the_exit_status(
     assay: Run, folder: Path, vision: Vision, tmp_path: Path
 ):
-    vision.faults = {
-        0: (400, {}, b"too large"),
-        1: (200, {}, b'{"choices": [{"message": {"content": "B?"}}]}'),
-    }
-    said = assay(
-        "eqa", "ask", folder, "--model", "openai:tiny", "--endpoint", vision.url,
-        "--out", tmp_path / "a.jsonl", "--at-once", "1", "--per-minute", "1e6",
-    )  # fmt: skip
+    reply = b'{"choices": [{"message": {"content": "B?"}}]}'
+    vision.faults = {0: (400, {}, b"too large"), 1: (200, {}, reply)}
+    ask = ("eqa", "ask", folder, "--model", "openai:tiny", "--endpoint", vision.url)
+    said = assay(*ask, "--out", tmp_path / "a.jsonl", "--at-once", "1", "--per-minute", "1e6")
     assert said.status == 1 and "10 answered, 1 unanswered, 1 unparsed" in said.out
-    assert (
-        "status 400: too large" in said.err and "1 x unparsed: a letter with something around it" in said.err
-    )
-    assert "1 replies without a token count" in said.err
+    assert "status 400: too large" in said.err and "1 replies without a token count" in said.err
+    assert "1 x unparsed: a letter with something around it" in said.err
     said = assay("eqa", "score", folder, tmp_path / "a.jsonl")
     assert said.status == 0 and "1 question unanswered by the endpoint" in said.err
 
@@ -129,7 +123,7 @@ def test_a_judge_reports_its_cost(assay: Run, folder: Path, vision: Vision, tmp_
     assert "temperature" not in vision.asked[0] and vision.asked[0]["max_completion_tokens"] == 99
 
 
-def test_invalid_arguments_are_reported_in_one_line(
+def test_invalid_arguments_are_reported(
     assay: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -144,3 +138,28 @@ def test_invalid_arguments_are_reported_in_one_line(
     ):
         said = assay("eqa", arguments[0], folder, *arguments[1:])
         assert said.status == 2 and said.err.splitlines()[-1].startswith("error:") and words in said.err
+
+
+def test_invalid_options_and_missing_packages_are_reported(
+    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for options, words in (
+        (("--kinds", "H-IA"), "did you mean 'H-AI'?"),
+        (("--views", "wrist"), "valid: exo, exo2"),
+        (("--turning", "euler"), "valid: wrapped, exact"),
+        (("--options", "ours"), "valid: matched, paper"),
+        (("--gripper", "1"), "CLOSED,OPEN"),
+        (("--schema", "droid"), "are for data sets"),
+        (("--distractors", "random"), "not the baseline 'random'"),
+        (("--distractors", "openai:x", "--endpoint", "there"), "must be an address like"),
+    ):
+        said = assay("eqa", "build", "--source", "demo", *options, "--out", tmp_path / "questions")
+        assert said.status == 2 and words in said.err
+    said = assay("eqa", "sheet", tmp_path, "--out", "x.png")
+    assert said.status == 2 and "assay eqa build makes one" in said.err
+    (tmp_path / "a.tfrecord-00000-of-00001").touch()
+    for package in ("sklearn", "tfrecord"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for command in (("leak", tmp_path), ("build", "--source", tmp_path, "--out", tmp_path / "set")):
+        said = assay("eqa", *command)
+        assert said.status == 2 and "pip install 'assay-robotics[eqa]'" in said.err
