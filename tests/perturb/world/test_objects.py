@@ -75,9 +75,6 @@ def _category(task: Task) -> str:
     return next(entity.category for entity in task.scene.objects if entity.name == BOWL)
 
 
-# -- every thing a task is about
-
-
 def test_every_thing_a_task_is_about_is_altered_and_nothing_else():
     usual, drawn = {each.name: each for each in TASK.scene.entities}, set()
     for seed in range(12):

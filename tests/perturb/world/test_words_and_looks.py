@@ -49,9 +49,6 @@ def about(task: Task) -> Entity:
     return named_entity(task.scene, target(task))
 
 
-# -- colours that the words name
-
-
 @pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
 def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
     assert not change.is_true(BLACK_BOWL) and change.is_true(BOWL)
@@ -91,9 +88,6 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
     assert painted >= 13, "in their own colour, with a pattern"
 
 
-# -- what the task is about moves
-
-
 @pytest.mark.parametrize("change", [Relocate(1.0), Jitter(0.03)], ids=str)
 def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbation):
     least = MIN_TARGET_MOVE_M if isinstance(change, Relocate) else 0.03 / 4
@@ -107,9 +101,6 @@ def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbatio
             continue
         assert Ground(task.scene).spots[thing].distance(after) >= least - 1e-9, task.id
     assert len(refused) <= 2, refused
-
-
-# -- one on top of the other
 
 
 def test_two_starts_of_the_robot_add_up():
@@ -166,9 +157,6 @@ def test_what_is_too_much_together_or_means_what_the_words_mean_is_refused(
     with pytest.raises(PerturbationError) as caught:
         make()
     assert words in str(caught.value)
-
-
-# -- more things
 
 
 @pytest.mark.parametrize("task", [WHITE_MUG, tasks.load("libero_goal/2"), tasks.load("libero_object/3")])

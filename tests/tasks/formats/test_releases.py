@@ -43,9 +43,6 @@ def language_file(file: Path, id: str, text: str) -> Path:
     return write(file, bddl.write(replace(task, instruction=Instruction(text))))
 
 
-# -- the samples -------------------------------------------------------------------------------------------
-
-
 def test_the_metadata_of_libero_para_is_read(shared: Path):
     found = read_metadata(shared / "libero_para")
     assert len(found) == 2021
@@ -83,9 +80,7 @@ def test_level_5_of_libero_x_is_read(shared: Path):
     ("content", "reason"),
     [
         (b"{}", "must be JSON with task_desc, variant and a numeric task_id"),
-        (b"[" * 100_000, "must be JSON with task_desc, variant and a numeric task_id"),
         (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "the variant must be '', 'A1' or 'A2'"),
-        (b'{"task_desc": "", "variant": "", "task_id": "1"}', "an instruction must be a line of text"),
         (b"\xff\xfe\x00\x01" * 50, "is not a text file in UTF-8"),
     ],
 )
@@ -119,9 +114,6 @@ def test_the_language_files_of_libero_plus_are_read_and_no_suffix_leaks(shared: 
     assert {each.labels["number"] for each in wordings} == {19, 31, 32}
     for text in (each.text for each in wordings):
         assert "_" not in text and not any(character.isdigit() for character in text)
-
-
-# -- a checkout --------------------------------------------------------------------------------------------
 
 
 def test_a_checkout_of_libero_para_has_its_files_in_place(tmp_path: Path):
@@ -170,9 +162,6 @@ def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: 
     assert {(each.task, each.labels["file"]) for each in found} == {
         ("libero_x/7", "KITCHEN_SCENE1_LEVEL4__T7_open_it")
     }
-
-
-# -- what is none ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
