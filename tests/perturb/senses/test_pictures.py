@@ -33,14 +33,9 @@ FIXED = ("zoom blur", "darker", "lighter", "flatter", "harsher")
 
 
 def proprioception(observation: Observation) -> list[np.ndarray]:
-    return [
-        observation.joints,
-        observation.eef_position,
-        observation.eef_quaternion,
-        observation.gripper,
-        observation.moment.qpos,
-        observation.moment.fixtures,
-    ]
+    moment = observation.moment
+    arm = [observation.joints, observation.eef_position, observation.eef_quaternion, observation.gripper]
+    return [*arm, moment.qpos, moment.fixtures]
 
 
 def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:

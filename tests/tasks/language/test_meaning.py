@@ -7,11 +7,9 @@ import pytest
 
 from assay import tasks
 from assay.errors import AssayError, PerturbationError
-from assay.perturb.words.grid.sentences import with_noun_alone
 from assay.tasks import Entity, Instruction, Task
 from assay.tasks.language import Meaning, lexicon, read_task
 from assay.tasks.language.meaning import rename_moved
-from assay.tasks.language.phrases import is_plural
 
 
 def read(task: Task, text: str | None = None) -> Meaning:
@@ -25,16 +23,6 @@ def test_every_built_in_instruction_is_read(task: Task) -> None:
     words = {field: mention.original for field, mention in found.fields.items()}
     assert found.slotted.format_map(words) == task.instruction.text
     assert found.steps
-
-
-def test_a_pronoun_stands_for_what_came_before() -> None:
-    put, close = read(tasks.load("libero_10/3")).steps
-    assert put.sense == "put_in" and close.sense == "close"
-    assert (
-        close.thing == put.target and close.thing_said == "it" and with_noun_alone(close.thing) == "the {n1}"
-    )
-    turn, stand = read(tasks.load("libero_10/2")).steps
-    assert turn.states == ("on", "off") and stand.target == turn.thing and stand.place_said == "on it"
 
 
 @pytest.mark.parametrize(
@@ -82,18 +70,6 @@ def test_a_side_belongs_to_the_thing_and_a_shelf_may_be_called_a_cabinet(
 ) -> None:
     (step,) = read(tasks.bddl.read(shared / "libero" / "bddl" / "libero_90" / f"{name}.bddl")).steps
     assert (step.thing, step.place_said) == (x, place)
-
-
-def test_them_stands_for_what_was_put_on_what(shared: Path) -> None:
-    name = "LIVING_ROOM_SCENE4_stack_the_left_bowl_on_the_right_bowl_and_place_them_in_the_tray"
-    stack, place = read(tasks.bddl.read(shared / "libero" / "bddl" / "libero_90" / f"{name}.bddl")).steps
-    assert (stack.thing, stack.place) == ("the left {n0}", "on the right {n0}")
-    assert (place.thing, is_plural(place.thing), place.thing_said) == (
-        "the left {n0} and the right {n0}",
-        True,
-        "them",
-    )
-    assert with_noun_alone(place.thing) == place.thing, "one of the two alone is not meant"
 
 
 def test_where_there_is_a_cabinet_no_shelf_is_called_one() -> None:

@@ -117,10 +117,6 @@ def test_what_the_recipe_does_not_see_is_said(original: str, paraphrase: str, wa
     assert any(warning in each for each in found.warnings)
 
 
-def test_equal_texts_are_at_no_distance_without_a_warning():
-    assert distance("Turn on  the stove", "turn on the stove").warnings == ()
-
-
 def test_many_at_once_are_the_same_as_one_by_one():
     texts = ["turn on the range", "is the stove on yet?", "light the burner, then step back"]
     assert distances((STOVE, text) for text in texts) == [distance(STOVE, text) for text in texts]

@@ -79,20 +79,6 @@ def test_what_comes_out_does_not_depend_on_how_much_is_asked_at_once(model, endp
     assert outcomes[0] == outcomes[1]
 
 
-def test_trouble_here_and_there_costs_time_and_not_the_run(model, endpoint, run):
-    asked: Counter[str] = Counter()
-
-    def now_and_then(body: dict[str, Any]) -> tuple[int, dict[str, str], bytes] | None:
-        question = body["messages"][1]["content"]
-        asked[question] += 1
-        trouble: tuple = ((500, {}, b""), (429, {"Retry-After": "0"}, b""), (200, {}, b"<html>"))
-        return trouble[len(question) % 3] if asked[question] == 1 else None
-
-    model.faults[-1] = now_and_then
-    found, ledger = run(endpoint(attempts=2), chosen=TWO[:1], per_cell=2)
-    assert len(found) == 2 * len(CELLS) and (ledger.requests, ledger.retries) == (172, 86)
-
-
 def test_a_run_that_breaks_off_goes_on_where_it_was(model, endpoint, run):
     model.faults = {number: lambda body: (500, {}, b"") for number in range(60, 1000)}
     with pytest.raises(LLMError, match="status 500"):
