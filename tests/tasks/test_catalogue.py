@@ -94,7 +94,7 @@ def test_instructions_are_the_ones_policies_were_trained_on():
         ("", "unknown task ''"),
     ],
 )
-def test_an_unknown_id_is_refused_with_the_nearest_valid_one(id: str, message: str):
+def test_an_unknown_id_is_rejected_with_the_nearest_valid_one(id: str, message: str):
     with pytest.raises(TaskError, match=re.escape(message)):
         tasks.load(id)
 

@@ -43,7 +43,7 @@ from assay.tasks import Instruction
         ({"kind": "senses/patch", "size": 0.5, "x": -0.1}, "x is -0.1; valid: 0 to 1"),
     ],
 )
-def test_what_is_wrong_in_json_is_refused_in_one_line(value: dict[str, object], words: str):
+def test_invalid_json_is_rejected(value: dict[str, object], words: str):
     with pytest.raises(PerturbationError) as caught:
         from_json(value)
     assert words in str(caught.value)

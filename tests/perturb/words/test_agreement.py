@@ -57,7 +57,7 @@ def test_a_sample_is_random_and_repeatable() -> None:
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
-def test_a_share_that_is_none_is_refused(share: float) -> None:
+def test_a_share_that_is_none_is_rejected(share: float) -> None:
     with pytest.raises(PerturbationError, match="above 0 and at most 1"):
         sample(rows(3), share, 0)
 
@@ -121,7 +121,7 @@ def test_a_majority_of_two_is_said_to_be_thin(sheet: Path, tmp_path: Path) -> No
     assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 2
 
 
-def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("task,paraphrase\n")
     with pytest.raises(PerturbationError, match="lacks the columns item, original"):
         read_sheets([tmp_path / "a.csv"])

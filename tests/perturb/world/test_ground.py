@@ -56,7 +56,7 @@ def test_what_is_moved_stays_in_view_and_hides_nothing(change: Perturbation):
                 assert not newly_hidden(task.scene, apply_perturbations(task, change, seed=seed).scene)
 
 
-def test_a_place_that_no_camera_sees_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
+def test_a_place_that_no_camera_sees_is_rejected_with_the_reason(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("assay.perturb.world.ground.newly_hidden", lambda before, after: ["butter_1"])
     with pytest.raises(PerturbationError, match="no room in view for"):
         apply_perturbations(tasks.load("libero_spatial/0"), Distractors(1), seed=0)

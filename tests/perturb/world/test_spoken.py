@@ -92,7 +92,7 @@ def test_the_left_plate_stays_on_the_left():
         assert spots["plate_1"].y <= spots["plate_2"].y - 0.08
 
 
-def test_what_would_make_the_words_untrue_is_refused_with_the_words():
+def test_what_would_make_the_words_untrue_is_rejected_with_the_words():
     with pytest.raises(PerturbationError, match="'between the plate and the ramekin'"):
         apply_perturbations(tasks.load("libero_spatial/0"), Displace(0.3), seed=0)
 

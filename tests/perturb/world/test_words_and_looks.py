@@ -146,7 +146,7 @@ def test_a_camera_is_led_around_in_the_room_that_it_ends_in():
         (lambda: changed(BOWL, Distractors(1, ("white_bowl",))), "is about all that could be added"),
     ],
 )
-def test_what_is_too_much_together_or_means_what_the_words_mean_is_refused(
+def test_what_is_too_much_together_or_means_what_the_words_mean_is_rejected(
     make: Callable[[], Task], words: str | None
 ):
     if words is None:

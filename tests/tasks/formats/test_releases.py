@@ -165,7 +165,7 @@ def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: 
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_a_folder_without_the_release_is_refused_with_what_was_looked_for(reader, tmp_path: Path):
+def test_a_folder_without_the_release_is_rejected_with_what_was_looked_for(reader, tmp_path: Path):
     for folder in (tmp_path, tmp_path / "nowhere", write(tmp_path / "file", "")):
         with pytest.raises(ReleaseError, match="holds no LIBERO-") as caught:
             reader(folder)
@@ -195,7 +195,7 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         ),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_its_place(
+def test_a_file_that_is_invalid_is_rejected_with_its_place(
     reader, file: str, content: str, words: str, tmp_path: Path
 ):
     write(tmp_path / file, content)
@@ -204,7 +204,7 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
     assert words in str(caught.value) and len(str(caught.value)) < 600
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
+def test_bytes_that_are_not_text_are_rejected(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
     for reader in (read_metadata, pro.wordings, plus.read_classification):

@@ -14,7 +14,7 @@ def test_every_thing_of_the_primitives_has_a_name() -> None:
         assert lexicon().of_category(category)
 
 
-def test_an_unknown_category_is_refused_and_the_file_named() -> None:
+def test_an_unknown_category_is_rejected_and_the_file_named() -> None:
     with pytest.raises(
         PerturbationError, match=r"no name for the category 'teapot': add one to .*nouns\.yaml"
     ):
@@ -39,7 +39,7 @@ def test_more_nouns_come_from_a_file(tmp_path: Path) -> None:
         ("teapot: [", "is not YAML"),
     ],
 )
-def test_a_file_of_nouns_that_makes_no_sense_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_of_nouns_that_is_invalid_is_rejected(tmp_path: Path, text: str, reason: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text)
     with pytest.raises(PerturbationError, match=reason) as refused:

@@ -37,13 +37,13 @@ def test_every_built_in_instruction_is_read(task: Task) -> None:
         ("pick up the bowl on the stove", "not where to put it"),
     ],
 )
-def test_an_instruction_that_cannot_be_read_is_refused_in_one_line(text: str, reason: str) -> None:
+def test_an_instruction_that_cannot_be_read_is_rejected(text: str, reason: str) -> None:
     with pytest.raises(PerturbationError, match=reason) as refused:
         read(tasks.load("libero_goal/1"), text)
     assert "libero_goal/1" in str(refused.value)
 
 
-def test_an_unknown_thing_is_refused_and_named() -> None:
+def test_an_unknown_thing_is_rejected_and_named() -> None:
     task = tasks.load("libero_goal/1")
     scene = replace(task.scene, objects=(*task.scene.objects, Entity("teapot_1", "teapot")))
     with pytest.raises(PerturbationError, match="category 'teapot'"):
@@ -156,7 +156,7 @@ def test_what_keeps_its_name_keeps_its_place_too():
         ("put the mug on the plate", (WHITE, YELLOW), "may be any of porcelain_mug, white_yellow_mug"),
     ],
 )
-def test_words_that_do_not_tell_what_is_meant_are_refused(
+def test_words_that_do_not_tell_what_is_meant_are_rejected(
     text: str, categories: tuple[str, ...], reason: str
 ):
     with pytest.raises(PerturbationError, match=reason):

@@ -119,7 +119,7 @@ def test_them_are_all_that_came_before():
         ("put the bowl on", "does not say where to put it"),
     ],
 )
-def test_what_is_no_request_is_refused_in_one_line(text: str, words: str):
+def test_a_text_that_is_not_a_request_is_rejected(text: str, words: str):
     with pytest.raises(PerturbationError) as caught:
         read_steps(text)
     assert words in str(caught.value) and len(str(caught.value)) < 400

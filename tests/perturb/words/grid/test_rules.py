@@ -81,7 +81,7 @@ def test_an_article_follows_the_sound() -> None:
         assert not any("grammar" in each for each in rules("libero_goal/1", "none hint", f"there is {good}"))
 
 
-def test_a_row_of_an_unknown_task_or_another_original_is_refused() -> None:
+def test_a_row_of_an_unknown_task_or_another_original_is_rejected() -> None:
     found = rules("libero_goal/1", "none hint", "x", original="put the bowl on the plate")
     assert found == {
         "task: the original of libero_goal/1 is 'put the bowl on the stove', not 'put the bowl on the plate'"

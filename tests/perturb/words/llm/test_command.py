@@ -87,7 +87,7 @@ def test_a_run_that_breaks_off_shows_its_bill_all_the_same(
     assert not (tmp_path / "out.csv").exists() and not list(tmp_path.glob("*.part"))
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_anything_is_asked(
+def test_a_place_that_cannot_be_written_is_rejected_before_anything_is_asked(
     model, assay: Callable[..., Any], arguments, tmp_path: Path
 ):
     (tmp_path / "out.csv").mkdir()
@@ -133,7 +133,7 @@ def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
         (lambda text: text.replace("    {candidates}\n", ""), "verify.user: must have the field"),
     ],
 )
-def test_prompts_that_make_no_sense_are_refused_in_one_line(
+def test_prompts_that_are_invalid_are_rejected(
     model, assay: Callable[..., Any], arguments, tmp_path: Path, content: Any, reason: str
 ):
     file = tmp_path / "mine.yaml"

@@ -92,7 +92,7 @@ def test_a_run_that_breaks_off_goes_on_where_it_was(model, endpoint, run):
 
 
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])
-def test_an_instruction_that_is_none_is_refused_before_anything_is_asked(model, endpoint, run, text: str):
+def test_an_instruction_that_is_none_is_rejected_before_anything_is_asked(model, endpoint, run, text: str):
     task = replace(TWO[0], instruction=Instruction(text))
     with pytest.raises(PerturbationError, match="libero_goal/0"):
         run(endpoint(), chosen=(task,))

@@ -68,9 +68,7 @@ def test_a_rewording_changes_the_instruction_alone(rewording: Rewording, tokeniz
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.one_of(st.sampled_from(ODD_TEXTS), st.text(max_size=60)), rewording=st.sampled_from(ALL))
-def test_any_text_is_reworded_or_rejected_in_one_line(
-    reword: Reword, tokenizer, text: str, rewording: Rewording
-):
+def test_any_text_is_reworded_or_rejected(reword: Reword, tokenizer, text: str, rewording: Rewording):
     change = rewording.perturbation
     try:
         changed = reword(change, text)
