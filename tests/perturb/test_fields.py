@@ -10,14 +10,7 @@ from assay.errors import PerturbationError
 from assay.perturb import Mask, Perturbation
 from assay.perturb.catalogue import catalogue, markdown
 from assay.perturb.senses import Brightness, Contrast
-from assay.perturb.world import (
-    Jitter,
-    MoveCamera,
-    Orbit,
-    Relight,
-    Resize,
-    StartPose,
-)
+from assay.perturb.world import Jitter, MoveCamera, Orbit, Relight, Resize, StartPose
 
 
 @pytest.mark.parametrize(

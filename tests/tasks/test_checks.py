@@ -5,18 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import TaskError
-from assay.tasks import (
-    Atom,
-    Entity,
-    Goal,
-    Instruction,
-    Predicate,
-    Rectangle,
-    Region,
-    Task,
-    check,
-    load,
-)
+from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Rectangle, Region, Task, check, load
 
 TASK = load("libero_goal/0")
 

@@ -8,14 +8,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import (
-    SHAPES,
-    Alter,
-    Among,
-    Recolour,
-    Replace,
-    unseen,
-)
+from assay.perturb.world import SHAPES, Alter, Among, Recolour, Replace, unseen
 from assay.sim import Simulation
 from assay.sim.packs.pack import AssetPack
 from assay.tasks import Task

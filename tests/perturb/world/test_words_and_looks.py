@@ -23,13 +23,12 @@ from assay.perturb.world import (
     Relocate,
     Replace,
     Resize,
-    Room,
     StartPose,
 )
 from assay.perturb.world.ground import Ground, carrier, named_entity, target
 from assay.perturb.world.position import MIN_TARGET_MOVE_M
 from assay.perturb.world.spoken import colours_said, true_to
-from assay.tasks import Arena, Entity, Task
+from assay.tasks import Entity, Task
 from assay.tasks.scene import Pattern
 
 RED = (0.9, 0.1, 0.1)
@@ -125,12 +124,6 @@ def test_a_camera_is_moved_from_where_it_is():
         (both,) = changed(BOWL, *order).scene.staging.cameras
         np.testing.assert_allclose((*both.shift, *both.turn), (*whole.shift, *whole.turn), atol=1e-9)
         assert both.zoom == 1.2
-
-
-def test_a_camera_is_led_around_in_the_room_that_it_ends_in():
-    first = changed(BOWL, Orbit(0.4), Room(Arena.LIVING_ROOM))
-    assert first == changed(BOWL, Room(Arena.LIVING_ROOM), Orbit(0.4))
-    assert first.scene.staging.cameras != changed(BOWL, Orbit(0.4)).scene.staging.cameras
 
 
 @pytest.mark.parametrize(

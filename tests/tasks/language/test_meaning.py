@@ -72,13 +72,6 @@ def test_a_side_belongs_to_the_thing_and_a_shelf_may_be_called_a_cabinet(
     assert (step.thing, step.place_said) == (x, place)
 
 
-def test_where_there_is_a_cabinet_no_shelf_is_called_one() -> None:
-    task = tasks.load("libero_goal/4")
-    scene = replace(task.scene, fixtures=(*task.scene.fixtures, Entity("shelf_1", "wooden_shelf")))
-    named = [mention.noun.name for mention in read(replace(task, scene=scene)).mentions]
-    assert named == ["bowl", "cabinet"]
-
-
 def test_published_task_files_are_read(shared: Path) -> None:
     unread = []
     files = sorted(shared.rglob("*.bddl"))

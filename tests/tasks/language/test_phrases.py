@@ -105,12 +105,6 @@ def test_of_two_places_one_tells_which_thing_is_meant(text: str, thing: str, pla
     assert (step.thing, step.place) == (thing, place)
 
 
-def test_them_are_all_that_came_before():
-    text = "stack the left bowl on the right bowl and place them in the tray"
-    assert read_steps(text)[1].thing == "the left bowl and the right bowl"
-    assert write_steps(read_steps(text)) == text
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

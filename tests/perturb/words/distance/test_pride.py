@@ -122,12 +122,6 @@ def test_many_at_once_are_the_same_as_one_by_one():
     assert distances((STOVE, text) for text in texts) == [distance(STOVE, text) for text in texts]
 
 
-def test_attempts_keep_their_places():
-    first, refused, last = attempts([(STOVE, STOVE), (STOVE, ""), (STOVE, "open the drawer")])
-    assert isinstance(refused, DistanceError)
-    assert isinstance(first, Distance) and isinstance(last, Distance) and first.pd == 0.0 < last.pd
-
-
 def test_importing_it_does_not_load_the_models():
     code = "import sys, assay.perturb.words.distance; print({'spacy', 'tokenizers'} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -170,19 +164,6 @@ def test_what_is_remembered_is_what_was_scored_warnings_included(
     assert cached_distances(PAIRS) == scored and any(each.warnings for each in scored)
     monkeypatch.setattr(pride, "attempts", nobody)
     assert cached_distances(PAIRS) == scored
-
-
-def test_only_what_is_new_is_scored(models: object, monkeypatch: pytest.MonkeyPatch):
-    cached_distances(PAIRS[:1])
-    asked: list[tuple[str, str]] = []
-
-    def counted(pairs: list[tuple[str, str]]) -> list:
-        asked.extend(pairs)
-        return attempts(pairs)
-
-    monkeypatch.setattr(pride, "attempts", counted)
-    cached_distances(PAIRS)
-    assert asked == [PAIRS[1], PAIRS[3]]
 
 
 @pytest.mark.parametrize("trouble", ["no database", "no folder"])

@@ -14,12 +14,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.distance import distances
 from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.generate import (
-    Paraphrase,
-    fitting_names,
-    grid,
-    paraphrases,
-)
+from assay.perturb.words.grid.generate import Paraphrase, fitting_names, grid, paraphrases
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task

@@ -13,7 +13,7 @@ from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, paraphrases, read_prompts
+from assay.perturb.words.llm import Cache, Endpoint, Ledger, paraphrases, read_prompts
 from assay.tasks import Instruction
 
 PROMPTS = read_prompts()
@@ -77,18 +77,6 @@ def test_what_comes_out_does_not_depend_on_how_much_is_asked_at_once(model, endp
         outcomes.append(paraphrases(TWO[:1], 2, endpoint(at_once=at_once), cache, Ledger()))
         cache.close()
     assert outcomes[0] == outcomes[1]
-
-
-def test_a_run_that_breaks_off_goes_on_where_it_was(model, endpoint, run):
-    model.faults = {number: lambda body: (500, {}, b"") for number in range(60, 1000)}
-    with pytest.raises(LLMError, match="status 500"):
-        run(endpoint(attempts=1))
-    model.faults.clear()
-    model.asked.clear()
-    found, ledger = run(endpoint())
-    assert ledger.cached >= 60 - 3  # what was under way beside the one that failed is asked again
-    assert len(model.asked) == 172 - ledger.cached
-    assert len(found) == 4 * len(CELLS)
 
 
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])

@@ -5,18 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings import (
-    Concise,
-    Passive,
-    Reorder,
-    Synonyms,
-    Telegraphic,
-    Verbose,
-)
+from assay.perturb.words.rewordings import Concise, Passive, Reorder, Synonyms, Telegraphic, Verbose
 from assay.perturb.words.rewordings.sentences import synonyms_in, variants
 from assay.tasks import Entity
 from assay.tasks.language import read_steps
-from assay.tasks.language.lexicon import mentions, names_of, words
+from assay.tasks.language.lexicon import mentions, names_of
 
 from .conftest import Reword
 
@@ -62,13 +55,6 @@ EXAMPLES = {
 @pytest.mark.parametrize("change", EXAMPLES, ids=lambda change: change.kind)
 def test_examples_are_reworded_as_documented(change, reword: Reword):
     assert {text: reword(change, text) for text in EXAMPLES[change]} == EXAMPLES[change]
-
-
-def test_verbose_contains_the_whole_request(reword: Reword):
-    text = "put the bowl on the stove"
-    sentences = {reword(Verbose(), text, seed) for seed in range(40)}
-    assert len(sentences) == 5
-    assert all(text in sentence and len(words(sentence)) >= 2 * len(words(text)) for sentence in sentences)
 
 
 @pytest.mark.parametrize("change", [*EXAMPLES, Verbose()], ids=lambda change: change.kind)
