@@ -40,7 +40,6 @@ def test_how_many_scenes_is_unknown_where_one_is():
     [
         ("wooden_cabinet_1_top_region", "wooden_cabinet_1", "wooden_cabinet"),
         ("chefmate_8_frypan_1", "chefmate_8_frypan_1", "chefmate_8_frypan"),
-        ("chefmate_8_frypan_1_cook_region", "chefmate_8_frypan_1", "chefmate_8_frypan"),
         ("main_table_plate_region", "main_table_plate_region", "main_table"),
     ],
 )

@@ -114,13 +114,6 @@ def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: 
         read_sheets([returned])
 
 
-def test_a_majority_of_two_is_said_to_be_thin(sheet: Path, tmp_path: Path) -> None:
-    names = {name: ["yes", "no", "yes", ""] for name in "abc"}
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 0
-    names["c"] = ["", "", "yes", ""]
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 2
-
-
 def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("task,paraphrase\n")
     with pytest.raises(PerturbationError, match="lacks the columns item, original"):

@@ -132,14 +132,6 @@ def test_what_is_moved_gets_another_name_and_nothing_else_does(
     assert rename_moved(text, categories, lambda category, noun, plural: f"new {noun}") == told
 
 
-def test_what_keeps_its_name_keeps_its_place_too():
-    text = "put the white mug on the left plate and put the yellow and white mug on the right plate"
-    told = rename_moved(
-        text, (WHITE, YELLOW), lambda category, noun, plural: "cup" if category == YELLOW else None
-    )
-    assert told == "put the white mug on the left plate and put the cup on the right plate"
-
-
 @pytest.mark.parametrize(
     ("text", "categories", "reason"),
     [
