@@ -31,10 +31,6 @@ def test_a_task_counts_once_for_each_name_and_each_label():
     assert found.as_json()["containers"]["plate"] == {"scenes": 1, "tasks": 1}
 
 
-def test_how_many_scenes_is_unknown_where_one_is():
-    assert census((TASKS[0], Asked(("TurnOn stove_1",), {}))).all == Frequency(None, 2)
-
-
 @pytest.mark.parametrize(
     ("name", "thing", "category"),
     [
