@@ -119,22 +119,6 @@ def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
     assert all(np.array_equal(one, other) for one, other in zip(found, control, strict=False))
 
 
-def test_the_events_of_one_policy_and_its_control_share_all_actions_until_then(
-    env: LiberoEnv, controls: dict[str, Episode]
-):
-    changed = replace(BOWL, condition="event", perturbations=(At(near(0.1), Displace(0.1)),))
-    control, event = controls[BOWL.task], rollout(env, Oracle(), changed)
-    step = event.events[0]["step"]
-    assert step and event.outcome is Outcome.SUCCESS, "the oracle looks again"
-    assert np.array_equal(control.trajectory.actions[:step], event.trajectory.actions[:step])
-    assert np.array_equal(
-        control.trajectory.end_effector[: step + 1], event.trajectory.end_effector[: step + 1]
-    )
-    assert not np.array_equal(
-        control.trajectory.actions[step:], event.trajectory.actions[step : control.steps]
-    )
-
-
 def test_an_event_is_a_value_that_json_gives_back():
     for event in (At(near(0.1), Displace(0.1)), At(lifted(), OTHER), At(subgoal(2), ActionDelay(3))):
         assert from_json(to_json(event)) == event and hash(from_json(to_json(event))) == hash(event)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout
+from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
 from assay.episodes.latency import Timeline
 from assay.errors import SpecError
 from assay.policies.simple import STILL
@@ -130,11 +130,6 @@ def test_a_late_episode_has_a_key_of_its_own_and_survives_json():
     assert [EpisodeSpec.from_json(each.to_json()) for each in (SPEC, late, holding)] == [SPEC, late, holding]
     assert "latency" not in SPEC.to_json() and "while_waiting" not in late.to_json()
     assert holding.control() == holding
-
-
-def test_a_loop_of_somebody_elses_refuses_what_it_cannot_keep(world: Simulation):
-    with pytest.raises(SpecError, match="Assay's own loop"):
-        Stepwise(SceneEnv(world, TASK, world.sample(0)), replace(SPEC, latency=1))
 
 
 @pytest.mark.parametrize("latency", [-1, 10**6, True])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import Episode, EpisodeSpec, Outcome, horizon, rollout
+from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
 from assay.episodes.rollout import MOST_ACTIONS
 from assay.policies.registry import load_policy
 from assay.policies.simple import STILL
@@ -64,22 +64,6 @@ def run(world: Simulation, policy: Scripted, **options: int) -> Episode:
     return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **options))
 
 
-def test_a_policy_that_waits_fails_when_its_time_is_over(world: Simulation):
-    policy = Scripted(STILL[None])
-    result = run(world, policy, steps=5)
-    assert (result.outcome, result.steps, result.error) == (Outcome.FAILURE, 5, "")
-    assert policy.told == ["turn on the stove"]
-
-
-def test_a_whole_chunk_is_executed_unless_told_otherwise(world: Simulation):
-    policy = Scripted(np.tile(STILL, (4, 1)))
-    run(world, policy, steps=8)
-    assert policy.seen == [0, 4]
-    policy = Scripted(np.tile(STILL, (4, 1)))
-    run(world, policy, steps=8, replan=2)
-    assert policy.seen == [0, 2, 4, 6]
-
-
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -102,11 +86,6 @@ def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
     assert result.outcome is Outcome.ERROR and result.steps == 2
     assert result.error.startswith("Scripted, step 2: ") and words in result.error
     assert "\n" not in result.error
-
-
-def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: Simulation):
-    result = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
-    assert result.outcome is Outcome.SUCCESS and result.steps < horizon(SPEC)
 
 
 def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):

@@ -152,11 +152,6 @@ def test_an_incomplete_world_is_refused_with_the_command_that_explains_it(
         load_world("python:half_world:WORLD")
 
 
-def test_an_unknown_world_is_answered_with_the_nearest_name():
-    with pytest.raises(WorldError, match=r"did you mean 'libero'\?"):
-        WORLDS["libreo"]
-
-
 def test_a_task_id_names_its_world_and_task_files_belong_to_libero():
     spec = EpisodeSpec("libero_goal/7", 0, steps=2)
     assert task_of(spec).id == spec.task and horizon(spec) == 2 < horizon(replace(spec, steps=None))

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import EXPERIMENTS, load_experiment
+from assay.experiments import load_experiment
 from assay.experiments.labels import families
 
 GOAL = tasks.suite("libero_goal")
@@ -40,15 +37,6 @@ def test_each_paraphrase_is_labelled_with_its_cell_and_its_distance(para: list[E
         assert labels["plausible"] is True and labels["axis"] == "words" and labels["parser"]
 
 
-def test_the_papers_protocol_is_the_default():
-    experiment = load_experiment("para")
-    assert experiment.tasks == "libero_goal" and experiment.seeds == (7, 8, 9, 10, 11)
-
-
-def test_paraphrases_share_the_compiled_scene_of_their_control(para: list[EpisodeSpec]):
-    assert len({spec.scene_key for spec in para}) == 10
-
-
 def test_the_ladder_goes_from_paraphrase_to_nothing():
     plan = list(load_experiment("corruption").plan([tasks.load("libero_goal/1")], (0,)))
     told = {spec.condition.removeprefix("corruption/"): task_of(spec).instruction.text for spec in plan}
@@ -66,18 +54,6 @@ def test_tasks_of_one_scene_are_asked_for_different_other_things():
     ]
     asked = [spec.labels["asked_goal"] for spec in plan]
     assert len(plan) == 10 and len(set(asked)) >= 5 and Counter(asked).most_common(1)[0][1] <= 3
-
-
-def test_each_level_of_x_keeps_what_the_lower_ones_did():
-    plan = {spec.condition: spec for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,))}
-    levels = [
-        plan[f"x/{name}"] for name in ("level1", "level2", "level3", "level4/unseen", "level5/unseen/passive")
-    ]
-    for lower, upper in itertools.pairwise(levels):
-        assert upper.perturbations[: len(lower.perturbations)] == lower.perturbations
-    assert [spec.labels["level"] for spec in levels] == [1, 2, 3, 4, 5]
-    words = {task_of(spec).instruction.text for name, spec in plan.items() if "level5/unseen" in name}
-    assert len(words) == 5
 
 
 @pytest.mark.parametrize(
@@ -107,11 +83,3 @@ def test_a_wrong_suite_says_what_would_be_right(address: str, words: str):
     with pytest.raises(ExperimentError) as caught:
         load_experiment(address)
     assert words in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_suites_are_listed_and_shown(assay: Callable[..., Any]):
-    said = assay("experiments", "list")
-    assert said.status == 0 and all(name in said.out for name in EXPERIMENTS.names())
-    said = assay("experiments", "show", "corruption", "--tasks", "libero_goal/1")
-    assert said.status == 0 and "put bowl on stove" in " ".join(said.out.split())
-    assert assay("experiments", "show", "corruptoin").status == 2

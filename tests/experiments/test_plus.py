@@ -37,10 +37,6 @@ def test_each_condition_says_what_it_is(plan: list[EpisodeSpec]):
         assert labels["axis"] == axes.get(str(labels["dimension"]), "world")
 
 
-def test_no_two_difficulties_of_a_kind_are_alike(plan: list[EpisodeSpec]):
-    assert len({(spec.perturbations) for spec in plan}) == len(plan)
-
-
 def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[EpisodeSpec]):
     refused = 0
     for spec in plan:
@@ -54,12 +50,6 @@ def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[Episode
         assert senses == (made == TASK), f"{spec.condition} changes nothing"
         assert made.goal == TASK.goal
     assert refused <= 5
-
-
-def test_dimensions_and_difficulties_can_be_chosen():
-    plan = list(load_experiment("plus?dimensions=light,noise&difficulties=1,5").plan([TASK], (0,)))
-    assert {spec.labels.get("dimension") for spec in plan} == {None, "light", "noise"}
-    assert {spec.labels.get("difficulty") for spec in plan} == {None, 1, 5}
 
 
 @pytest.mark.parametrize(

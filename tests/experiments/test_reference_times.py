@@ -45,8 +45,3 @@ def test_what_is_no_time_is_one_line_with_its_place(tmp_path: Path, text: str, r
     with pytest.raises(ExperimentError, match=reason) as caught:
         read_times(written(tmp_path, text))
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path):
-    with pytest.raises(ExperimentError, match="No such file"):
-        read_times(str(tmp_path / "none.csv"))

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from assay.episodes import EpisodeSpec, task_of
-from assay.errors import AssayError, AssetError
+from assay.errors import AssayError
 from assay.experiments import load_experiment
 from assay.extensions.tabletop.tasks.levels import Difficulty
 
@@ -86,9 +86,3 @@ def test_there_are_as_many_actions_as_the_paper_allows_if_one_says_so():
         assert {spec.steps for spec in experiment.plan(experiment.choose("tabletop/T5/L1"), (0,))} == most
     strict = load_experiment("tabletop?mistakes=false&actions=10")
     assert {spec.steps for spec in strict.plan(strict.choose("tabletop/T5/L1"), (0,))} == {6, 7}
-
-
-def test_there_are_no_asset_packs_for_tables():
-    experiment = load_experiment("tabletop")
-    with pytest.raises(AssetError, match="valid in the world 'tabletop'"):
-        next(experiment.plan(experiment.choose("T1"), (0,), pack="libero"))

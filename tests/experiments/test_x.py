@@ -120,11 +120,6 @@ def test_where_nothing_is_moved_there_are_three_levels(task: str):
     assert {spec.condition for spec in planned(task)} == {CONTROL, "x/level1", "x/level2", "x/level3"}
 
 
-@pytest.mark.parametrize(("address", "limit"), [("x", 1.1), ("x?time=0.8", 0.8), ("x?time=unlimited", 0.0)])
-def test_time_is_a_factor_of_the_demonstrators(address: str, limit: float):
-    assert load_experiment(address).limit == limit and load_experiment(address).reference is None
-
-
 @pytest.mark.parametrize("time", ["0", "0.7", "1.6", "-1", "nan", "for_ever"])
 def test_a_time_out_of_range_is_refused(time: str):
     with pytest.raises(ExperimentError):

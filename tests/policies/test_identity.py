@@ -74,13 +74,6 @@ def test_files_in_fields_are_part_of_the_identity(folder: Path):
     assert {**stored, "checkpoint usual.pt": ""} == {**again, "checkpoint usual.pt": ""}
 
 
-def test_a_folder_is_not_part_of_the_identity(folder: Path):
-    (folder / "logs").mkdir()
-    before = identity("python:acting:Acts?checkpoint=logs")
-    (folder / "logs" / "episode.txt").write_text("done")
-    assert identity("python:acting:Acts?checkpoint=logs") == before
-
-
 def test_a_class_may_have_a_fingerprint(folder: Path):
     assert identity("python:own:Own?weights=b")["fingerprint"] == "of b"
     with pytest.raises(PolicyError, match="fingerprint must be a class method"):
@@ -98,7 +91,3 @@ def test_a_class_method_is_not_the_fingerprint_of_an_object(folder: Path):
     assert identity_of(importlib.import_module("own").Own("b")).keys() == {"own.py"}
     broken = importlib.import_module("broken").Broken()
     assert identity_of(broken).keys() == {"broken.py"}, "it is not even called"
-
-
-def test_built_in_policies_and_servers_have_no_digests():
-    assert identity("oracle") == identity("openpi://nowhere:1") == {}

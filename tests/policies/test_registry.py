@@ -27,15 +27,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "somebodys_policies"
 
 
-@pytest.mark.parametrize("name", ["oracle", "idle", "random"])
-def test_built_in_policies_have_names(name: str):
-    assert type(load_policy(name)).__name__.lower() == name
-
-
-def test_any_class_with_the_methods_is_a_policy(module: str):
-    assert type(load_policy(f"python:{module}:Good")).__name__ == "Good"
-
-
 @pytest.mark.parametrize(
     ("address", "words"),
     [

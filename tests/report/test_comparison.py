@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from assay.measures.compare import Aspect, Comparison, Decision, Robustness, RunContrast, robustness_figure
+from assay.measures.compare import Aspect, Comparison, Decision, Robustness, RunContrast
 from assay.report.comparison import additional_seeds, describe_decision, robustness_table, verdicts
 from assay.support.stats.intervals import Interval
 
@@ -101,11 +101,6 @@ def test_the_table_has_drops_in_points_and_what_is_kept_in_per_cent():
     assert drops.formatted_rows[0][3:6] == ["\N{MINUS SIGN}20.0", "\N{MINUS SIGN}5.0", "+15.0"]
     kept = robustness_table("a", Aspect.KEPT, [KEPT])
     assert kept.formatted_rows[0][3:5] == ["90.0", "80.0"] and kept.columns[3].heading == "first's kept, %"
-
-
-def test_the_figure_has_all_changes_and_each_condition():
-    svg = robustness_figure(compared(DROP)).svg
-    assert all(name in svg for name in ("pi0 less OpenVLA", "all changes", "pro/object", "pro/position"))
 
 
 def test_a_real_comparison_has_verdicts(tmp_path: Any, made: Any, write: Any, assay: Any):

@@ -14,7 +14,7 @@ from assay.measures.sentences import Diagnosis
 from assay.measures.views.wording import task_instruction
 from assay.report.page import build
 from assay.report.run_report import RunReport
-from assay.report.summary import advice, key_numbers, sentences, terminal_summary
+from assay.report.summary import advice, sentences, terminal_summary
 
 TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
 LEVELS = {
@@ -78,37 +78,6 @@ def test_a_collapse_with_too_few_starts_is_told_first_with_the_command_that_sett
     assert f"--seeds {fall.more.needed} --out" in command
     page = undrawn(build([report])).html()
     assert said.found[0] in page and command in page and "No flaw" not in page
-
-
-def test_with_the_seeds_that_it_asks_for_a_collapse_is_certain(read, made):
-    def collapsed(seeds: int):
-        few = starts(2, seeds)
-        controls = [made(True, task=task, seed=seed) for task, seed in few]
-        return [*controls, *conditions(made, few, LEVELS, round(len(few) * 9 * 5 / 36))]
-
-    fall = read(collapsed(2)).diagnosis[0].detail
-    assert isinstance(fall, Fall) and fall.more is not None
-    found = read(collapsed(fall.more.needed))
-    assert {each.flaw for each in found.diagnosis if each.verdict is Verdict.FOUND} & {
-        Flaw.LOSS,
-        Flaw.POSITION,
-    }
-
-
-def test_a_fall_over_many_conditions_is_not_hidden_behind_no_flaw(read, made):
-    """4 of 4 to 46 of 121, and nothing succeeds where only the look changes."""
-    few = starts(2, 2)
-    changes = {f"pro/{number}": ("position", "object", "room", "wording")[number % 4] for number in range(28)}
-    rows = [made(True, task=task, seed=seed) for task, seed in few]
-    rows += conditions(made, few, {"pro/colour": "appearance", "pro/pattern": "appearance"}, 0)
-    rows += list(conditions(made, few, changes, 46))[:113]
-    report = read(rows, experiment="pro")
-    first = report.diagnosis[0]
-    assert first.flaw == Flaw.NOTHING and first.claim is Claim.TOO_FEW
-    assert Diagnosis.of(report.diagnosis).found[0].startswith("Success fell from 4 of 4 to ")
-    appearance = next(each for each in report.diagnosis if each.flaw == Flaw.APPEARANCE)
-    assert appearance.claim is Claim.TOO_FEW and appearance.evidence[0].hits == 0
-    assert not [each for each in report.diagnosis if each.verdict is Verdict.FOUND]
 
 
 def test_a_page_of_factors_says_the_same_everywhere(read, made):
@@ -208,23 +177,6 @@ def test_a_weak_policy_is_told_what_it_can_do_and_what_cannot_be_said(read, made
         assert "cannot be measured: none of the controls succeeds" in page
 
 
-def test_failures_that_could_not_be_judged_are_counted_where_the_share_is(read, made):
-    time = np.linspace(0, np.pi, 41)[:, None]
-    near, far = (np.sin(time) * np.array([0.3, side, 0.2]) for side in (0.1, 0.9))
-    rows = [made(seed > 1, seed=seed, hand=far if seed < 2 else near) for seed in range(8)]
-    rows += [made(False, task="libero_goal/8", seed=seed, hand=near) for seed in range(3)]
-    (number,) = [each for each in key_numbers(read(rows).profile) if each.name == "far failures"]
-    assert "n = 2 of 5" in number.detail and "3 further failures could not be judged" in number.about
-
-
-def test_the_advice_for_a_single_task_ends_as_a_sentence_does(read, made):
-    few = starts(1, 6)
-    rows = [made(seed < 2, task=task, seed=seed) for task, seed in few]
-    rows += conditions(made, few, {"words/a": "wording"}, 2)
-    (first, *_) = advice(read(rows, experiment="para"))
-    assert "2 of 6 here." in first.text and "; ." not in first.text
-
-
 def test_nothing_but_errors_is_headed_by_what_broke(read, made):
     rows = [
         made(None, task=task, seed=seed, error="Mine, step 0: KeyError: 'head'")
@@ -266,14 +218,6 @@ def path(seed: int) -> np.ndarray:
     """Where the hand goes, metres: (41, 3)."""
     time = np.linspace(0, np.pi, 41)[:, None]
     return np.sin(time) * np.array([0.3, 0.1 + 0.001 * seed, 0.2])
-
-
-def test_what_was_looked_for_is_named_in_words_and_not_by_its_key(read, made):
-    many = starts(3, 10)
-    rows = [made(True, task=task, seed=seed) for task, seed in many]
-    rows += conditions(made, many, {"pro/b": "room", "pro/c": "camera"}, 60)
-    said = texts(read(rows, experiment="pro"))
-    assert "No flaw found" in said and "the widest: depends on " in said and ": room)" not in said
 
 
 def test_a_change_that_nearly_always_fails_is_not_hidden_behind_no_flaw(read, made):

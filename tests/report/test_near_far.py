@@ -8,12 +8,10 @@ import pytest
 
 from assay.measures import Paths, failures
 from assay.measures.failure.failures import (
-    describe_rule,
     failures_table,
     near_far_types_figure,
     runs_table,
     runs_thresholds_table,
-    thresholds_table,
     types_table,
 )
 from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule
@@ -72,33 +70,10 @@ def test_types_of_paraphrase_add_up(found):
     assert "1 failure could not be judged" in drawing.caption
 
 
-def test_each_threshold_has_a_row(found):
-    table = thresholds_table(found(4, 8), None)
-    assert column(table, "threshold") == ["max", "p99", "p95", "p90"]
-    assert [near + far for near, far in zip(column(table, "near"), column(table, "far"), strict=True)] == [
-        12
-    ] * 4
-
-
 def test_runs_are_sorted_by_their_share_of_far_failures(found):
     runs = {"few": found(6, 2, "few"), "many": found(1, 9, "many")}
     assert column(runs_table(runs), "run") == ["many", "few"]
     table = runs_thresholds_table(runs)
     assert column(table, "run") == ["few", "many"] and column(table, "far (max)") == pytest.approx(
         [2 / 29, 9 / 31]
-    )
-
-
-def test_without_failures_there_are_no_views(found):
-    none = found(0, 0)
-    assert failures_table(none, None) is thresholds_table(none, None) is types_table(none, None) is None
-    assert near_far_types_figure(none, None) is None
-
-
-def test_rule_is_described_in_a_sentence():
-    assert describe_rule(NearFarRule(0.01, 5, True)) == (
-        "Thresholds are at least 1.0 cm; tasks with fewer than 5 successes are not judged; controls are included."
-    )
-    assert describe_rule(PAPER) == (
-        "Thresholds are not bounded below; tasks without a success are not judged; controls are excluded."
     )

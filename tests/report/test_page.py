@@ -7,7 +7,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ import pytest
 
 from assay.errors import RunError
 from assay.measures import MeasureError
-from assay.measures.views.wording import methods
 from assay.report.comparison import as_json, compare_runs, compare_suites
 from assay.report.page import Report, build
 from assay.report.run_report import RunReport, name_runs
@@ -92,14 +90,6 @@ def test_figures_are_whole_files_whose_text_is_text(folder: Path, report: Report
     assert {"habitual", "subordination", "all"} <= texts["paraphrase-grid"]
 
 
-def test_captions_say_how_many_and_how_intervals_were_made(report: Report):
-    for section in report.parts[0].sections:
-        for drawing in section.drawings:
-            if drawing.name not in ("paths-3d", "paths-success", "paths-top", "near-far-types"):
-                assert re.search(r"Wilson|Newcombe|Student|order statistics", drawing.caption), drawing.name
-            assert re.search(r"\d", drawing.caption), drawing.name
-
-
 def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
     files = {file.name for file in (folder / "tables").iterdir()}
     tables = [table for section in report.parts[0].sections for table in section.tables]
@@ -160,13 +150,6 @@ def test_a_half_finished_run_is_reported_below_a_banner(tmp_path: Path, write, m
     page = page_of(run)
     assert "412 of 1,000 planned" in page and "588 remain" in page
     assert "412 of 412 unperturbed episodes" in page
-
-
-def test_an_empty_run_says_so(tmp_path: Path, write, made):
-    assert "0 of 3 planned" in page_of(
-        write(tmp_path / "a.assay", [made(None, seed=seed) for seed in range(3)])
-    )
-    assert "no episodes are planned" in page_of(write(tmp_path / "b.assay", []))
 
 
 def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made, undrawn):
@@ -237,31 +220,6 @@ def test_an_earlier_report_leaves_nothing_behind_and_other_files_stay(tmp_path: 
     report.write(out)
     assert not any(file.exists() for file in old) and (out / "notes.txt").exists()
     assert (out / "figures" / "drops.svg").exists() and (out / "tables" / "drops.csv").exists()
-
-
-def test_captions_name_the_method_of_the_numbers(report: Report):
-    profile = report.parts[0].report.profile
-    captions = {each.name: each.caption for part in report.parts[0].sections for each in part.drawings}
-    tables = {each.name: each.note for part in report.parts[0].sections for each in part.tables}
-    slope, (effect, *_), (share, *_) = (
-        profile["sweep"],
-        profile["attribution"].effects,
-        profile["attribution"].shares,
-    )
-    assert methods([slope.interval]) in captions["alpha-sweep"]
-    for found in (effect, share):
-        assert methods([found.interval]) in captions["attribution"]
-    assert methods([share.interval]) in tables["shares"] and methods([effect.interval]) in tables["effects"]
-
-
-def test_a_run_in_which_everything_broke_is_reported_without_a_warning(tmp_path: Path, write, made):
-    labels = {"axis": "words", "object": "none", "action": "hint", "s_k": 0.5, "s_t": 0.5, "pd": 0.5}
-    run = write(
-        tmp_path / "run.assay", [made(None, "c", labels, seed=seed, error="away") for seed in range(3)]
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert "3 episodes of 3 ended in an error" in page_of(run)
 
 
 def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made):
@@ -339,8 +297,3 @@ def test_a_comparison_counts_what_does_not_match(tmp_path: Path, write, made):
     assert found.unmatched == {"one": 3, "other": 3}
     with pytest.raises(MeasureError, match="share no episode"):
         compare_runs({"one": one, "far": write(tmp_path / "far.assay", [made(True, seed=50)])})
-
-
-def test_runs_of_the_same_name_are_told_apart(tmp_path: Path):
-    paths = [tmp_path / "a" / "run.assay", tmp_path / "b" / "run.assay", tmp_path / "c.assay"]
-    assert list(name_runs(paths)) == [str(paths[0]), str(paths[1]), "c"]

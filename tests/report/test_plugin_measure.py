@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,6 @@ from assay.measures import (
     RunData,
     Untested,
     Verdict,
-    measure,
 )
 from assay.measures.sentences import format_finding
 from assay.measures.views.style import Drawing
@@ -84,16 +82,6 @@ def test_a_measure_of_ones_own_is_in_the_page_the_tables_and_the_json(tmp_path: 
     assert "The longest episode has 100 steps." in text
     assert (page.parent / "tables" / "longest.csv").read_text() == "steps\n100\n"
     assert (page.parent / "figures" / "longest.svg").is_file()
-
-
-@pytest.mark.usefixtures("registered")
-def test_where_it_has_nothing_to_say_the_page_says_why(tmp_path: Path, write):
-    (part,) = build([RunReport.read(write(tmp_path / "run.assay", []))]).parts
-    assert "longest" in part.missing["there is no episode"]
-
-
-def test_the_example_of_a_measure_runs():
-    assert doctest.testmod(measure).failed == 0
 
 
 def test_plugins_of_a_run_that_are_not_here_are_told(tmp_path: Path, write, made):

@@ -48,15 +48,6 @@ def test_cells_stand_side_by_side_and_sections_below_each_other(tmp_path: Path):
         box(np.asarray(Image.open(file)), RED)  # the sheet was replaced
 
 
-def test_headings_titles_and_lines_are_written(tmp_path: Path):
-    def ink(heading: str, title: str, line: str) -> int:
-        file = save_sheet(tmp_path / "s.png", heading, [SheetCell(title, (line,), [[plain(PAPER)]])])
-        return int((np.asarray(Image.open(file)) != PAPER).any(axis=-1).sum())
-
-    assert ink("", "", "") == 0
-    assert min(ink("heading", "", ""), ink("", "title", ""), ink("", "", "line")) > 20
-
-
 def test_long_words_stay_in_their_cell(tmp_path: Path):
     long = "EXTENSION_KITCHEN_SCENE50_LEVEL4__T286_place_the_bowl_on_the_middle_plate"
     image = plain((0, 0, 0))

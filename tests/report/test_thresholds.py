@@ -7,7 +7,6 @@ from assay.measures.world.thresholds import (
     AtMagnitude,
     AxisThreshold,
     Thresholds,
-    thresholds_figure,
     thresholds_table,
 )
 from assay.report.run_report import RunReport
@@ -35,13 +34,6 @@ def test_table_has_the_interval_the_controls_and_the_reason_for_the_end():
     assert "nothing to lose" in second[-1]
     assert "less than 50 %" in table.note and "x is fixed" in table.note
     assert "libero\\_goal/1 & distance" in table.as_latex() and "0.1 to 0.2 m" in table.as_csv()
-
-
-def test_figure_shades_the_interval_of_the_threshold():
-    fitting = thresholds_figure(Thresholds(0.5, 0.95, (THRESHOLD,), ()))
-    unfitting = thresholds_figure(Thresholds(0.5, 0.95, (replace(THRESHOLD, fits=False),), ()))
-    assert "0.1 to 0.2 m" in fitting.svg and "confidence of 95 %" in fitting.caption
-    assert fitting.svg.count("#d55e00") > unfitting.svg.count("#d55e00")
 
 
 def test_terminal_summary_has_settled_and_open_thresholds(tmp_path: Path, write, made):

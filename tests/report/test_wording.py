@@ -4,7 +4,6 @@ import pytest
 
 from assay.measures.views.wording import (
     between,
-    counted_in_order,
     listed,
     methods,
     natural,
@@ -60,9 +59,3 @@ def test_tasks_stand_in_the_order_of_their_numbers_with_their_words():
     assert (
         task_instruction("libero_goal/7") == "turn on the stove" and task_instruction("somebody's/1") is None
     )
-
-
-def test_names_that_differ_in_a_number_come_in_its_order():
-    assert counted_in_order(["control", "L1", "L4", "PRIDE", "L2", "L1", "L10"]) == [
-        "control", "L1", "L2", "PRIDE", "L4", "L10",
-    ]  # fmt: skip

@@ -112,11 +112,6 @@ def test_an_episode_goes_on_in_the_order_and_filter_of_the_list(get, keys):
     assert links and all(link.endswith("?outcome=success&sort=-seed") for link in links)
 
 
-def test_curves_and_contacts_stand_beside_the_video(get, keys):
-    page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
-    assert page.count('class="strip panel"') == 4 and "Contacts over time" in page
-
-
 def test_stages_and_side_effects_stand_beside_the_video(get, keys):
     page = get(f"{RUN}/episodes/{keys['turn on the stove']}").text
     assert "Stages reached for each goal condition" in page and 'class="stages"' in page

@@ -26,8 +26,3 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path, assay):
         said = assay("ui", tmp_path, "--port", str(port))
     assert said.status == 2
     assert f"127.0.0.1:{port}: address already in use; choose another --port" in " ".join(said.err.split())
-
-
-def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, assay):
-    said = assay("ui", tmp_path / "nowhere")
-    assert said.status == 2 and "is not a folder; valid: one with runs" in " ".join(said.err.split())

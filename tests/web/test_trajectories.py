@@ -9,7 +9,6 @@ from assay.episodes import Trajectory, no_trajectory
 from assay.web.queries import reading
 from assay.web.trajectories import (
     DIVERGENCE_M,
-    MAX_POINTS,
     VIEW_MARGIN,
     VIEW_SIZE,
     Divergence,
@@ -63,13 +62,6 @@ def test_both_paths_share_one_scale_and_fit():
     points = [point for view in (above, side) for path in view.lines for point in path.points]
     assert all(VIEW_MARGIN - 1 <= value <= VIEW_SIZE - VIEW_MARGIN + 1 for point in points for value in point)
     assert abs(above.bar - 0.1 * scale) < 1e-5
-
-
-def test_long_paths_are_thinned_and_missing_ones_are_not_drawn():
-    above, _ = build_views([("mine", trajectory(np.zeros((5 * MAX_POINTS, 3))))])
-    assert len(above.lines[0].points) == MAX_POINTS and above.lines[0].stride == 5
-    for points in (np.zeros((0, 3)), np.full((3, 3), np.nan)):
-        assert build_views([("mine", trajectory(points))]) == ()
 
 
 def test_strips_of_one_atom_stand_together():

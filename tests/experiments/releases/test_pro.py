@@ -11,7 +11,7 @@ from assay.episodes import CONTROL, EpisodeSpec, Perturbation, apply_perturbatio
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Say
-from assay.perturb.releases import AnyGoal, Exchange, Recategorise, Unavailable, initial_places
+from assay.perturb.releases import Exchange, Recategorise, Unavailable, initial_places
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Displace, Distractors, Room
 from assay.sim import Simulation, compile_scene, load_pack
@@ -156,22 +156,6 @@ def test_joint_draws_say_what_they_change(shared: Path):
     expected |= {"environment": "room", "object+position": "position+object"}
     assert {name: labels[f"libero-pro/joint/{name}"]["change"] for name in expected} == expected
     assert labels["libero-pro/joint/semantic+environment"]["axis"] == "words+world"
-
-
-def test_joint_draws_survive_json(shared: Path):
-    for spec in joint(shared, "libero_object/9", (3,)):
-        again = EpisodeSpec.from_json(spec.to_json())
-        assert again == spec and task_of(again) == task_of(spec)
-
-
-def test_a_goal_that_cannot_be_read_is_drawn_and_refused():
-    with pytest.raises(PerturbationError, match=r"the release's goal of 'x' cannot be read"):
-        task_of(EpisodeSpec("libero_goal/8", 0, perturbations=(AnyGoal((("x", ()),)),)))
-
-
-def test_an_unknown_way_to_draw_is_refused():
-    with pytest.raises(ExperimentError, match="draw: input should be 'entries', 'joint', 'both' or 'frozen'"):
-        load_experiment("libero-pro?folder=x&draw=some")
 
 
 # -- frozen files ------------------------------------------------------------------------------------------

@@ -110,17 +110,6 @@ def test_level_one_is_the_control_of_the_others(release: Path):
     assert "level" not in task_of(fifth).instruction.text
 
 
-def test_level_one_is_the_control_and_knows_its_level_and_its_labels(release: Path):
-    experiment = load_experiment(f"libero-x?folder={release}")
-    plan = list(experiment.plan(tasks.resolve(experiment.tasks), (0,)))
-    control = plan[0]
-    assert control.condition == CONTROL and not control.perturbations
-    assert control.labels["level"] == 1 and "label:subtasks" in control.labels
-    assert control.key == EpisodeSpec(control.task, 0, experiment=experiment.name).key, (
-        "labels are no identity"
-    )
-
-
 @pytest.mark.parametrize(
     ("variant", "half"), [("", "unseen"), ("__A1", "confounding"), ("__A2", "confounding")]
 )
@@ -149,13 +138,6 @@ def test_ten_trials_share_five_rewordings_in_the_protocol_of_the_release(release
     assert turns == {(seed, forms[seed // 2]) for seed in range(10)}
     with pytest.raises(ExperimentError, match="protocol"):
         load_experiment(f"libero-x?folder={release}&protocol=both")
-
-
-def test_a_task_is_the_same_however_the_path_to_it_is_written(release: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(release.parent)
-    experiment = load_experiment(f"libero-x?folder={release.name}")
-    (file,) = (release / "bddl" / "LEVEL1").resolve().iterdir()
-    assert {spec.labels["level"] for spec in experiment.plan(tasks.resolve(str(file)), (0,))} >= {1, 2, 3, 4}
 
 
 def test_what_cannot_be_read_is_counted_by_reason_and_the_rest_is_planned(release: Path):

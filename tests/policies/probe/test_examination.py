@@ -10,8 +10,8 @@ import pytest
 from bench.trained import Frame, Trained, frames, served
 
 from assay.errors import PolicyError
-from assay.policies.probe.examination import SIZE, ProbePlan, examine
-from assay.policies.probe.server import DemonstratedStep, demonstrated_steps, options_of
+from assay.policies.probe.examination import ProbePlan, examine
+from assay.policies.probe.server import DemonstratedStep, demonstrated_steps
 from assay.policies.remote.convention import Gripper, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation
@@ -90,10 +90,3 @@ def test_a_server_with_unrelated_actions_is_not_understood(
 def test_an_address_that_is_not_a_server_is_rejected():
     with pytest.raises(PolicyError, match="is not a policy server"):
         examine("oracle", PLAN)
-
-
-def test_the_present_value_comes_first():
-    field = SIZE.with_first(replace(CONVENTION, size=200))
-    assert field.alternatives[0] == {"size": "200"} and len(field.alternatives) == 4
-    assert SIZE.with_first(replace(CONVENTION, size=256)).alternatives[0] == {"size": "256"}
-    assert options_of(CONVENTION)["closes"] == "1"

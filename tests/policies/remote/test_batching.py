@@ -134,8 +134,3 @@ def test_an_unreachable_server_is_reported_through_the_relay():
 def test_an_invalid_batch_size_is_rejected(address: str, said: str):
     with pytest.raises(PolicyError, match=said):
         load_client(address)
-
-
-def test_an_address_without_batch_has_no_relay():
-    with open_relay("openpi://a:1") as address:
-        assert address == "openpi://a:1"

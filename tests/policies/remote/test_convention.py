@@ -80,13 +80,6 @@ def test_the_gripper_sign_follows_the_convention():
     assert np.array_equal(turned.decode_actions(turned.encode_actions(action)), action)
 
 
-def test_only_the_first_actions_of_a_reply_are_executed():
-    actions = np.zeros((16, 7))
-    assert len(openpi.CONVENTION.decode_actions(actions)) == 5
-    assert len(openpi.CONVENTION.adjusted({"replan": None}).decode_actions(actions)) == 16
-    assert vla_eval.CONVENTION.decode_actions(np.zeros(7, np.float32)).shape == (1, 7)
-
-
 def test_declared_observations_are_adopted():
     def declared(**wanted: bool):
         return vla_eval.adopt_parameters(vla_eval.CONVENTION, wanted)

@@ -167,19 +167,6 @@ def test_an_unreachable_http_server_is_reported(observation: Observation):
         asked("openvla-oft://127.0.0.1:9", observation, connect=0.2)
 
 
-def test_a_key_goes_with_every_request(
-    http: Callable[[Respond], str], observation: Observation, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("ROBOT_KEY", "s3cret")
-    seen: list[Any] = []
-    asked(
-        f"openvla-oft://{http(replying([spelled(row) for row in RAMP], seen))}",
-        observation,
-        bearer="ROBOT_KEY",
-    )
-    assert seen[0][1]["Authorization"] == "Bearer s3cret"
-
-
 # -- starVLA
 
 
@@ -373,14 +360,6 @@ def test_invalid_replies_of_gr00t_are_reported(
 def test_an_unreachable_gr00t_server_is_reported_in_time(zmq_installed: None, observation: Observation):
     with pytest.raises(UnreachableError, match=r"no answer within 0\.2 s"):
         asked("gr00t://127.0.0.1:9", observation, connect=0.2)
-
-
-def test_an_unreachable_copy_of_a_gr00t_server_is_skipped(
-    zmq_server: Callable[..., str], observation: Observation
-):
-    there, gone = zmq_server(grooting([])), "127.0.0.1:9"
-    for places in (f"{gone},{there}", f"{there},{gone}"):  # one of them has its turn at the copy that is gone
-        assert asked(f"gr00t://{places}", observation, connect=0.3).shape == (8, 7)
 
 
 @pytest.mark.parametrize("scheme", ["gr00t", "roboarena"])

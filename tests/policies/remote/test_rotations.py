@@ -5,7 +5,6 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as Turn
@@ -93,10 +92,3 @@ def test_rotation_vectors_equal_those_of_vla_eval(
         ours = [encode_rotation(each[[3, 0, 1, 2]], rotation) for each in draws]
         assert np.abs(theirs[rotation.value] - ours).max() < 2e-6  # theirs are float32
     assert np.abs(theirs["robosuite"] - theirs["shortest"]).max() > np.pi
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_the_quaternion_sign_matters_at_the_initial_pose(sign: float):
-    down = sign * np.array([-0.01, 0.9994, 0.03, -0.01])
-    kept = encode_rotation(down / np.linalg.norm(down), Rotation.ROBOSUITE)
-    assert kept[0] == pytest.approx(sign * np.pi, abs=0.03)
