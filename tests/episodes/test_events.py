@@ -11,7 +11,6 @@ from assay.episodes import (
     Episode,
     EpisodeSpec,
     Outcome,
-    Perturbation,
     Trigger,
     TriggerKind,
     from_json,
@@ -132,31 +131,25 @@ def test_an_event_is_a_value_that_json_gives_back():
     assert str(At(lifted(0.05), Cancel())) == "words/cancel at lifted(0.05)"
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
+def test_what_makes_no_sense_is_refused():
+    for made, said in (
         (lambda: Trigger("soon", 1), "valid: near, grasped"),  # type: ignore[arg-type]
         (lambda: near(0.0), "near: 0.0; valid: 0.01 to 1"),
         (lambda: at_step(1.5), "valid: whole numbers 1 to 100000"),  # type: ignore[arg-type]
         (lambda: At(near(0.1), At(near(0.1), Cancel())), "cannot wait for another"),
         (lambda: Cancel().apply(None, np.random.default_rng(0)), "valid inside At"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(made, said: str):
-    with pytest.raises(PerturbationError, match=said):
-        made()
+    ):
+        with pytest.raises(PerturbationError, match=said):
+            made()
 
 
-@pytest.mark.parametrize(
-    ("spec", "trigger", "said"),
-    [
+def test_a_trigger_that_can_never_come_true_is_refused_at_the_start(env: LiberoEnv):
+    for spec, trigger, said in (
         (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished parts"),
         (EpisodeSpec("libero_goal/7", 0), grasped(), "no object to be moved"),
-    ],
-)
-def test_a_trigger_that_can_never_come_true_is_refused_at_the_start(env: LiberoEnv, spec, trigger, said: str):
-    with pytest.raises(PerturbationError, match=said):
-        Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
+    ):
+        with pytest.raises(PerturbationError, match=said):
+            Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
 
 
 def test_a_world_without_events_says_so():
@@ -203,25 +196,22 @@ class Eager(Listener):
         return True
 
 
-@pytest.mark.parametrize(
-    ("policy", "how", "asked"),
-    [
+def test_a_policy_is_told_what_is_asked_now_and_decides_on_its_chunk(env: LiberoEnv):
+    for policy, how, asked in (
         (Listener(), "reset", [0, 4, 6]),
         (Noting(), "reset", [0, 4, 6]),
         (Polite(), "instruct", [0, 4, 8]),
         (Eager(), "instruct", [0, 4, 6]),
-    ],
-)
-def test_a_policy_is_told_what_is_asked_now_and_decides_on_its_chunk(env: LiberoEnv, policy, how, asked):
-    spec = replace(BOWL, condition="event", perturbations=(At(at_step(6), OTHER),), steps=10)
-    episode = rollout(env, policy, spec)
-    assert policy.heard == [("reset", "put the bowl on the plate"), (how, "turn on the stove")]
-    assert policy.asked == asked
-    assert (
-        episode.instruction == "put the bowl on the plate"
-        and episode.events[0]["told"] == "turn on the stove"
-    )
-    assert list(episode.truth) == ["TurnOn flat_stove_1"]
+    ):
+        spec = replace(BOWL, condition="event", perturbations=(At(at_step(6), OTHER),), steps=10)
+        episode = rollout(env, policy, spec)
+        assert policy.heard == [("reset", "put the bowl on the plate"), (how, "turn on the stove")]
+        assert policy.asked == asked
+        assert (
+            episode.instruction == "put the bowl on the plate"
+            and episode.events[0]["told"] == "turn on the stove"
+        )
+        assert list(episode.truth) == ["TurnOn flat_stove_1"]
 
 
 def test_events_happen_in_their_order(env: LiberoEnv):
@@ -245,15 +235,13 @@ def test_a_share_of_the_demonstrators_time_is_the_same_however_long_a_policy_thi
     assert due[0] and due[0] == due[1]
 
 
-@pytest.mark.parametrize("change", [Resize(0.8), Remove()])
-def test_what_is_held_is_neither_removed_nor_exchanged(
-    env: LiberoEnv, controls: dict[str, Episode], change: Perturbation
-):
-    play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
-    for action in controls[BOWL.task].trajectory.actions:
-        play.step(action)
-    (event,) = play.ended().events
-    assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"
+def test_what_is_held_is_neither_removed_nor_exchanged(env: LiberoEnv, controls: dict[str, Episode]):
+    for change in (Resize(0.8), Remove()):
+        play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
+        for action in controls[BOWL.task].trajectory.actions:
+            play.step(action)
+        (event,) = play.ended().events
+        assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"
 
 
 def test_what_grows_stays_where_it_stands_and_waits_until_it_fits(env: LiberoEnv):

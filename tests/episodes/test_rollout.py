@@ -64,9 +64,8 @@ def run(world: Simulation, policy: Scripted, **options: int) -> Episode:
     return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **options))
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
+def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(world: Simulation):
+    for answer, words in (
         (ValueError("bad\nday"), "ValueError: bad day"),
         (SystemExit(3), "SystemExit: 3"),
         (None, "not an array of numbers"),
@@ -77,15 +76,11 @@ def run(world: Simulation, policy: Scripted, **options: int) -> Episode:
         (np.zeros((2, 6)), "shape (2, 6)"),
         (np.zeros((0, 7)), "shape (0, 7)"),
         (np.zeros((10_000, 7)), f"k from 1 to {MOST_ACTIONS}"),
-    ],
-)
-def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
-    world: Simulation, answer: object, words: str
-):
-    result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
-    assert result.outcome is Outcome.ERROR and result.steps == 2
-    assert result.error.startswith("Scripted, step 2: ") and words in result.error
-    assert "\n" not in result.error
+    ):
+        result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
+        assert result.outcome is Outcome.ERROR and result.steps == 2
+        assert result.error.startswith("Scripted, step 2: ") and words in result.error
+        assert "\n" not in result.error
 
 
 def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):

@@ -99,20 +99,17 @@ class Flat(Counting):
         return np.zeros(3)
 
 
-@pytest.mark.parametrize(
-    ("env", "problem"),
-    [
+def test_the_checker_finds_a_flawed_environment():
+    for env, problem in (
         (Forgetful, "played again in the same Env"),
         (Global, "played in another Env"),
         (Foreseeing, "differs from its control before that step"),
         (Flat, "valid: uint8, (height, width, 3)"),
         (Env, "Env has no reset and no step and no succeeded"),
-    ],
-)
-def test_the_checker_finds_a_flawed_environment(env: type[Env], problem: str):
-    world = CountingWorld()
-    world.env = env
-    assert any(problem in line for line in check_world(world)), check_world(world)
+    ):
+        world = CountingWorld()
+        world.env = env
+        assert any(problem in line for line in check_world(world)), check_world(world)
 
 
 def test_the_checker_lists_everything_that_is_missing_at_once():

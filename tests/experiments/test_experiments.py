@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -56,30 +57,23 @@ def test_tasks_of_one_scene_are_asked_for_different_other_things():
     assert len(plan) == 10 and len(set(asked)) >= 5 and Counter(asked).most_common(1)[0][1] <= 3
 
 
-@pytest.mark.parametrize(
-    ("task", "labels"),
-    [
+def test_labels_are_derived_from_the_task():
+    for task, labels in (
         ("libero_goal/3", ("placement, state change, composite", "2", "container, ordinal", "category")),
         ("libero_goal/7", ("state change", "1", None, "category")),
         ("libero_10/4", ("placement", "2", "surface, left-right", "colour")),
         ("libero_spatial/1", ("placement", "1", "surface", "colour")),
         ("libero_object/1", ("placement", "1", "container", "category")),
-    ],
-)
-def test_labels_are_derived_from_the_task(task: str, labels: tuple[str | None, ...]):
-    assert tuple(families(tasks.load(task)).values()) == labels
+    ):
+        assert tuple(families(tasks.load(task)).values()) == labels
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_a_wrong_suite_says_what_would_be_right():
+    for address, words in (
         ("parra", "did you mean 'para'?"),
         ("para?percell=2", "did you mean 'per_cell'?"),
         ("para?per_cell=many", "got 'many'"),
         ("libero?x=1", "it has none"),
-    ],
-)
-def test_a_wrong_suite_says_what_would_be_right(address: str, words: str):
-    with pytest.raises(ExperimentError) as caught:
-        load_experiment(address)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(ExperimentError, match=re.escape(words)):
+            load_experiment(address)

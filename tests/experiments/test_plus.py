@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -52,18 +53,14 @@ def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[Episode
     assert refused <= 5
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_what_is_no_dimension_or_difficulty_is_refused():
+    for address, words in (
         ("plus?dimensions=lite", "did you mean 'light'?"),
         ("plus?difficulties=6", "there is no difficulty 6; valid: 1 to 5"),
         ("plus?difficulties=many", "got 'many'"),
         ("plus?difficulties=", "valid difficulties: 1 to 5"),
         ("plus?dimensions=camera,camera", "once each"),
         ("plus?difficulties=2,2", "once each"),
-    ],
-)
-def test_what_is_no_dimension_or_difficulty_is_refused(address: str, words: str):
-    with pytest.raises(ExperimentError) as caught:
-        load_experiment(address)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(ExperimentError, match=re.escape(words)):
+            load_experiment(address)

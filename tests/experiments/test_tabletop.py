@@ -67,17 +67,14 @@ def test_difficulties_prompts_and_orders_are_crossed():
     assert set(plan) == {"control", "difficulty=extreme,mask=instruction"}
 
 
-@pytest.mark.parametrize(
-    ("address", "told"),
-    [
+def test_what_cannot_be_crossed_is_refused():
+    for address, told in (
         ("prompts?difficulty=hard", "there is no difficulty 'hard'"),
         ("prompts?order=random", "order: input should be 'own' or 'permuted'"),
         ("tabletop?actions=0", "an episode has one action at least"),
-    ],
-)
-def test_what_cannot_be_crossed_is_refused(address: str, told: str):
-    with pytest.raises(AssayError, match=told):
-        load_experiment(address)
+    ):
+        with pytest.raises(AssayError, match=told):
+            load_experiment(address)
 
 
 def test_there_are_as_many_actions_as_the_paper_allows_if_one_says_so():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,21 +28,17 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "somebodys_policies"
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_an_invalid_address_names_valid_ones(module: str):
+    for address, words in (
         ("orcale", "did you mean 'oracle'?"),
         ("python:nothing", "should be python:module:"),
         ("python:no.such.module:Policy", "cannot be imported: ModuleNotFoundError"),
         ("python:somebodys_policies:God", "did you mean 'Good'?"),
         ("python:somebodys_policies:Mute", "Mute has no act"),
         ("python:somebodys_policies:Broken", "Broken() failed: OSError: no checkpoint"),
-    ],
-)
-def test_an_invalid_address_names_valid_ones(module: str, address: str, words: str):
-    with pytest.raises(PolicyError) as caught:
-        load_policy(address)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(PolicyError, match=re.escape(words)):
+            load_policy(address)
 
 
 def test_a_lerobot_folder_is_an_address(tmp_path: Path):

@@ -60,18 +60,15 @@ def test_things_have_the_names_that_were_chosen(drawing: Drawing):
     assert ">position=nudge<" in svg, "without the experiment, which all of them have"
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
+def test_what_cannot_be_printed_is_one_line():
+    for given, words in (
         ({"format": "png"}, "valid: pdf or svg"),
         ({"width": "wide"}, "valid: column, page"),
         ({"width": "0.5in"}, "1.5 to 20 inches"),
         ({"font": "DejaVu Sns"}, "did you mean 'DejaVu Sans'?"),
-    ],
-)
-def test_what_cannot_be_printed_is_one_line(given: dict[str, str], words: str):
-    with pytest.raises(RunError, match=re.escape(words)):
-        Print.of(**{"format": "pdf", **given})
+    ):
+        with pytest.raises(RunError, match=re.escape(words)):
+            Print.of(**{"format": "pdf", **given})
 
 
 def test_names_are_read_in_groups_or_not(tmp_path: Path):

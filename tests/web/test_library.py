@@ -58,16 +58,14 @@ def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../a", "/etc/passwd", "a/../../b", ".hidden", "x\0y", "\ud800", "a" * 999]
-)
-def test_names_outside_the_folder_are_not_found(tmp_path: Path, name: str):
-    folder = tmp_path / "runs"
-    folder.mkdir()
-    for place in (tmp_path / "a.assay", folder / ".hidden.assay", folder / ".assay"):
-        place.write_text("")
-    with pytest.raises(NotFoundError, match="there is no run"):
-        Library(folder).path(name)
+def test_names_outside_the_folder_are_not_found(tmp_path: Path):
+    for name in ("", ".", "..", "../a", "/etc/passwd", "a/../../b", ".hidden", "x\0y", "\ud800", "a" * 999):
+        folder = tmp_path / "runs"
+        folder.mkdir()
+        for place in (tmp_path / "a.assay", folder / ".hidden.assay", folder / ".assay"):
+            place.write_text("")
+        with pytest.raises(NotFoundError, match="there is no run"):
+            Library(folder).path(name)
 
 
 def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_path: Path):

@@ -13,7 +13,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import Perturbation, Say
+from assay.perturb import Say
 from assay.perturb.releases import FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.sim.compile import CompiledScene, compile_scene
@@ -69,9 +69,8 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
     assert told <= {task.instruction.text for task in tasks.resolve("all")}
 
 
-@pytest.mark.parametrize(
-    ("suffix", "change"),
-    [
+def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec]):
+    for suffix, change in (
         ("_view_345_15_100_0_0_initstate_0", SphereView(horizontal=-15, vertical=15)),
         ("_view_0_0_130_0_0_initstate_0", SphereView(distance=1.3)),
         ("_view_0_0_100_358_4_initstate_0", SphereView(turn=-2, tilt=4)),
@@ -80,12 +79,10 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
         (f"{VIEW}_noise_25", ZoomBlur(5, cameras=("agentview",))),
         (f"{VIEW}_noise_31", Fog(1, cameras=("agentview",))),
         (f"{VIEW}_noise_50", GlassBlur(10, cameras=("agentview",))),
-    ],
-)
-def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec], suffix: str, change: Perturbation):
-    spec = decoded(GOAL + suffix)
-    assert spec.perturbations == (change,) and spec.task == "libero_goal/8"
-    assert task_of(spec).instruction.text == "put the bowl on the plate"
+    ):
+        spec = decoded(GOAL + suffix)
+        assert spec.perturbations == (change,) and spec.task == "libero_goal/8"
+        assert task_of(spec).instruction.text == "put the bowl on the plate"
 
 
 def test_joint_angles_come_from_the_releases_table(decoded: Callable[..., EpisodeSpec], tmp_path: Path):
@@ -134,10 +131,10 @@ def test_only_built_in_tasks_are_changed(shared: Path):
         list(experiment.plan(other, (0,)))
 
 
-@pytest.mark.parametrize("suffix", ["_view_1_2_3_initstate_0", "_fog_3", f"{VIEW}_noise_51", "_light_x"])
-def test_a_suffix_that_says_nothing_is_refused(decoded: Callable[..., EpisodeSpec], suffix: str):
-    with pytest.raises(ReleaseError, match=r"LIBERO-plus: (nothing is known of|there is no noise 51)"):
-        decoded(GOAL + suffix)
+def test_a_suffix_that_says_nothing_is_refused(decoded: Callable[..., EpisodeSpec]):
+    for suffix in ("_view_1_2_3_initstate_0", "_fog_3", f"{VIEW}_noise_51", "_light_x"):
+        with pytest.raises(ReleaseError, match=r"LIBERO-plus: (nothing is known of|there is no noise 51)"):
+            decoded(GOAL + suffix)
 
 
 def camera(compiled: CompiledScene) -> tuple[np.ndarray, np.ndarray]:

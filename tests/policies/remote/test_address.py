@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -23,16 +24,12 @@ def test_an_address_may_have_a_path_copies_and_tls():
     assert address.places == ("a:1/v1/robot", "b:8000/v1/robot", "[::1]:3/v1/robot") and address.access.tls
 
 
-@pytest.mark.parametrize(
-    ("option", "header"), [("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")]
-)
-def test_a_key_is_read_from_the_environment_and_never_printed(
-    option: str, header: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("ROBOT_KEY", "s3cret")
-    address = parse_address(f"openpi://h:1?{option}", "openpi")
-    assert address.access.headers(address.text) == {"Authorization": header}
-    assert "s3cret" not in repr(address)
+def test_a_key_is_read_from_the_environment_and_never_printed(monkeypatch: pytest.MonkeyPatch):
+    for option, header in (("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")):
+        monkeypatch.setenv("ROBOT_KEY", "s3cret")
+        address = parse_address(f"openpi://h:1?{option}", "openpi")
+        assert address.access.headers(address.text) == {"Authorization": header}
+        assert "s3cret" not in repr(address)
 
 
 def test_the_libero_x_preset_yields_to_explicit_options():
@@ -43,9 +40,8 @@ def test_the_libero_x_preset_yields_to_explicit_options():
     assert changed.size == OpenPI.default.size
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_an_invalid_address_names_valid_ones():
+    for text, words in (
         ("openpy://h:1", "did you mean 'openpi'?"),
         ("vla_eval://h:1", "did you mean 'vla-eval'?"),
         ("openpi://", "should be openpi://host:port"),
@@ -75,12 +71,9 @@ def test_the_libero_x_preset_yields_to_explicit_options():
         ("openpi://h:1?timeout=inf", "timeout=inf: "),
         ("openpi://h:1?orientation=flipped", "orientation=flipped: "),
         ("openpi://h:1?closes=2", "closes=2: "),
-    ],
-)
-def test_an_invalid_address_names_valid_ones(text: str, words: str):
-    with pytest.raises(PolicyError) as caught:
-        load_policy(text)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(PolicyError, match=re.escape(words)):
+            load_policy(text)
 
 
 @pytest.mark.parametrize(

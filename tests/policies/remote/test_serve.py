@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -29,11 +30,10 @@ def asked(connection: ClientConnection, message: object) -> Any:
     return reply if isinstance(reply, str) else codec.decode(reply, max_bytes=2**20)
 
 
-@pytest.mark.parametrize("name", ["oracle", "replay", "keyword"])
-def test_a_privileged_policy_cannot_be_served(name: str):
-    with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state") as caught:
-        PolicyServer(name, "openpi")
-    assert "\n" not in str(caught.value)
+def test_a_privileged_policy_cannot_be_served():
+    for name in ("oracle", "replay", "keyword"):
+        with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state"):
+            PolicyServer(name, "openpi")
 
 
 def test_an_unknown_protocol_or_policy_names_valid_ones():
@@ -43,15 +43,14 @@ def test_an_unknown_protocol_or_policy_names_valid_ones():
         PolicyServer("randon", "openpi")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/health"])
-def test_health_checks_are_answered(served: Callable[..., str], path: str):
-    with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
-        assert answer.status == 200
+def test_health_checks_are_answered(served: Callable[..., str]):
+    for path in ("/healthz", "/health"):
+        with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
+            assert answer.status == 200
 
 
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
+def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_served(served: Callable[..., str]):
+    for message, words in (
         ("hello", "should be binary"),
         (b"\xc1", "not msgpack"),
         ([1], "should be a map, not a list"),
@@ -60,43 +59,34 @@ def test_health_checks_are_answered(served: Callable[..., str], path: str):
         (GOOD | {"observation/state": np.zeros(7)}, "the state should be (8,) finite numbers"),
         (GOOD | {"observation/state": np.full(8, np.nan)}, "the state should be (8,) finite numbers"),
         (GOOD | {"observation/state": "home"}, "the state should be (8,) finite numbers"),
-    ],
-)
-def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_served(
-    served: Callable[..., str], message: object, words: str
-):
-    address = served("idle", "openpi")
-    with connect(url(address)) as connection:
-        connection.recv(timeout=5)
-        said = asked(connection, message)
-        assert isinstance(said, str) and words in said and "\n" not in said
-        with pytest.raises(ConnectionClosed):
+    ):
+        address = served("idle", "openpi")
+        with connect(url(address)) as connection:
             connection.recv(timeout=5)
-    with connect(url(address)) as connection:
-        connection.recv(timeout=5)
-        assert asked(connection, GOOD)["actions"].shape == (5, 7)
+            said = asked(connection, message)
+            assert isinstance(said, str) and words in said and "\n" not in said
+            with pytest.raises(ConnectionClosed):
+                connection.recv(timeout=5)
+        with connect(url(address)) as connection:
+            connection.recv(timeout=5)
+            assert asked(connection, GOOD)["actions"].shape == (5, 7)
 
 
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
+def test_a_vla_eval_client_may_continue_after_an_invalid_request(served: Callable[..., str]):
+    for message, words in (
         ({"type": "dance", "payload": {}, "seq": 4}, "no message type 'dance'"),
         ({"type": "observation", "payload": [], "seq": 4}, "payload should be a map, not a list"),
         ({"type": "observation", "payload": {}, "seq": "4"}, "seq should be a number, not a str"),
         ({"type": "observation", "payload": {}, "seq": 4}, "'task_description' should be a text"),
         ("text", "should be binary"),
-    ],
-)
-def test_a_vla_eval_client_may_continue_after_an_invalid_request(
-    served: Callable[..., str], message: object, words: str
-):
-    with connect(url(served("idle", "vla-eval"))) as connection:
-        said = asked(connection, message)
-        assert said["type"] == "error" and words in said["payload"]["error"]
-        assert said["seq"] == (4 if isinstance(message, dict) and message["seq"] == 4 else 0)
-        good = {"type": "observation", "payload": {"task_description": "stack"}, "seq": 5}
-        said = asked(connection, good)
-        assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
+    ):
+        with connect(url(served("idle", "vla-eval"))) as connection:
+            said = asked(connection, message)
+            assert said["type"] == "error" and words in said["payload"]["error"]
+            assert said["seq"] == (4 if isinstance(message, dict) and message["seq"] == 4 else 0)
+            good = {"type": "observation", "payload": {"task_description": "stack"}, "seq": 5}
+            said = asked(connection, good)
+            assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
 
 
 def test_replan_limits_chunks_and_openpi_clients_get_five_actions(
@@ -168,6 +158,5 @@ def test_a_served_policy_observes_only_what_was_sent():
             "an image should be",
         ),
     ):
-        with pytest.raises(PolicyError) as caught:
+        with pytest.raises(PolicyError, match=re.escape(words)):
             look()
-        assert words in str(caught.value)
