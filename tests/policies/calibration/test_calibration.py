@@ -122,7 +122,7 @@ STOVE = tasks.load("libero_goal/7")
     ("policy", "task", "reached", "moved", "not_moved"),
     [
         *((policy, BOWL_ON_PLATE, True, "", "") for policy in ("replay", "blind", "colour", "nearest")),
-        ("replay", STOVE, True, "", ""),
+        ("replay", told(STOVE, "xxx"), True, "", ""),  # ignores the instruction
         ("replay", OTHER_TASK, False, BOWL, ""),  # plays the trained task
         ("replay", BOWL_MOVED, False, "", BOWL),  # reaches for the old position
         ("replay?tasks=libero_goal/6", OTHER_TASK, True, "", ""),

@@ -137,23 +137,14 @@ def test_an_impossible_goal_names_the_atom_and_the_reason():
 
 
 def test_rotation_between_is_the_relative_rotation_vector():
+    start = facing(np.array([0.3, -0.2, -1.0]), np.array([0.0, 1.0, 0.0]))
     for angle in (-3.0, -1.2, 0.0, 1e-4, 0.7, 3.1):
-        start = facing(np.array([0.3, -0.2, -1.0]), np.array([0.0, 1.0, 0.0]))
         np.testing.assert_allclose(
             rotation_between(start, rotation_about_z(angle) @ start), [0.0, 0.0, angle], atol=1e-9
         )
-
-
-def test_a_half_turn_is_found_about_any_axis():
-    for axis in (
-        np.eye(3)[0],
-        np.array([1.0, 1.0, 0.0]) / np.sqrt(2),
-        np.array([1.0, -1.0, 1.0]) / np.sqrt(3),
-    ):
-        half = 2 * np.outer(axis, axis) - np.eye(3)
-        way = rotation_between(np.eye(3), half)
-        assert np.linalg.norm(way) == pytest.approx(np.pi)
-        assert abs(way @ axis) == pytest.approx(np.pi)
+    for axis in (np.array([1.0, 0.0, 0.0]), np.array([1.0, -1.0, 1.0]) / np.sqrt(3)):
+        vector = rotation_between(np.eye(3), 2 * np.outer(axis, axis) - np.eye(3))
+        assert abs(vector @ axis) == pytest.approx(np.pi), "a half turn"
 
 
 def test_the_oracle_notes_what_it_did_not_reach():

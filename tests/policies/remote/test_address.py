@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -11,22 +10,19 @@ from assay.policies.remote.address import parse_address
 from assay.policies.remote.openpi import OpenPI
 
 
-def test_an_address_is_a_host_a_port_and_options():
+def test_an_address_has_hosts_ports_a_path_and_options():
     address = parse_address("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
     assert (address.text, address.places) == ("openpi://gpu-1:9000", ("gpu-1:9000",))
     assert (address.timeouts.timeout, address.timeouts.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
-
-
-def test_an_address_may_have_a_path_copies_and_tls():
     address = parse_address("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
     assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
     assert address.places == ("a:1/v1/robot", "b:8000/v1/robot", "[::1]:3/v1/robot") and address.access.tls
 
 
 def test_a_key_is_read_from_the_environment_and_never_printed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ROBOT_KEY", "s3cret")
     for option, header in (("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")):
-        monkeypatch.setenv("ROBOT_KEY", "s3cret")
         address = parse_address(f"openpi://h:1?{option}", "openpi")
         assert address.access.headers(address.text) == {"Authorization": header}
         assert "s3cret" not in repr(address)
@@ -43,55 +39,36 @@ def test_the_libero_x_preset_yields_to_explicit_options():
 def test_an_invalid_address_names_valid_ones():
     for text, words in (
         ("openpy://h:1", "did you mean 'openpi'?"),
-        ("vla_eval://h:1", "did you mean 'vla-eval'?"),
         ("openpi://", "should be openpi://host:port"),
-        ("openpi://:80", "should be openpi://host:port"),
-        ("openpi://h:1,", "should be openpi://host:port"),
         ("gr00t://h:1/path", "should be gr00t://host:port, without a path"),
         ("openpi://h:1?tls=perhaps", "tls=perhaps: "),
-        (
-            "openpi://h:1?key=NO_SUCH_KEY",
-            "key: there is no environment variable of that name, or it is empty",
-        ),
+        ("openpi://h:1?key=NO_SUCH_KEY", "key: there is no environment variable of that name"),
+        ("openpi://a, b:1", "openpi://host:port"),
         ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),
         ("openpi://me@h:1", "should be openpi://host:port"),
         ("openpi://h:port", "valid: openpi://host:port"),
-        ("openpi://h:99999", "valid: openpi://host:port"),
         ("openpi://[::1", "valid: openpi://host:port"),
         ("openpi://h:1?replans=5", "did you mean 'replan'?"),
         ("openpi://h:1?client=libero_x", "there is no client 'libero_x': did you mean 'libero-x'?"),
-        ("openpi://h:1?cameras=5", "has no option 'cameras'"),
         ("openpi://h:1?replan=5&replan=6", "sets 'replan' twice"),
         ("openpi://h:1?replan=0", "replan=0: "),
-        ("openpi://h:1?replan=five", "replan=five: "),
-        ("openpi://h:1?replan=", "replan=: "),
-        ("openpi://h:1?size=100000", "size=100000: "),
-        ("openpi://h:1?timeout=0", "timeout=0: "),
         ("openpi://h:1?timeout=nan", "timeout=nan: "),
-        ("openpi://h:1?timeout=inf", "timeout=inf: "),
         ("openpi://h:1?orientation=flipped", "orientation=flipped: "),
-        ("openpi://h:1?closes=2", "closes=2: "),
     ):
         with pytest.raises(PolicyError, match=re.escape(words)):
             load_policy(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_no_error_repeats_a_key_or_a_password():
+    for text in (
         "openpi://h:1?key=sk-S3CRET",
-        "openpi://h:1?bearer=sk_S3CRET",
         "openpi://h:1?replans=5&key=sk-S3CRET",
         "openpi://h:1?key=sk-S3CRET&key=A",
         "openpi://me:S3CRET@h:1",
-        "openpi://me:S3CRET@h:1?replans=5",
-        "openpi://me:S3CRET@h:port",
         "openpi://h:port,me:S3CRET@h:x",
         "openpy://me:S3CRET@h:1?key=sk-S3CRET",
-    ],
-)
-@pytest.mark.parametrize("load", [load_policy, check_address])
-def test_no_error_repeats_a_key_or_a_password(text: str, load: Callable[[str], object]):
-    with pytest.raises(PolicyError) as caught:
-        load(text)
-    assert "S3CRET" not in str(caught.value)
+    ):
+        for load in (load_policy, check_address):
+            with pytest.raises(PolicyError) as caught:
+                load(text)
+            assert "S3CRET" not in str(caught.value)

@@ -93,7 +93,6 @@ def test_declared_observations_are_adopted():
 
 def test_invalid_actions_are_reported():
     for given, words in (
-        (None, "not an array of numbers"),
         ("left", "not an array of numbers"),
         ({"a": 1}, "not an array of numbers"),
         ([[1.0, 2.0], [3.0]], "not an array of numbers"),

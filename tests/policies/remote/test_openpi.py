@@ -94,15 +94,10 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "serve.py", line 3\nKeyE
 def test_a_bad_reply_is_an_error_with_address_and_reason(stub: Stub, observation: Observation):
     for reply, kind, words in (
         (TRACEBACK, ServerError, 'the server failed: KeyError: "observation/wrist"'),
-        ("", ServerError, "no reason given"),
         ({"action": np.zeros((5, 7))}, ReplyError, "without 'actions'; it has ['action']"),
-        ([1, 2], ReplyError, "should be a map, not a list"),
         ({"actions": np.zeros((5, 32))}, ReplyError, "shape (5, 32)"),
-        ({"actions": np.zeros((2000, 7))}, ReplyError, "k from 1 to 1000"),
         ({"actions": np.full((5, 7), np.nan)}, ReplyError, "not finite"),
-        ({"actions": "left"}, ReplyError, "not an array of numbers"),
         (b"\xc1garbage", ReplyError, "not msgpack"),
-        ({"actions": np.zeros((100_000, 7))}, ReplyError, "more than 4,194,304 bytes"),
     ):
         place = stub(answering(reply))
         policy = client(place)

@@ -126,13 +126,9 @@ def test_invalid_replies_of_openvla_oft_are_reported(
     for respond, kind, words in (
         (replying("error"), ServerError, "see its own log"),
         (replying(b"oops"), ReplyError, "not JSON"),
-        (replying({"a": 1}), ReplyError, "not an array of numbers"),
-        (replying([spelled(np.zeros(6))]), ReplyError, "shape (1, 6)"),
         (replying([{"__numpy__": "!", "dtype": "<f8", "shape": [1]}]), ReplyError, "not base64"),
         (replying([{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}]), ReplyError, "only numbers"),
         (replying([], status=500), ServerError, "HTTP 500"),
-        (replying([], status=401), ServerError, "wrong or missing key"),
-        (replying(b"[" * 3000), ReplyError, "not JSON"),
         (replying(b"0" * 5_000_000), ReplyError, "more than 4,194,304 bytes"),
     ):
         with pytest.raises(kind, match=re.escape(words)):
@@ -190,7 +186,6 @@ def test_starvla_gets_examples_and_its_actions_are_decoded(stub: Stub, observati
 def test_invalid_replies_of_starvla_are_reported(stub: Stub, observation: Observation):
     for reply, options, words in (
         ({"ok": False, "error": {"message": "no such key"}}, {}, "the server failed: no such key"),
-        ({"ok": True, "data": {}}, {}, "should be (1, k, 7), not a NoneType"),
         ({"ok": True, "data": {"actions": RAMP}}, {}, "should be (1, k, 7), not float64 (10, 7)"),
         ({"ok": True}, {"unnorm_key": "frank"}, "did you mean 'franka'?"),
     ):
@@ -242,7 +237,6 @@ def test_unsupported_requirements_of_roboarena_are_reported(stub: Stub, observat
         ({"action_space": "joint_position"}, "only cartesian_velocity can be executed"),
         ({**CARTESIAN, "needs_stereo_camera": True}, "stereo cameras"),
         ({**CARTESIAN, "n_external_cameras": 2}, "2 external cameras; LIBERO has one"),
-        ({**CARTESIAN, "image_resolution": [180, 320]}, "only square ones can be sent"),
     ):
         with pytest.raises(ReplyError, match=re.escape(words)):
             asked(f"roboarena://{stub(arena(config, RAMP, []))}", observation)
@@ -327,7 +321,6 @@ def test_invalid_replies_of_gr00t_are_reported(zmq_server: Callable[..., str], o
         (lambda request: {"error": "Unknown endpoint"}, "the server failed: Unknown endpoint"),
         (lambda request: b"\xc1", "not msgpack"),
         (grooting([], {"x": 1}), "the action's x should be (1, k, 1), not a int"),
-        (grooting([], [1]), "the action should be a map, not a list"),
         (lambda request: {b"nd": True, b"kind": b"O", b"type": "|O", b"data": b""}, "only numbers are read"),
     ):
         with pytest.raises(RemoteError, match=re.escape(words)):

@@ -53,12 +53,9 @@ def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_serve
     for message, words in (
         ("hello", "should be binary"),
         (b"\xc1", "not msgpack"),
-        ([1], "should be a map, not a list"),
         ({}, "'prompt' should be a text, not a NoneType"),
-        (GOOD | {"prompt": 5}, "'prompt' should be a text, not a int"),
         (GOOD | {"observation/state": np.zeros(7)}, "the state should be (8,) finite numbers"),
         (GOOD | {"observation/state": np.full(8, np.nan)}, "the state should be (8,) finite numbers"),
-        (GOOD | {"observation/state": "home"}, "the state should be (8,) finite numbers"),
     ):
         address = served("idle", "openpi")
         with connect(url(address)) as connection:
@@ -75,10 +72,8 @@ def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_serve
 def test_a_vla_eval_client_may_continue_after_an_invalid_request(served: Callable[..., str]):
     for message, words in (
         ({"type": "dance", "payload": {}, "seq": 4}, "no message type 'dance'"),
-        ({"type": "observation", "payload": [], "seq": 4}, "payload should be a map, not a list"),
         ({"type": "observation", "payload": {}, "seq": "4"}, "seq should be a number, not a str"),
         ({"type": "observation", "payload": {}, "seq": 4}, "'task_description' should be a text"),
-        ("text", "should be binary"),
     ):
         with connect(url(served("idle", "vla-eval"))) as connection:
             said = asked(connection, message)
