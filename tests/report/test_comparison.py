@@ -84,7 +84,7 @@ def test_equivalent_and_undecided_pairs_have_a_verdict():
     assert open_.endswith("; 8 more seeds per task would decide a difference of this size.")
 
 
-def test_too_few_starts_say_how_many_additional_seeds():
+def test_an_undecided_comparison_names_the_additional_seeds():
     few = replace(DROP, decision=Decision.UNDECIDED, least_p=0.125, starts=4, starts_needed=22)
     assert (
         "4 starts are too few for any difference to be significant; 5 more seeds"

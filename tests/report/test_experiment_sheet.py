@@ -63,10 +63,3 @@ def test_perturbed_observations_are_shown_after_some_motion(
     assert np.array_equal(frozen, shown["control"].images[0][0]), "the picture of the start"
     assert np.array_equal(frozen_hand, shown["control"].images[0][1])
     assert not np.array_equal(agent, frozen) and not np.array_equal(hand, frozen_hand)
-
-
-def test_the_images_are_on_the_sheet(drawn: tuple[np.ndarray, dict[str, ConditionImages]]):
-    sheet, shown = drawn
-    rows = [row.tobytes() for row in sheet]
-    for picture in (shown["t/looks"].images[0][1], shown["t/frozen"].images[1][0]):
-        assert any(picture[SIZE // 2].tobytes() in row for row in rows)

@@ -10,8 +10,6 @@ from assay.measures import Paths, failures
 from assay.measures.failure.failures import (
     failures_table,
     near_far_types_figure,
-    runs_table,
-    runs_thresholds_table,
     types_table,
 )
 from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule
@@ -68,12 +66,3 @@ def test_types_of_paraphrase_add_up(found):
     drawing = near_far_types_figure(some, None)
     assert "Between 66.7 % (habitual) and 66.7 % (none) of the failures are far" in drawing.caption
     assert "1 failure could not be judged" in drawing.caption
-
-
-def test_runs_are_sorted_by_their_share_of_far_failures(found):
-    runs = {"few": found(6, 2, "few"), "many": found(1, 9, "many")}
-    assert column(runs_table(runs), "run") == ["many", "few"]
-    table = runs_thresholds_table(runs)
-    assert column(table, "run") == ["few", "many"] and column(table, "far (max)") == pytest.approx(
-        [2 / 29, 9 / 31]
-    )

@@ -37,7 +37,7 @@ def page_of(path: Path) -> str:
     return build([RunReport.read(path)]).html()
 
 
-def test_the_page_needs_nothing_else(folder: Path):
+def test_the_page_is_self_contained(folder: Path):
     page = (folder / "index.html").read_text()
     addresses = set(re.findall(r"https?://[^\s\"'<>)]+", page))
     assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
@@ -46,35 +46,13 @@ def test_the_page_needs_nothing_else(folder: Path):
 
 
 def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Report):
-    assert {file.stem for file in (folder / "figures").iterdir()} == {
-        "alpha-sweep",
-        "attribution",
-        "changes",
-        "corruption",
-        "displacement",
-        "dissimilarity",
-        "distance-success",
-        "drops",
-        "events",
-        "grounding-moved",
-        "grounding-touched",
-        "labels",
-        "levels",
-        "memorisation",
-        "names",
-        "near-far",
-        "near-far-types",
-        "object-gap",
-        "paraphrase-grid",
-        "paths-3d",
-        "paths-success",
-        "paths-top",
-        "side_effects",
-        "stops",
-        "tasks",
-        "time-limits",
-        "time-to-success",
-    }
+    figures = (
+        "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
+        "drops events grounding-moved grounding-touched labels levels memorisation names "
+        "near-far near-far-types object-gap paraphrase-grid paths-3d paths-success paths-top "
+        "side_effects stops tasks time-limits time-to-success"
+    )
+    assert {file.stem for file in (folder / "figures").iterdir()} == set(figures.split())
     (part,) = report.parts
     assert part.missing == {} and part.banners == []
 
@@ -100,12 +78,6 @@ def test_every_table_is_written_in_three_ways(folder: Path, report: Report):
         each.group["condition"]: each.rate for each in profile["conditions"]
     }
     assert float(rows[0]["95 % interval low"]) == profile["conditions"][0].interval.low
-
-
-def test_an_adjusted_p_is_never_below_the_p_beside_it(folder: Path):
-    for name in ("changes", "axes", "drops"):
-        for row in csv.DictReader((folder / "tables" / f"{name}.csv").open()):
-            assert float(row["Holm p"]) >= float(row["p"]), row
 
 
 def test_the_same_run_gives_the_same_bytes_in_another_process(tmp_path: Path, write, made):
@@ -143,16 +115,15 @@ def test_hostile_texts_stay_texts(tmp_path: Path, write, made):
     ET.parse(report / "figures" / "drops.svg")
 
 
-def test_a_half_finished_run_is_reported_below_a_banner(tmp_path: Path, write, made):
-    run = write(
-        tmp_path / "run.assay", [made(True if seed < 412 else None, seed=seed) for seed in range(1000)]
-    )
-    page = page_of(run)
-    assert "412 of 1,000 planned" in page and "588 remain" in page
-    assert "412 of 412 unperturbed episodes" in page
+def test_an_unfinished_run_is_reported_below_a_banner(tmp_path: Path, write, made):
+    episodes = [made(True if seed < 12 else None, seed=seed) for seed in range(1000)]
+    page = page_of(write(tmp_path / "run.assay", episodes))
+    assert "12 of 1,000 planned" in page and "988 remain" in page
+    assert "12 of 12 unperturbed episodes" in page
+    assert "no episodes are planned" in page_of(write(tmp_path / "empty.assay", []))
 
 
-def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write, made, undrawn):
+def test_errors_refusals_and_missing_certificates_are_reported(tmp_path: Path, write, made, undrawn):
     refused = [["c", "libero_goal/1", 0, "cannot be placed"], ["c", "libero_goal/1", 1, "cannot be placed"]]
     run = write(
         tmp_path / "run.assay",
@@ -171,7 +142,7 @@ def test_errors_refusals_and_missing_certificates_are_told(tmp_path: Path, write
 
 
 @pytest.mark.usefixtures("unpainted")
-def test_conditions_that_were_refused_whole_are_told_first(tmp_path: Path, write, made):
+def test_conditions_that_were_rejected_entirely_are_in_a_banner(tmp_path: Path, write, made):
     refused = [["pro/position", "libero_goal/1", seed, "demonstrator failed: too far"] for seed in range(4)]
     partly = [["c", "libero_goal/1", 9, "cannot be placed"]]
     said = "4 episodes could not be certified as solvable, so {}: "
@@ -222,7 +193,7 @@ def test_an_earlier_report_leaves_nothing_behind_and_other_files_stay(tmp_path: 
     assert (out / "figures" / "drops.svg").exists() and (out / "tables" / "drops.csv").exists()
 
 
-def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made):
+def test_failures_of_the_demonstrator_are_reported(tmp_path: Path, write, made):
     episodes = [made(True), made(False, "c"), made(True, "c", seed=1), made(False, "c", {"plausible": False})]
     said = "The demonstrator itself fails in 1 of 2 episodes in which success is expected"
 
@@ -235,7 +206,7 @@ def test_it_says_when_the_demonstrator_itself_fails(tmp_path: Path, write, made)
     assert told("c", policy="guide", world=world) and not told("d", policy="oracle", world=world)
 
 
-def test_it_says_what_an_import_lacks(tmp_path: Path, write, made, undrawn):
+def test_an_incomplete_import_is_reported(tmp_path: Path, write, made, undrawn):
     scores = {"s_k": 0.5, "s_t": 0.7, "pd": 0.4}
     cell = {"axis": "words", "object": "none", "action": "hint"}
     episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
@@ -249,7 +220,7 @@ def test_it_says_what_an_import_lacks(tmp_path: Path, write, made, undrawn):
     assert "<td>7, 8</td>" in page
 
 
-def test_a_truncated_file_is_refused_in_one_line(tmp_path: Path, everything: Path):
+def test_a_truncated_file_is_rejected(tmp_path: Path, everything: Path):
     run = tmp_path / "run.assay"
     content = everything.read_bytes()
     for size in (0, 100, len(content) // 3):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from assay.report.sheets import GAP, MARGIN, PAPER, TEXT, SheetCell, save_sheet
+from assay.report.sheets import GAP, TEXT, SheetCell, save_sheet
 
 RED, GREEN, BLUE, BLACK = (200, 0, 0), (0, 200, 0), (0, 0, 200), (1, 2, 3)
 
@@ -46,16 +46,3 @@ def test_cells_stand_side_by_side_and_sections_below_each_other(tmp_path: Path):
     save_sheet(file, "", [SheetCell("", (), [[plain(BLUE)]])])
     with pytest.raises(ValueError, match="zero-size"):
         box(np.asarray(Image.open(file)), RED)  # the sheet was replaced
-
-
-def test_long_words_stay_in_their_cell(tmp_path: Path):
-    long = "EXTENSION_KITCHEN_SCENE50_LEVEL4__T286_place_the_bowl_on_the_middle_plate"
-    image = plain((0, 0, 0))
-    cell = SheetCell(long, (long,), [[image, image]])
-    file = save_sheet(tmp_path / "a.png", f"{long} " * 9, [f"{long} " * 9, cell])
-    sheet = np.asarray(Image.open(file))
-    inked = (sheet != PAPER).any(axis=-1)
-    assert not inked[:, -MARGIN:].any(), "heading and section end before the edge"
-    top = int(np.flatnonzero((sheet == 0).all(axis=-1).any(axis=1))[0])
-    beside = inked[top - 100 : top, MARGIN + 2 * 60 + MARGIN :]
-    assert inked[top - 100 : top, : MARGIN + 2 * 60].any() and not beside[-60:].any()

@@ -10,7 +10,7 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
 from assay.runs.store import Store
 from assay.web.library import Library, RunCache, is_running
-from assay.web.progress import PACE_WINDOW_S, Pace, read_progress
+from assay.web.progress import PACE_WINDOW_S, Pace
 from assay.web.queries import NotFoundError
 
 
@@ -89,11 +89,6 @@ def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_pa
         cache(tmp_path / name)
     os.utime(path)
     assert cache(path) == "22" and len(calls) == 5  # the oldest entry was evicted
-
-
-def test_each_condition_is_listed_with_the_success_of_its_controls(library: Path):
-    controls = {line.name: line.control for line in read_progress(library / "blind.assay").conditions}
-    assert controls["control"] is None and controls["para/obj=habitual,act=hint"] == (2, 2)
 
 
 def test_pace_covers_the_last_minutes():

@@ -12,7 +12,6 @@ from assay.web.trajectories import (
     VIEW_MARGIN,
     VIEW_SIZE,
     Divergence,
-    build_strips,
     build_views,
     compare_paths,
     divergences,
@@ -62,14 +61,3 @@ def test_both_paths_share_one_scale_and_fit():
     points = [point for view in (above, side) for path in view.lines for point in path.points]
     assert all(VIEW_MARGIN - 1 <= value <= VIEW_SIZE - VIEW_MARGIN + 1 for point in points for value in point)
     assert abs(above.bar - 0.1 * scale) < 1e-5
-
-
-def test_strips_of_one_atom_stand_together():
-    strips = build_strips(
-        [("mine", {"On a b": [[2, 5]]}, 9), ("other", {"On a b": [], "Open c": [[0, 1], [3, 9]]}, 8)]
-    )
-    assert [(strip.atom, strip.kind, strip.spans) for strip in strips] == [
-        ("On a b", "mine", ((2, 3),)),
-        ("On a b", "other", ()),
-        ("Open c", "other", ((0, 1), (3, 6))),
-    ]
