@@ -16,29 +16,24 @@ BOTH = "placement, state change, composite"
 SCENE, HAND = ("agentview",), ("robot0_eye_in_hand",)
 
 
-def test_nobody_can_do_a_task_without_seeing_anything():
-    for changes in (
-        (Patch(1.0),),
-        (Brightness(0.0),),
-        (Contrast(0.01),),
-        (DroppedCamera(cameras=(*SCENE, *HAND)),),
-        (DroppedCamera(cameras=SCENE), BlankPictures(cameras=HAND)),
-        (Brightness(0.0, cameras=SCENE), FrozenCamera(cameras=HAND)),
+def test_a_change_is_plausible_as_long_as_a_camera_shows_something():
+    for changes, plausible in (
+        ((Patch(1.0),), False),
+        ((Brightness(0.0),), False),
+        ((Contrast(0.01),), False),
+        ((DroppedCamera(cameras=(*SCENE, *HAND)),), False),
+        ((DroppedCamera(cameras=SCENE), BlankPictures(cameras=HAND)), False),
+        ((Brightness(0.0, cameras=SCENE), FrozenCamera(cameras=HAND)), False),
+        ((Patch(1.0, cameras=SCENE),), True),
+        ((Patch(0.8),), True),
+        ((Contrast(0.1), Brightness(0.5)), True),
+        ((DroppedCamera(cameras=SCENE), Fog(5, cameras=HAND)), True),
+        ((DroppedCamera(cameras=(*SCENE, "frontview")),), True),
     ):
-        assert nature(changes)["plausible"] is False
-        assert len(changes) > 1 or not getattr(changes[0], "plausible", True)
-
-
-def test_a_task_can_be_done_as_long_as_something_is_seen():
-    for changes in (
-        (Patch(1.0, cameras=SCENE),),
-        (Patch(0.8),),
-        (Brightness(0.1),),
-        (Contrast(0.1), Brightness(0.5)),
-        (DroppedCamera(cameras=SCENE), Fog(5, cameras=HAND)),
-        (DroppedCamera(cameras=(*SCENE, "frontview")),),
-    ):
-        assert nature(changes)["plausible"] is True
+        assert nature(changes)["plausible"] is plausible, changes
+    hidden = (DroppedCamera(cameras=SCENE),)
+    assert nature(hidden, cameras=SCENE)["plausible"] is False, "a world with that camera alone"
+    assert nature(hidden, cameras=())["plausible"] is True, "a world without images"
 
 
 def test_words_in_another_order_can_be_guessed_and_nonsense_cannot():
@@ -46,7 +41,7 @@ def test_words_in_another_order_can_be_guessed_and_nonsense_cannot():
     assert not any("guessable" in nature(each) for each in [(Mask(),), (Shuffle(), Mask()), (Semantic(),)])
 
 
-def test_whatever_opens_must_be_opened_first_whatever_it_is_called():
+def test_opening_is_a_subtask_unless_it_is_open():
     task = tasks.load("libero_10/9")  # the microwave is open
     assert families(task)["interaction"] == BOTH and families(task)["subtasks"] == "2"
     scene = replace(
@@ -60,31 +55,14 @@ def test_whatever_opens_must_be_opened_first_whatever_it_is_called():
     assert families(opened)["interaction"] == "placement" and families(opened)["subtasks"] == "1"
 
 
-def test_the_cameras_of_the_world_decide_whether_anything_is_seen():
-    hidden = (DroppedCamera(cameras=SCENE),)
-    assert nature(hidden)["plausible"] is True
-    assert nature(hidden, cameras=SCENE)["plausible"] is False, "a world with that camera alone"
-    assert nature(hidden, cameras=())["plausible"] is True, "a world without pictures"
-
-
 def test_words_give_every_label_that_they_have():
     for words, relation, attribute in (
         ("place the smallest bowl on the middle-sized black bowl", (), ("colour", "size")),
-        ("stack the medium bowl on the largest bowl", (), ("size",)),
-        (
-            "place the teal wavy book into the left caddy's back compartment",
-            ("left-right",),
-            ("colour", "pattern"),
-        ),
-        ("place the cyan grid book upright on top of the shelf", (), ("colour", "pattern")),
         ("place the navy speckle book in the top region of the shelf", ("ordinal",), ("colour", "pattern")),
         ("place the large off-white bowl on the plate", (), ("colour", "size")),
-        ("place the orange juice on top of the cabinet", (), ("category",)),
         ("place the bowl on the farthest plate relative to the robot", ("relative distance",), ("category",)),
         ("place the bowl on the plate next to the stove", (), ("category",)),
-        ("place the bowl on the middle plate", (), ("category",)),
         ("close the top and middle drawer of the cabinet", ("ordinal",), ("category",)),
-        ("place the frypan on the top layer of the shelf", (), ("category",)),
         ("place the frypan on the bottom layer of the shelf", ("ordinal",), ("category",)),
         ("pick up the mug that is second from the left", ("left-right", "ordinal"), ("category",)),
     ):

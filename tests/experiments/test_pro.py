@@ -37,14 +37,7 @@ def test_the_four_dimensions_are_combined_and_the_task_stands_alone():
     }
 
 
-def test_things_stand_in_the_same_places_in_every_combination():
-    plan = planned("pro?experiments=false", seed=3)
-    alone = task_of(plan["pro/position"]).scene
-    together = task_of(plan["pro/object+position+semantic"]).scene
-    assert alone.regions == together.regions and alone.initial == together.initial
-
-
-def test_a_label_says_where_nothing_could_change_places():
+def test_a_label_records_where_no_exchange_was_possible():
     said = {task: planned("pro", task)["pro/position"] for task in (BOWL, "libero_goal/0")}
     assert said[BOWL].labels["moved_to"] == "another's place"
     assert said[BOWL].perturbations == (ExchangePlaces(),)
@@ -65,7 +58,7 @@ def test_the_other_task_was_never_trained_and_the_known_one_was():
             assert task_of(plan["pro/task=known"]).instruction.text in trained
 
 
-def test_who_has_to_bring_two_things_has_the_time_for_two():
+def test_a_task_with_two_objects_has_twice_the_time():
     spec = planned("pro?experiments=false", "libero_object/3")["pro/task"]
     (asked,) = spec.perturbations
     assert isinstance(asked, OtherTask) and len(asked.goal) == 2 and spec.steps == 2 * 280
@@ -81,11 +74,10 @@ def test_the_displacement_ladder_has_the_distances_and_the_axis_that_are_asked_f
     assert usual == list(SWEEP)
 
 
-def test_a_ladder_that_cannot_be_is_refused_in_one_line():
+def test_an_invalid_ladder_is_rejected():
     for fields, reason in (
         ("distances=0.1,0.9", "0.9 m is not valid: above 0, up to 0.6"),
         ("distances=0.1,0.1", "each may be named once"),
-        ("distances=far", "got 'far'"),
         ("axis=z", "got 'z'"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(reason)):

@@ -124,8 +124,10 @@ def test_where_nothing_is_moved_there_are_three_levels():
         assert {spec.condition for spec in planned(task)} == {CONTROL, "x/level1", "x/level2", "x/level3"}
 
 
-def test_a_time_out_of_range_is_refused():
-    for time in ("0", "0.7", "1.6", "-1", "nan", "for_ever"):
+def test_time_is_a_factor_of_the_demonstrators():
+    for address, limit in (("x", 1.1), ("x?time=0.8", 0.8), ("x?time=unlimited", 0.0)):
+        assert load_experiment(address).limit == limit
+    for time in ("0.7", "1.6", "nan", "for_ever"):
         with pytest.raises(ExperimentError):
             load_experiment(f"x?time={time}")
 

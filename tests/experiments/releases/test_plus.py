@@ -11,7 +11,7 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
-from assay.errors import ExperimentError, PerturbationError
+from assay.errors import PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Say
 from assay.perturb.releases import FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
@@ -72,12 +72,9 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
 def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec]):
     for suffix, change in (
         ("_view_345_15_100_0_0_initstate_0", SphereView(horizontal=-15, vertical=15)),
-        ("_view_0_0_130_0_0_initstate_0", SphereView(distance=1.3)),
         ("_view_0_0_100_358_4_initstate_0", SphereView(turn=-2, tilt=4)),
         (f"{VIEW}_noise_1", MotionBlur(1, cameras=("agentview",))),
-        (f"{VIEW}_noise_20", GaussianBlur(10, cameras=("agentview",))),
         (f"{VIEW}_noise_25", ZoomBlur(5, cameras=("agentview",))),
-        (f"{VIEW}_noise_31", Fog(1, cameras=("agentview",))),
         (f"{VIEW}_noise_50", GlassBlur(10, cameras=("agentview",))),
     ):
         spec = decoded(GOAL + suffix)
@@ -122,13 +119,6 @@ def test_task_files_give_the_scene_and_never_the_words(
     assert isinstance(said, Say) and not re.search(r"language|view|_", said.text)
     gone = decoded("turn_on_the_stove_table_3", "Background Textures")
     assert isinstance(gone.perturbations[0], Unavailable)
-
-
-def test_only_built_in_tasks_are_changed(shared: Path):
-    experiment = load_experiment(f"libero-plus?folder={shared / 'libero_plus'}")
-    other = tasks.resolve(str(next((shared / "libero_x" / "bddl" / "LEVEL1").glob("*.bddl"))))
-    with pytest.raises(ExperimentError, match=r"LEVEL1.*valid: built-in tasks"):
-        list(experiment.plan(other, (0,)))
 
 
 def test_a_suffix_that_says_nothing_is_refused(decoded: Callable[..., EpisodeSpec]):
