@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,13 +11,17 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Outcome, rollout
-from assay.perturb import apply_perturbations
-from assay.perturb.world import Attribute, VariedTarget
+from assay.episodes import EpisodeSpec, Outcome, rollout, task_of
+from assay.errors import PolicyError
+from assay.experiments import load_experiment
+from assay.perturb import Perturbation, apply_perturbations
+from assay.perturb.senses import ActionDelay
+from assay.perturb.world import Attribute, Displace, VariedTarget
 from assay.policies.calibration.execution import memorise
-from assay.policies.calibration.instruction import KeywordPolicy
+from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
 from assay.policies.calibration.perception import mean_colour
 from assay.policies.registry import load_policy
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction, Rectangle, Scene, Task
@@ -260,3 +265,77 @@ def test_verbatim_needs_the_exact_instruction(attempt: Attempt):
     assert attempt("verbatim", BOWL_ON_PLATE).reached
     with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."), steps=SOON)
     assert np.ptp(with_a_full_stop.path, axis=0).max() < 0.02, "it waits"
+
+
+FAR = Displace(0.1)
+
+
+def begins(policy: str, *changes: Perturbation) -> bool:
+    """Whether it moves at the beginning of a task that is about a bowl, and does not wait."""
+    runner = EpisodeRunner(WorkerConfig(policy))
+    try:
+        done = runner.run(EpisodeSpec("libero_goal/1", 0, perturbations=changes, steps=12))
+    finally:
+        runner.close()
+    assert done.outcome is not Outcome.ERROR, done.error
+    return bool(np.abs(done.trajectory.actions[:, :6]).max() > 0)
+
+
+def test_within_acts_below_its_tolerance_and_waits_above_it():
+    for policy, changes, acts in (
+        ("within?reach=0.11", (FAR,), True),
+        ("within?reach=0.09", (FAR,), False),
+        ("within?reach=0.21&delay=4", (FAR, ActionDelay(2)), True),
+        ("within?reach=0.19&delay=4", (FAR, ActionDelay(2)), False),
+        ("within?delay=4", (ActionDelay(3),), True),
+        ("within?delay=4", (ActionDelay(5),), False),
+        ("within?lapse=1", (), False),
+    ):
+        assert begins(policy, *changes) == acts, policy
+
+
+def test_a_reach_of_zero_is_rejected():
+    with pytest.raises(PolicyError, match="reach and delay above 0"):
+        load_policy("within?reach=0")
+
+
+BOWL_ON_STOVE = tasks.load("libero_goal/1")
+
+
+@pytest.fixture(scope="module")
+def world() -> Simulation:
+    return Simulation(compile_scene(BOWL_ON_STOVE.scene, load_pack("primitives")))
+
+
+@pytest.fixture(scope="module")
+def grid() -> list[EpisodeSpec]:
+    chosen = tasks.resolve("libero_goal/1,libero_goal/6")
+    return [spec for spec in load_experiment("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
+
+
+def test_semantic_follows_the_most_similar_instruction(world: Simulation, grid: list[EpisodeSpec]):
+    policy = SemanticPolicy()
+    policy.attach(SceneEnv(world, BOWL_ON_STOVE, world.sample(0)))
+    spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
+    assert policy.goal(Instruction("set the basin down on the cooker"), spec) == BOWL_ON_STOVE.goal
+    assert policy.goal(tasks.load("libero_goal/6").instruction, spec) == tasks.load("libero_goal/6").goal
+    assert policy.goal(Instruction("zqx vrrp"), spec) == policy.goal(Instruction(""), spec) == Goal(())
+
+
+def test_semantic_and_keyword_differ_on_the_paraphrase_grid(world: Simulation, grid: list[EpisodeSpec]):
+    """Both follow what keeps the names; only semantic follows most of what changes them."""
+    understood: Counter[tuple[str, str]] = Counter()
+    asked: Counter[str] = Counter()
+    state = world.sample(0)
+    for spec in grid:
+        task, kind = tasks.load(spec.task), str(spec.labels["object"])
+        asked[kind] += 1
+        for policy in (KeywordPolicy(), SemanticPolicy()):
+            policy.attach(SceneEnv(world, task, state))
+            heard = policy.goal(task_of(spec).instruction, spec)
+            understood[type(policy).__name__, kind] += heard == task.goal
+    share = {key: count / asked[key[1]] for key, count in understood.items()}
+    for kind in ("none", "addition"):
+        assert share["KeywordPolicy", kind] > 0.9 and share["SemanticPolicy", kind] > 0.9
+    for kind in ("contextual", "habitual"):
+        assert share["KeywordPolicy", kind] < 0.3 and share["SemanticPolicy", kind] > 0.5

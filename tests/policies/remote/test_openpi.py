@@ -172,25 +172,6 @@ def test_the_real_openpi_client_is_served(
     assert lines[0] == lines[1], "the same episode is played the same way again"
 
 
-def test_the_real_openpi_client_gets_a_text_when_the_policy_breaks(
-    openpi_python: Path,
-    peer: Callable[..., str],
-    served: Callable[..., str],
-    observation: Observation,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-):
-    (tmp_path / "breaking_policies.py").write_text(
-        "class Breaks:\n"
-        "    def reset(self, instruction, spec): ...\n"
-        "    def act(self, observation): return observation.joints\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    port = served("python:breaking_policies:Breaks", "openpi").rpartition(":")[2]
-    out = peer(openpi_python, "openpi_peer.py", "infer", port, saved(observation, tmp_path), "stack")
-    assert "not sent by the client: the arm's joint angles" in json.loads(out.splitlines()[1])["error"]
-
-
 def test_several_clients_are_served_at_once(served: Callable[..., str], observation: Observation):
     address = served("random", "openpi")
     policies = [OpenPI(address) for _ in range(4)]
