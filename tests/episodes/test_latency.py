@@ -70,7 +70,7 @@ def done(episode: Episode) -> list[int]:
     return [round(100 * float(each)) for each in episode.trajectory.actions[:, 0]]
 
 
-def test_decisions_take_effect_so_many_steps_after_the_observation(world: Simulation):
+def test_decisions_take_effect_after_the_latency(world: Simulation):
     for fields, expected, asked in (
         ({"replan": 2}, [10, 11, 20, 21, 30, 31, 40, 41, 50, 51], [0, 2, 4, 6, 8]),
         ({"replan": 2, "latency": 2}, [0, 0, 10, 11, 12, 13, 20, 21, 22, 23], [0, 4, 8]),
@@ -91,19 +91,13 @@ def test_decisions_take_effect_so_many_steps_after_the_observation(world: Simula
         )
 
 
-def test_an_arm_that_holds_asks_of_its_gripper_what_it_asked_before(world: Simulation):
-    episode = play(world, Counting(), steps=12, replan=2, latency=2, while_waiting="hold")
-    assert episode.trajectory.actions[:, 6].tolist() == [0, 0, 1, 1, 1, 1, -1, -1, -1, -1, 1, 1]
-    assert not episode.trajectory.actions[[0, 1, 4, 5], :6].any()
-
-
-def test_what_a_policy_predicts_beyond_what_it_executes_plays_on(world: Simulation):
+def test_predicted_actions_continue_while_the_next_chunk_is_awaited(world: Simulation):
     assert done(play(world, Far(), steps=8, latency=2)) == [0, 0, 10, 11, 12, 13, 20, 21]
     assert done(play(world, Far(), steps=4)) == [10, 11, 20, 21]
     assert done(play(world, Far(), steps=4, replan=1)) == [10, 20, 30, 40]
 
 
-def test_nothing_of_an_older_chunk_plays_on_when_one_is_dropped():
+def test_a_dropped_chunk_is_not_continued_by_an_older_one():
     """Dropped while it is waited for, and when its first action is done."""
     for dropped_after in (1, 3):
         first, second = (np.full((5, 7), number, np.float32) for number in (1, 2))
@@ -115,7 +109,7 @@ def test_nothing_of_an_older_chunk_plays_on_when_one_is_dropped():
         assert [float(next(waiting)[0][0]) for _ in range(3)] == [0, 0, 2]
 
 
-def test_steps_in_which_a_policy_has_no_say_need_no_thought(world: Simulation):
+def test_waiting_steps_need_no_decision(world: Simulation):
     episode = play(world, Settling(), steps=6, latency=2)
     assert done(episode) == [0, 0, 0, 0, 0, 10, 11, 12, 13] and len(episode.inference) == 1
 
@@ -129,7 +123,7 @@ def test_a_late_episode_has_a_key_of_its_own_and_survives_json():
     assert holding.control() == holding
 
 
-def test_a_latency_that_makes_no_sense_is_refused(world: Simulation):
+def test_an_invalid_latency_is_rejected(world: Simulation):
     for latency in (-1, 10**6, True):
         with pytest.raises(SpecError, match="valid: 0 to"):
             play(world, Counting(), latency=latency)

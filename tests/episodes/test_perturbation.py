@@ -53,17 +53,18 @@ def test_numbers_that_are_equal_are_written_alike(metres: float, places: list[fl
     assert "-0.0," not in one.to_json() and "-0.0]" not in one.to_json()
 
 
-def test_new_words_leave_the_draws_of_the_world_as_they_were():
+def test_new_words_leave_the_draws_of_the_world_unchanged():
     task = tasks.load("libero_goal/0")
     alone = apply_perturbations(task, (Shift(1.0),), seed=3)
     reworded = apply_perturbations(task, (Say("hello"), Shift(1.0)), seed=3)
     assert reworded == replace(alone, instruction=Instruction("hello"))
+    assert reworded == apply_perturbations(task, (Shift(1.0), Say("hello")), seed=3)
     twice = apply_perturbations(task, (Shift(1.0), Shift(1.0)), seed=3).of_interest
     assert twice[:-1] == alone.of_interest and twice[-1] != alone.of_interest[-1]
     assert apply_perturbations(task, (Shift(1.0),), seed=4) != alone
 
 
-def test_what_is_no_perturbation_is_refused_in_one_line():
+def test_an_invalid_perturbation_is_rejected():
     for value, words in (
         ({"kind": "words/sya", "text": "a"}, "did you mean 'words/say'?"),
         ({"kind": "words/say", "txt": "a"}, "did you mean 'text'?"),
@@ -75,7 +76,7 @@ def test_what_is_no_perturbation_is_refused_in_one_line():
             from_json(value)
 
 
-def test_what_it_touches_tells_whether_a_scene_is_compiled_anew_and_shown_to_be_solvable():
+def test_effects_decide_whether_a_scene_is_rebuilt_and_certified():
     for effects, rebuilds, decides in (
         ((), False, False),
         ((Effect.WORDS,), False, False),
@@ -94,7 +95,7 @@ def test_what_it_touches_tells_whether_a_scene_is_compiled_anew_and_shown_to_be_
         assert made.certified_as() == (made if decides else None)
 
 
-def test_a_name_is_taken_once_and_by_a_frozen_dataclass_only():
+def test_a_kind_is_registered_once_and_only_for_a_frozen_dataclass():
     @dataclass(frozen=True, slots=True)
     class Other(Perturbation):
         kind = "test/shift"

@@ -26,7 +26,7 @@ def test_a_spec_survives_json_and_the_json_is_canonical(
     assert written == json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def test_the_key_stands_for_the_content_and_not_for_the_labels():
+def test_the_key_covers_the_content_but_not_the_labels():
     from dataclasses import replace
 
     assert SPEC.key == replace(SPEC, labels={"pd": 0.1}).key
@@ -50,7 +50,7 @@ def test_words_share_the_compiled_scene_of_their_control():
     assert SPEC.control().condition == "control" and not SPEC.control().perturbations
 
 
-def test_what_is_no_spec_is_refused():
+def test_an_invalid_spec_is_rejected():
     for text in ("", "[]", "{}", '{"task": "a"}', SPEC.to_json().replace("words/say", "words/sya")):
         with pytest.raises(AssayError) as caught:
             EpisodeSpec.from_json(text)

@@ -52,7 +52,7 @@ class Reeling:
 @pytest.mark.parametrize(
     "senses", [(), (ActionNoise(0.2), ActionDelay(2), ProprioceptionNoise(0.01))], ids=["plain", "disturbed"]
 )
-def test_somebody_elses_loop_plays_the_episode_that_a_rollout_plays(env: Env, senses: tuple):
+def test_a_foreign_loop_plays_the_same_episode_as_rollout(env: Env, senses: tuple):
     spec, policy = replace(SPEC, perturbations=senses), Reeling()
     expected = rollout(env, policy, spec)
     play = Stepwise(env, spec)
@@ -65,7 +65,7 @@ def test_somebody_elses_loop_plays_the_episode_that_a_rollout_plays(env: Env, se
     assert play.ended().decisions == 25 and expected.decisions == 13
 
 
-def test_it_is_over_when_the_goal_holds(env: Env):
+def test_an_episode_ends_when_the_goal_holds(env: Env):
     spec = replace(SPEC, steps=None)
     oracle = load_policy("oracle")
     solved = rollout(env, oracle, spec)
@@ -79,7 +79,7 @@ def test_it_is_over_when_the_goal_holds(env: Env):
         play.step(action)
 
 
-def test_what_is_no_action_is_refused_and_does_nothing(env: Env):
+def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
     for action, reason in (
         ([0.0] * 6, r"of shape \(6,\); valid: \(7,\)"),
         ([[0.0] * 7], r"of shape \(1, 7\)"),
@@ -121,7 +121,7 @@ def test_a_policy_that_gives_poses_is_taken_to_them(env: Env):
     assert episode.clipped is None, "metres and radians are not clipped"
 
 
-def test_poses_are_refused_where_actuators_are_late_or_inaccurate(env: Env):
+def test_poses_are_rejected_with_delayed_or_noisy_actuators(env: Env):
     for sense in (ActionDelay(2), ActionNoise(0.1), At(at_step(1), ActionDelay(2))):
         episode = rollout(env, Posed(), replace(SPEC, perturbations=(sense,), steps=4))
         assert episode.outcome is Outcome.ERROR and "the action is a pose to go to; valid" in episode.error

@@ -140,7 +140,7 @@ def test_a_selection_names_tasks_with_or_without_their_world():
         world.select("countin/0")
 
 
-def test_an_incomplete_world_is_refused_with_the_command_that_explains_it(
+def test_an_incomplete_world_is_rejected_with_the_command_that_explains_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "half_world.py").write_text("from assay.plugin import World\nWORLD = World()\n")

@@ -89,16 +89,6 @@ def test_the_gripper_sign_follows_the_convention():
     assert np.array_equal(turned.decode_actions(turned.encode_actions(action)), action)
 
 
-def test_declared_observations_are_adopted():
-    def declared(**wanted: bool):
-        return vla_eval.adopt_parameters(vla_eval.CONVENTION, wanted)
-
-    assert [wire for _, wire in declared(send_state=True).cameras] == ["agentview"]
-    assert declared(send_wrist_image=True).state is None
-    both = declared(send_state=True, send_wrist_image=True, quat_no_antipodal=True)
-    assert both == vla_eval.CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
-
-
 COMPONENTS = st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4)
 
 
@@ -175,26 +165,18 @@ def test_rotation_vectors_equal_those_of_vla_eval(
     assert np.abs(theirs["robosuite"] - theirs["shortest"]).max() > np.pi
 
 
-def theirs_and_ours(
-    raw: dict[str, np.ndarray], size: int, python: Path, peer: Callable[..., str], folder: Path
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    np.savez(folder / "raw.npz", **raw)
-    peer(python, "openpi_peer.py", "resize", folder / "raw.npz", folder / "theirs.npz", str(size))
-    theirs = np.load(folder / "theirs.npz")
-    return [
-        (theirs[name], letterbox(orient(picture[::-1], Orientation.ROTATED), size, size))
-        for name, picture in raw.items()
-    ]
-
-
 def test_a_server_sees_the_pixels_that_the_real_openpi_client_would_send(
     openpi_python: Path, peer: Callable[..., str], tmp_path: Path
 ):
     draws = stream(0, "pictures")
     sizes = ((256, 256), (224, 224), (128, 128), (480, 640), (90, 31))
     raw = {f"p{h}x{w}": draws.integers(0, 256, (h, w, 3), dtype=np.uint8) for h, w in sizes}
-    for theirs, ours in theirs_and_ours(raw, 224, openpi_python, peer, tmp_path):
-        assert theirs.shape == (224, 224, 3) and np.array_equal(theirs, ours)
+    np.savez(tmp_path / "raw.npz", **raw)
+    peer(openpi_python, "openpi_peer.py", "resize", tmp_path / "raw.npz", tmp_path / "theirs.npz", "224")
+    theirs = np.load(tmp_path / "theirs.npz")
+    for name, picture in raw.items():
+        ours = letterbox(orient(picture[::-1], Orientation.ROTATED), 224, 224)
+        assert theirs[name].shape == (224, 224, 3) and np.array_equal(theirs[name], ours)
 
 
 def test_scaling_keeps_the_aspect_ratio():

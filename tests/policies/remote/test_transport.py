@@ -76,22 +76,15 @@ def test_connecting_is_retried_until_the_server_starts():
     thread.join(10)
 
 
-def refuse(client: socket.socket) -> None:
-    client.recv(4096)
-    client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-    client.close()
+def reply_with(reply: bytes) -> Callable[[socket.socket], None]:
+    """Answer any request with these bytes and hang up."""
 
+    def handle(client: socket.socket) -> None:
+        client.recv(4096)
+        client.sendall(reply)
+        client.close()
 
-def overload(client: socket.socket) -> None:
-    client.recv(4096)
-    client.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
-    client.close()
-
-
-def mumble(client: socket.socket) -> None:
-    client.recv(4096)
-    client.sendall(b"220 mail.example.org ESMTP\r\n")
-    client.close()
+    return handle
 
 
 def hang_up(client: socket.socket) -> None:
@@ -105,9 +98,9 @@ def say_nothing(client: socket.socket) -> None:
 
 def test_servers_without_websockets_are_reported(tcp: Tcp):
     for handler, words in (
-        (refuse, "answers HTTP 404"),
-        (overload, "answers HTTP 503; tried for 0.3 s"),
-        (mumble, "is not a websocket server"),
+        (reply_with(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), "answers HTTP 404"),
+        (reply_with(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), "answers HTTP 503; tried for 0.3 s"),
+        (reply_with(b"220 mail.example.org ESMTP\r\n"), "is not a websocket server"),
         (say_nothing, "does not answer; tried for 0.3 s"),
         (hang_up, "tried for 0.3 s"),  # before or after our question: there are many ways to fail
     ):
