@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import os
 import re
 import sqlite3
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +21,7 @@ from assay.measures import MeasureError
 from assay.report.comparison import as_json, compare_runs, compare_suites
 from assay.report.page import Report, build
 from assay.report.run_report import RunReport, name_runs
-from assay.report.summary import banners
+from assay.report.summary import banners, joint_diagnoses
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -268,3 +271,57 @@ def test_a_comparison_counts_what_does_not_match(tmp_path: Path, write, made):
     assert found.unmatched == {"one": 3, "other": 3}
     with pytest.raises(MeasureError, match="share no episode"):
         compare_runs({"one": one, "far": write(tmp_path / "far.assay", [made(True, seed=50)])})
+
+
+def test_a_real_comparison_has_verdicts(tmp_path: Any, made: Any, write: Any, assay: Any):
+    def run(name: str, hits: int) -> Any:
+        episodes = [made(True, seed=seed) for seed in range(20)]
+        episodes += [made(seed < hits, "moved", {"axis": "world"}, seed=seed) for seed in range(20)]
+        return write(tmp_path / f"{name}.assay", episodes, label=name.upper())
+
+    said = assay("compare", run("a", 2), run("b", 19), "--out", tmp_path / "out")
+    assert said.status == 0 and "B has a smaller drop than A" in said.out
+    assert "B retains more of its successes than A" in said.out
+    wide = assay("compare", tmp_path / "a.assay", tmp_path / "b.assay", "--margin", "99", "--json", "-")
+    assert json.loads(wide.out)["robustness"][0]["margin"] == 0.99
+    files = {file.name for file in (tmp_path / "out").iterdir()}
+    assert {"comparison.tex", "comparison-drop.tex", "comparison-kept.csv", "robustness.pdf"} <= files
+
+
+BEFORE = {
+    "policy": "python:m:P",
+    "label": "mine",
+    "policy_metadata": {"step": "100"},
+    "policy_identity": {"m.py": "0" * 12},
+}
+
+
+def read(tmp_path: Path, write: Callable[..., Path], made: Any, **other: object) -> list[RunReport]:
+    """Two runs of one address; ``other`` is what the second says otherwise."""
+    episodes = [made(True, seed=seed) for seed in range(3)]
+    return [
+        RunReport.read(write(tmp_path / f"{name}.assay", episodes, **about))
+        for name, about in (("one", BEFORE), ("two", {**BEFORE, **other}))
+    ]
+
+
+def test_runs_of_one_policy_are_pooled_under_its_label(tmp_path: Path, write, made, undrawn):
+    reports = read(tmp_path, write, made)
+    assert list(joint_diagnoses(reports)) == ["mine, from one and two together"]
+    assert "<h3>mine, from one and two together</h3>" in undrawn(build(reports)).html()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"label": "another"},
+        {"policy_metadata": {"step": "200"}},
+        {"policy_identity": {"m.py": "1" * 12}},
+        {"policy": "python:m:P?scale=2"},
+        {"settings": {"latency": 4, "while_waiting": "play"}},
+    ],
+    ids=lambda each: next(iter(each)),
+)
+def test_two_policies_are_never_pooled(tmp_path: Path, write, made, other: dict[str, object]):
+    reports = read(tmp_path, write, made, **other)
+    assert joint_diagnoses(reports) == {} and build(reports).policies == {}

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -31,12 +30,6 @@ from assay.measures.views.wording import (
     signed,
     task_instruction,
     thing,
-)
-from assay.measures.world.thresholds import (
-    AtMagnitude,
-    AxisThreshold,
-    Thresholds,
-    thresholds_table,
 )
 from assay.report.run_report import RunReport
 from assay.report.summary import terminal_summary
@@ -120,30 +113,6 @@ def test_latex_spells_out_what_would_be_commands():
     assert (
         latex("\\x{a}~^\N{MINUS SIGN}3") == r"\textbackslash{}x\{a\}\textasciitilde{}\textasciicircum{}$-$3"
     )
-
-
-POINTS = (AtMagnitude(0.1, 6, 6), AtMagnitude(0.2, 1, 5))
-THRESHOLD = AxisThreshold(
-    "libero_goal/1", "distance", "m", (0.1, 0.2, 0.3), 0.1, 0.2, 0.2, True, POINTS, 7, 6, 11, "settled"
-)
-
-
-def test_location_describes_the_interval_of_the_threshold():
-    assert THRESHOLD.location == "0.1 to 0.2 m"
-    assert replace(THRESHOLD, kept=0.3, lost=None).location == "above 0.3 m"
-    assert replace(THRESHOLD, kept=0.0).location == "up to 0.2 m"
-    assert replace(THRESHOLD, kept=0.0, lost=None).location == "unknown"
-    assert replace(THRESHOLD, kept=None, lost=None, fits=False).location == "none fits"
-
-
-def test_table_has_the_interval_the_controls_and_the_reason_for_the_end():
-    results = Thresholds(0.5, 0.95, (THRESHOLD, replace(THRESHOLD, ended="controls")), ("size: x is fixed",))
-    table = thresholds_table(results)
-    first, second = table.formatted_rows
-    assert first == ["libero_goal/1", "distance", "0.1 to 0.2 m", "0.2", "6/7", "11", ""]
-    assert "nothing to lose" in second[-1]
-    assert "less than 50 %" in table.note and "x is fixed" in table.note
-    assert "libero\\_goal/1 & distance" in table.as_latex() and "0.1 to 0.2 m" in table.as_csv()
 
 
 def test_terminal_summary_has_settled_and_open_thresholds(tmp_path: Path, write, made):

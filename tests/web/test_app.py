@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
+import socket
 import sqlite3
+import subprocess
+import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -254,3 +258,25 @@ def test_other_hosts_sites_and_methods_are_rejected(get, address, keys):
         assert 'data-theme="dark"' in get(page, Cookie="theme=dark").text
         head = get(page, Cookie="theme=%22%3E%3Cscript%3E").text.partition("<body")[0]
         assert "data-theme=" not in head.replace("[data-theme", "")
+
+
+ASSAY = Path(sys.executable).with_name("assay")
+
+
+def test_ctrl_c_ends_it_cleanly(tmp_path: Path):
+    process = subprocess.Popen(
+        [ASSAY, "ui", tmp_path, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert f"{tmp_path} is at http://127.0.0.1:" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_a_port_that_is_taken_is_one_line(tmp_path: Path, assay):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = assay("ui", tmp_path, "--port", str(port))
+    assert said.status == 2
+    assert f"127.0.0.1:{port}: address already in use; choose another --port" in " ".join(said.err.split())

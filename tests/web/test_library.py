@@ -11,7 +11,6 @@ from assay.report.run_report import RunReport
 from assay.runs.store import Store
 from assay.web.library import Library, RunCache, is_running
 from assay.web.progress import PACE_WINDOW_S, Pace
-from assay.web.queries import NotFoundError
 
 
 def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(tmp_path: Path):
@@ -56,16 +55,6 @@ def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):
         and line.problem == "its name is not UTF-8"
         and not line.link
     )
-
-
-def test_names_outside_the_folder_are_not_found(tmp_path: Path):
-    for name in ("", ".", "..", "../a", "/etc/passwd", "a/../../b", ".hidden", "x\0y", "\ud800", "a" * 999):
-        folder = tmp_path / "runs"
-        folder.mkdir()
-        for place in (tmp_path / "a.assay", folder / ".hidden.assay", folder / ".assay"):
-            place.write_text("")
-        with pytest.raises(NotFoundError, match="there is no run"):
-            Library(folder).path(name)
 
 
 def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_path: Path):

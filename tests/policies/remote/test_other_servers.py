@@ -151,11 +151,6 @@ def test_a_reply_that_arrives_byte_by_byte_is_cut_off(
     assert time.monotonic() - start < 10
 
 
-def test_an_unreachable_http_server_is_reported(observation: Observation):
-    with pytest.raises(UnreachableError, match=r"tried for 0\.2 s"):
-        asked("openvla-oft://127.0.0.1:9", observation, connect=0.2)
-
-
 # -- starVLA
 
 
