@@ -11,7 +11,7 @@ def came(stages: tuple[str, ...], **seen: int) -> dict[str, int | None]:
     return {stage: seen.get(stage) for stage in stages}
 
 
-def test_the_furthest_stage_is_the_last_that_was_seen_whatever_was_skipped():
+def test_the_furthest_stage_is_the_last_one_reached():
     assert furthest(came(PLACING)) == UNTOUCHED
     assert furthest(came(PLACING, reached=3, touched=9, grasped=12)) == "grasped"
     assert furthest(came(PLACING, reached=3, touched=9, placed=40)) == "placed", "pushed, not carried"

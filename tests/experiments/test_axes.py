@@ -21,7 +21,7 @@ def test_magnitudes_grow_and_every_one_is_another_change():
         assert len({rung.ways for rung in ladder}) == len(ladder) >= 8
 
 
-def test_what_is_fixed_is_neither_moved_nor_resized():
+def test_fixtures_are_neither_moved_nor_resized():
     for name in ("distance", "size"):
         with pytest.raises(AxisError, match="libero_goal/7 is about flat_stove_1"):
             AXES[name].ladder(tasks.load(STOVE))

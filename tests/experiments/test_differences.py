@@ -37,7 +37,7 @@ def test_nothing_is_changed_by_writing_and_reading_nor_by_capital_letters():
     assert differences(TASK, shouted) == frozenset()
 
 
-def test_a_thing_under_another_name_is_the_same_thing(renamed: Task):
+def test_a_renamed_object_is_the_same_object(renamed: Task):
     assert differences(TASK, renamed) == {Change.OBJECT}
     assert shared_names(TASK, renamed) == len(TASK.scene.entities) - 1
 

@@ -29,7 +29,7 @@ def test_every_trigger_is_used_and_every_task_has_something_of_each_kind(plan):
     } == {"meanwhile"}
 
 
-def test_controls_have_as_much_time_as_what_is_compared_with_them(plan):
+def test_controls_have_the_same_time_as_their_variants(plan):
     for task in tasks.resolve("libero_goal"):
         steps = {spec.steps for (where, _), spec in plan.items() if where == task.id}
         assert len(steps) == 1 and None not in steps

@@ -44,7 +44,7 @@ def test_the_ladder_goes_from_paraphrase_to_nothing():
     assert plausible["corruption/paraphrase"] and not plausible["corruption/gobbledygook_words"]
 
 
-def test_tasks_of_one_scene_are_asked_for_different_other_things():
+def test_tasks_of_one_scene_get_different_counterfactual_goals():
     plan = [
         spec for spec in load_experiment("corruption").plan(GOAL, (0,)) if "counterfactual" in spec.condition
     ]
@@ -63,7 +63,7 @@ def test_labels_are_derived_from_the_task():
         assert tuple(families(tasks.load(task)).values()) == labels
 
 
-def test_a_wrong_suite_says_what_would_be_right():
+def test_an_invalid_address_names_valid_experiments_and_fields():
     for address, words in (
         ("parra", "did you mean 'para'?"),
         ("para?percell=2", "did you mean 'per_cell'?"),

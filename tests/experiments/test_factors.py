@@ -30,7 +30,7 @@ def test_a_full_design_has_every_combination_once():
     assert both.labels["axis"] == "world+senses" and both.labels["plausible"] is True
 
 
-def test_a_fraction_is_balanced_and_as_resolved_as_it_says():
+def test_a_fraction_is_balanced_and_has_its_stated_resolution():
     for count, halvings in GENERATORS:
         rows = np.array(fraction(count, halvings))
         assert rows.shape == (2 ** (count - halvings), count) and len({tuple(row) for row in rows}) == len(
@@ -98,7 +98,7 @@ def test_contradicting_changes_are_rejected():
             load_experiment(f"factors?{query}")
 
 
-def test_positions_are_the_same_whatever_else_is_changed():
+def test_positions_do_not_depend_on_other_changes():
     plan = load_experiment("factors?over=resize,room,relocate").plan([TASK], (4,))
     made = {spec.condition: task_of(spec).scene for spec in plan}
     alone, all_three = made["factors/relocate"], made["factors/resize+room+relocate"]

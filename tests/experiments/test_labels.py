@@ -55,7 +55,7 @@ def test_opening_is_a_subtask_unless_it_is_open():
     assert families(opened)["interaction"] == "placement" and families(opened)["subtasks"] == "1"
 
 
-def test_words_give_every_label_that_they_have():
+def test_labels_are_derived_from_the_words():
     for words, relation, attribute in (
         ("place the smallest bowl on the middle-sized black bowl", (), ("colour", "size")),
         ("place the navy speckle book in the top region of the shelf", ("ordinal",), ("colour", "pattern")),

@@ -28,7 +28,7 @@ def test_there_are_seven_dimensions_and_five_difficulties(plan: list[EpisodeSpec
         assert levels == {1, 2, 3, 4, 5}, dimension
 
 
-def test_each_condition_says_what_it_is(plan: list[EpisodeSpec]):
+def test_condition_names_follow_the_labels(plan: list[EpisodeSpec]):
     assert len({spec.condition for spec in plan}) == len(plan)
     for spec in plan:
         labels = spec.labels
@@ -38,7 +38,7 @@ def test_each_condition_says_what_it_is(plan: list[EpisodeSpec]):
         assert labels["axis"] == axes.get(str(labels["dimension"]), "world")
 
 
-def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[EpisodeSpec]):
+def test_every_condition_is_realised_or_rejected_with_a_reason(plan: list[EpisodeSpec]):
     refused = 0
     for spec in plan:
         try:

@@ -131,7 +131,7 @@ def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path):
             list(load_experiment(f"para?file={file}").plan(STOVE, (0,)))
 
 
-def test_a_release_without_its_folder_or_files_is_refused(tmp_path: Path):
+def test_a_release_without_its_folder_or_files_is_rejected(tmp_path: Path):
     with pytest.raises(ExperimentError, match="needs the folder of the release: libero-para"):
         list(load_experiment("libero-para").plan(STOVE, (0,)))
     with pytest.raises(ReleaseError, match="holds no LIBERO-Para release"):

@@ -63,7 +63,7 @@ def test_level_3_moves_every_object_of_interest_to_anothers_place():
         assert all(before[name].distance(after[name]) >= APART - 1e-9 for name in about)
 
 
-def test_level_4_names_what_is_moved_and_level_5_still_does():
+def test_levels_4_and_5_name_the_moved_object():
     for task in MOVING:
         rng = stream("test", task.id)
         told = UnseenTargets().apply(task, rng)
@@ -79,7 +79,7 @@ def test_level_4_names_what_is_moved_and_level_5_still_does():
 
 @pytest.mark.parametrize("attribute", Attribute)
 @pytest.mark.parametrize("task", MOVING, ids=lambda task: task.id)
-def test_level_4_says_the_new_attribute_and_level_5_still_does(task: Task, attribute: Attribute):
+def test_levels_4_and_5_name_the_new_attribute(task: Task, attribute: Attribute):
     rng = stream("test", task.id, attribute)
     told = VariedTarget(attribute).example(task)
     words_for = {Attribute.COLOUR: NEW_COLOURS, Attribute.PATTERN: NEW_PATTERNS, Attribute.SIZE: NEW_SIZES}
@@ -132,7 +132,7 @@ def test_time_is_a_factor_of_the_demonstrators():
             load_experiment(f"x?time={time}")
 
 
-def test_a_task_without_a_persons_time_is_refused_before_anything_runs(tmp_path: Path):
+def test_a_task_without_a_reference_time_is_rejected_by_the_plan(tmp_path: Path):
     file = tmp_path / "people.csv"
     file.write_text("task,seconds\nlibero_goal/1,6.5\n")
     assert planned("libero_goal/1", address=f"x?times={file}")

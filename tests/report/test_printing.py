@@ -40,7 +40,7 @@ def letters(svg: str) -> set[float]:
     return {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([0-9.]+)px", svg)}
 
 
-def test_it_is_as_wide_as_a_column_and_no_letter_is_smaller_than_8_points(drawing: Drawing):
+def test_a_figure_is_as_wide_as_a_column_with_letters_of_8_points(drawing: Drawing):
     svg = drawing.render_print(Print("svg")).decode()
     assert f'width="{72 * COLUMN:g}pt"' in svg and letters(svg) == {8.0}
     assert b"/MediaBox [ 0 0 234 " in drawing.render_print(Print("pdf"))
@@ -54,13 +54,13 @@ def test_the_same_figure_is_the_same_bytes(drawing: Drawing):
     assert min(letters(drawing.svg)) < 8, "the page's figure stays as it was"
 
 
-def test_things_have_the_names_that_were_chosen(drawing: Drawing):
+def test_chosen_names_replace_condition_names(drawing: Drawing):
     svg = drawing.render_print(Print("svg", names={"pro/object": "Object swap"})).decode()
     assert "Object swap" in svg and "pro/object" not in svg
     assert ">position=nudge<" in svg, "without the experiment, which all of them have"
 
 
-def test_what_cannot_be_printed_is_one_line():
+def test_invalid_print_options_are_rejected():
     for given, words in (
         ({"format": "png"}, "valid: pdf or svg"),
         ({"width": "wide"}, "valid: column, page"),
@@ -138,7 +138,7 @@ def test_the_command_writes_figures_and_tables_for_a_paper(
     assert said.status == 2 and "--figures needs --out" in said.err
 
 
-def test_without_a_place_to_write_to_the_summary_is_printed_and_a_folder_means_its_runs(
+def test_without_an_output_folder_the_summary_of_all_runs_is_printed(
     assay: Run, tmp_path: Path, made: Any, write: Callable[..., Path]
 ):
     run = write(tmp_path / "a.assay", [made(each == "control", each) for each in ("control", "moved")])

@@ -37,7 +37,7 @@ from assay.runs.store import Store
 from assay.support.stats.intervals import Interval
 
 
-def test_numbers_are_written_as_people_read_them():
+def test_numbers_are_formatted_for_readers():
     for said, meant in (
         (number(-0.04), "0.0"),
         (number(-1234.56), "\N{MINUS SIGN}1,234.6"),
@@ -61,7 +61,7 @@ def test_numbers_are_written_as_people_read_them():
         assert said == meant
 
 
-def test_it_says_how_intervals_were_made():
+def test_methods_of_intervals_are_named():
     made = [Interval(0, 1, "student, over starts"), None, Interval(0, 1, "wilson"), Interval(0, 1, "wilson")]
     assert methods(made) == "Student, over starts; Wilson"
     assert negate(Interval(-0.5, 0.25, "wilson")) == Interval(-0.25, 0.5, "wilson")
@@ -170,7 +170,7 @@ def column(table: Table, name: str) -> list[object]:
     return [row[place] for row in table.rows]
 
 
-def test_shares_of_all_count_what_could_not_be_judged_and_the_note_says_so(found):
+def test_unjudged_failures_count_in_shares_of_all_and_in_the_note(found):
     table = failures_table(found(4, 8), None)
     assert column(table, "task") == ["libero_goal/1", "all"]
     assert (column(table, "near"), column(table, "far"), column(table, "n")) == ([4, 4], [8, 8], [32, 33])

@@ -274,7 +274,7 @@ def test_ctrl_c_ends_it_cleanly(tmp_path: Path):
     assert (process.returncode, err) == (0, "")
 
 
-def test_a_port_that_is_taken_is_one_line(tmp_path: Path, assay):
+def test_an_occupied_port_is_reported(tmp_path: Path, assay):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = assay("ui", tmp_path, "--port", str(port))

@@ -82,7 +82,7 @@ def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
     assert place_of(run, outside, chosen).number == 0
 
 
-def test_filters_find_what_they_say(run: OpenRun):
+def test_filters_select_matching_episodes(run: OpenRun):
     for filters, found in (
         (Filters(condition="control"), 1),
         (Filters(task="libero_goal/0", outcome="success"), len([s for s in range(COUNT - 1) if s % 6 == 0])),
@@ -97,7 +97,7 @@ def test_filters_find_what_they_say(run: OpenRun):
         assert page(run, filters).total == found
 
 
-def test_what_can_be_chosen_leaves_measurements_out(path: Path):
+def test_filter_choices_omit_measurements(path: Path):
     found = choices(path)
     assert found.conditions == ("control", "words") and set(found.tasks) == {
         f"libero_goal/{n}" for n in range(3)

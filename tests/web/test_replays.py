@@ -142,7 +142,7 @@ def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     assert count_frames(video.path) == (len(actions) + 1 + HOLD_S, 1.0)
 
 
-def test_a_machine_that_cannot_render_says_so(
+def test_missing_rendering_is_reported(
     recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MUJOCO_GL", "nothing")

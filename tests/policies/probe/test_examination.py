@@ -112,7 +112,7 @@ def test_the_default_wins_ties():
     assert entries[0].value == "usual" and abs(entries[0].ahead_of(entries[1])) < 1e-9
 
 
-def test_a_refused_contender_is_out_with_the_reason():
+def test_a_rejected_contender_is_eliminated_with_the_reason():
     def score(what: str, number: int) -> float:
         if what == "usual":
             raise RequestRefusedError("no such state")
