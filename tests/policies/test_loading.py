@@ -27,18 +27,18 @@ class Broken:
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    (tmp_path / "somebodys_policies.py").write_text(MODULE)
+    (tmp_path / "user_policies.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    return "somebodys_policies"
+    return "user_policies"
 
 
 def test_an_invalid_address_names_valid_ones(module: str):
     for address, words in (
         ("orcale", "did you mean 'oracle'?"),
         ("python:no.such.module:Policy", "cannot be imported: ModuleNotFoundError"),
-        ("python:somebodys_policies:God", "did you mean 'Good'?"),
-        ("python:somebodys_policies:Mute", "Mute has no act"),
-        ("python:somebodys_policies:Broken", "Broken() failed: OSError: no checkpoint"),
+        ("python:user_policies:God", "did you mean 'Good'?"),
+        ("python:user_policies:Mute", "Mute has no act"),
+        ("python:user_policies:Broken", "Broken() failed: OSError: no checkpoint"),
     ):
         with pytest.raises(PolicyError, match=re.escape(words)):
             load_policy(address)

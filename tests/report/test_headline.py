@@ -11,7 +11,6 @@ import pytest
 from assay.measures import Claim, Flaw, Verdict
 from assay.measures.findings import Fall, Unnoticed
 from assay.measures.sentences import Diagnosis
-from assay.measures.views.wording import task_instruction
 from assay.report.page import build
 from assay.report.run_report import RunReport
 from assay.report.summary import advice, sentences, terminal_summary
@@ -102,29 +101,6 @@ def test_the_parts_of_a_page_of_factors_agree(read, made):
         drop for name in ("changes", "axes", "drops") for drop in report.profile[name] if drop.p_holm < 0.05
     ]
     assert not sure, "what no part of the diagnosis claims is certain nowhere"
-
-
-def test_a_form_of_words_that_fails_in_one_task_is_found(read, made):
-    """A word with a question mark is unknown, in one of three tasks; another never succeeds."""
-    actions = ("addition", "habitual", "coordination", "need", "hint", "embedded", "permission", "question")
-    rows = []
-    for task in TASKS:
-        for seed in range(2):
-            rows.append(made(task != TASKS[2], task=task, seed=seed))
-            for action in actions:
-                for thing in ("none", "addition"):
-                    asked = action in actions[-3:]
-                    labels = {"axis": "words", "plausible": True, "object": thing, "action": action}
-                    success = task != TASKS[2] and not (asked and task == TASKS[0])
-                    each = made(success, f"para/{thing},{action}", labels, task, seed)
-                    each.words = f"{task_instruction(task)}, {action} {thing}"
-                    rows.append(each)
-    report = read(rows, experiment="para")
-    found = {each.flaw: each for each in report.diagnosis if each.verdict is Verdict.FOUND}
-    assert Flaw.PARTICULAR in found
-    case = found[Flaw.PARTICULAR].evidence[0]
-    assert (case.task, case.part, case.hits, case.count) == ("libero_goal/6", "a question", 0, 12)
-    assert (case.reference_hits, case.reference_count) == (20, 20)
 
 
 def test_changes_that_are_only_made_together_are_not_too_few_to_find_a_fall(read, made):

@@ -28,34 +28,34 @@ from assay.tasks import Goal, Instruction, Rectangle, Scene, Task
 from assay.tasks.language.lexicon import names_of
 
 MOVED = 0.03
-"""How far a thing must have gone to have been moved, metres."""
+"""Displacement from which an object counts as moved, metres."""
 STEPS = 120
-"""The oracle needs 110 at most for all that is asked here."""
+"""The oracle needs at most 110 in these tasks."""
 SOON = 30
-"""Whoever has not set off by then waits."""
+"""Steps after which a policy that has not moved is waiting."""
 
 
 @dataclass(frozen=True)
-class Tried:
-    """An episode: whether the goal was reached, which things had moved at the end, and where the hand was."""
+class Attempted:
+    """The result of an episode: success, the objects that moved, and the path of the end effector."""
 
     reached: bool
     moved: frozenset[str]
     path: np.ndarray
 
 
-def told(task: Task, text: str) -> Task:
-    """The same task in other words."""
+def reworded(task: Task, text: str) -> Task:
+    """The same task with another instruction."""
     return replace(task, instruction=Instruction(text))
 
 
-def asked(task: Task, other: str) -> Task:
+def with_goal_of(task: Task, other: str) -> Task:
     """Another task's goal and instruction in the same scene."""
     wanted = tasks.load(other)
     return replace(task, goal=wanted.goal, instruction=wanted.instruction)
 
 
-def placed(task: Task, **centres: tuple[float, float]) -> Task:
+def with_regions_at(task: Task, **centres: tuple[float, float]) -> Task:
     """The same task with regions of the table elsewhere."""
     regions = tuple(
         replace(region, rectangles=(Rectangle(x - 0.01, y - 0.01, x + 0.01, y + 0.01),))
@@ -73,12 +73,12 @@ def built(scene: Scene) -> CompiledScene:
 
 
 def unchanged(world: Simulation) -> None:
-    """A world as it is."""
+    """Leave a simulation as it is."""
 
 
 @pytest.fixture(scope="module")
-def attempt() -> Callable[..., Tried]:
-    """Lets a policy try a task, perhaps a changed one, under the spec of the task it is made from; once."""
+def attempt() -> Callable[..., Attempted]:
+    """Runs a policy on a task, possibly a changed one; each combination once."""
 
     @cache
     def tried(
@@ -88,7 +88,7 @@ def attempt() -> Callable[..., Tried]:
         seed: int = 0,
         steps: int = STEPS,
         change: Callable[[Simulation], None] = unchanged,
-    ) -> Tried:
+    ) -> Attempted:
         world = Simulation(built(task.scene))
         change(world)
         state = world.sample(seed)
@@ -104,22 +104,24 @@ def attempt() -> Callable[..., Tried]:
         )
         assert done.outcome is not Outcome.ERROR, done.error
         moved = {name for name in objects if np.linalg.norm(world.pose(name)[0] - before[name]) > MOVED}
-        return Tried(done.outcome is Outcome.SUCCESS, frozenset(moved), np.array(path))
+        return Attempted(done.outcome is Outcome.SUCCESS, frozenset(moved), np.array(path))
 
     return tried
 
 
 BOWL_ON_PLATE = tasks.load("libero_goal/8")
-Attempt = Callable[..., Tried]
+Attempt = Callable[..., Attempted]
 
-BOWL_MOVED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(0.1, 0.2))
-SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_cheese_region=(-0.09, 0.0))
+BOWL_MOVED = with_regions_at(BOWL_ON_PLATE, akita_black_bowl_region=(0.1, 0.2))
+SWAPPED = with_regions_at(
+    BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_cheese_region=(-0.09, 0.0)
+)
 """The bowl where the cream cheese was, and the cream cheese where the bowl was."""
 
 
 BOWL, CHEESE = "akita_black_bowl_1", "cream_cheese_1"
-OTHER_TASK = asked(BOWL_ON_PLATE, "libero_goal/6")
-NO_BOWL_NAME = told(BOWL_ON_PLATE, "put the vessel on the plate")
+OTHER_TASK = with_goal_of(BOWL_ON_PLATE, "libero_goal/6")
+NO_BOWL_NAME = reworded(BOWL_ON_PLATE, "put the vessel on the plate")
 STOVE = tasks.load("libero_goal/7")
 
 
@@ -127,20 +129,26 @@ STOVE = tasks.load("libero_goal/7")
     ("policy", "task", "reached", "moved", "not_moved"),
     [
         *((policy, BOWL_ON_PLATE, True, "", "") for policy in ("replay", "blind", "colour", "nearest")),
-        ("replay", told(STOVE, "xxx"), True, "", ""),  # ignores the instruction
+        ("replay", reworded(STOVE, "xxx"), True, "", ""),  # ignores the instruction
         ("replay", OTHER_TASK, False, BOWL, ""),  # plays the trained task
         ("replay", BOWL_MOVED, False, "", BOWL),  # reaches for the old position
         ("replay?tasks=libero_goal/6", OTHER_TASK, True, "", ""),
-        ("replay?tasks=libero_goal/6", told(OTHER_TASK, "put the cream cheese into the bowl"), False, "", ""),
-        ("blind", told(BOWL_MOVED, "xxx"), True, "", ""),  # sees, but does not read
+        (
+            "replay?tasks=libero_goal/6",
+            reworded(OTHER_TASK, "put the cream cheese into the bowl"),
+            False,
+            "",
+            "",
+        ),
+        ("blind", reworded(BOWL_MOVED, "xxx"), True, "", ""),  # sees, but does not read
         ("blind", OTHER_TASK, False, BOWL, CHEESE),
         ("keyword", OTHER_TASK, True, "", ""),
         ("keyword", NO_BOWL_NAME, False, CHEESE, BOWL),  # confuses an object with an unknown name
-        ("keyword", told(STOVE, "turn off the stove"), False, "", ""),
+        ("keyword", reworded(STOVE, "turn off the stove"), False, "", ""),
         ("clumsy?miss=0", BOWL_MOVED, True, "", ""),
         ("clumsy?miss=1", BOWL_MOVED, False, "", ""),
         ("colour", BOWL_MOVED, True, "", ""),
-        ("nearest", placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02)), True, "", ""),
+        ("nearest", with_regions_at(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02)), True, "", ""),
         ("nearest", SWAPPED, False, CHEESE, BOWL),  # takes the object at the old position
     ],
 )
@@ -176,8 +184,8 @@ def test_blind_and_colour_take_the_object_with_the_original_appearance(attempt: 
     assert not result.reached and usual in result.moved and "akita_black_bowl_1" not in result.moved
 
 
-def heard(task: Task, text: str) -> Goal:
-    """What keyword pursues when it is told a text."""
+def goal_pursued_for(task: Task, text: str) -> Goal:
+    """The goal that keyword derives from a text."""
     world, policy = Simulation(built(task.scene)), KeywordPolicy()
     policy.attach(SceneEnv(world, task, world.state()))
     return policy.goal(Instruction(text), EpisodeSpec(task.id, 0))
@@ -186,19 +194,19 @@ def heard(task: Task, text: str) -> Goal:
 def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt):
     farthest = "the bowl should be on the plate, put it there"
     for text in ("put the mixing bowl on the plate", "place the bowl gently on the plate", farthest):
-        assert heard(BOWL_ON_PLATE, text) == BOWL_ON_PLATE.goal, text
-    assert attempt("keyword", told(BOWL_ON_PLATE, farthest)).reached
+        assert goal_pursued_for(BOWL_ON_PLATE, text) == BOWL_ON_PLATE.goal, text
+    assert attempt("keyword", reworded(BOWL_ON_PLATE, farthest)).reached
 
 
 def test_keyword_waits_without_a_known_word(attempt: Attempt):
-    result = attempt("keyword", told(BOWL_ON_PLATE, "xxx"), steps=SOON)
+    result = attempt("keyword", reworded(BOWL_ON_PLATE, "xxx"), steps=SOON)
     assert not result.reached and not result.moved
     assert np.ptp(result.path, axis=0).max() < 0.02, "it waits"
 
 
 @pytest.mark.parametrize("task", tasks.all_ids()[::4])
 def test_keyword_never_guesses_an_unknown_name(task: str):
-    """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
+    """With a trained name replaced it pursues another goal, which is possible."""
     usual = tasks.load(task)
     world = Simulation(built(usual.scene))
     policy = KeywordPolicy()
@@ -211,9 +219,9 @@ def test_keyword_never_guesses_an_unknown_name(task: str):
         text = usual.instruction.text
         for form in sorted(names_of(category), key=len, reverse=True):
             text = text.replace(form, "gizmo")
-        heard = policy.goal(Instruction(text), spec)
-        assert set(heard.atoms) != set(usual.goal.atoms), text
-        for atom in heard.atoms:
+        pursued = policy.goal(Instruction(text), spec)
+        assert set(pursued.atoms) != set(usual.goal.atoms), text
+        for atom in pursued.atoms:
             assert len(set(atom.arguments)) == len(atom.arguments)
             assert atom in usual.goal.atoms or not set(atom.arguments) <= named, (text, str(atom))
 
@@ -263,7 +271,7 @@ def test_colour_takes_the_object_with_the_learnt_colour(attempt: Attempt):
 def test_verbatim_needs_the_exact_instruction(attempt: Attempt):
     text = BOWL_ON_PLATE.instruction.text
     assert attempt("verbatim", BOWL_ON_PLATE).reached
-    with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."), steps=SOON)
+    with_a_full_stop = attempt("verbatim", reworded(BOWL_ON_PLATE, f"{text}."), steps=SOON)
     assert np.ptp(with_a_full_stop.path, axis=0).max() < 0.02, "it waits"
 
 
@@ -271,7 +279,7 @@ FAR = Displace(0.1)
 
 
 def begins(policy: str, *changes: Perturbation) -> bool:
-    """Whether it moves at the beginning of a task that is about a bowl, and does not wait."""
+    """Whether the policy moves in the first steps of a task."""
     runner = EpisodeRunner(WorkerConfig(policy))
     try:
         done = runner.run(EpisodeSpec("libero_goal/1", 0, perturbations=changes, steps=12))
@@ -332,8 +340,8 @@ def test_semantic_and_keyword_differ_on_the_paraphrase_grid(world: Simulation, g
         asked[kind] += 1
         for policy in (KeywordPolicy(), SemanticPolicy()):
             policy.attach(SceneEnv(world, task, state))
-            heard = policy.goal(task_of(spec).instruction, spec)
-            understood[type(policy).__name__, kind] += heard == task.goal
+            pursued = policy.goal(task_of(spec).instruction, spec)
+            understood[type(policy).__name__, kind] += pursued == task.goal
     share = {key: count / asked[key[1]] for key, count in understood.items()}
     for kind in ("none", "addition"):
         assert share["KeywordPolicy", kind] > 0.9 and share["SemanticPolicy", kind] > 0.9
