@@ -33,7 +33,7 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.measures import MEASURES, Finding, Flaw, Missing, Profile, RunData, Verdict, diagnose, profile
-from assay.measures.headline import ABILITY
+from assay.measures.diagnosis import ABILITY
 from assay.measures.success.drops import CHANGES
 from assay.measures.success.rates import CONTROLS
 from assay.measures.success.task_changes import TASK_CHANGES

@@ -68,7 +68,7 @@ def states(env: LiberoEnv, spec: EpisodeSpec, actions: np.ndarray) -> tuple[list
     play = Stepwise(env, spec)
     found = []
     for action in actions:
-        if env.happened or any(each["step"] is not None for each in play.ended().events):
+        if env.happened or any(each["step"] is not None for each in play.finish().events):
             break
         found.append(everything(env, play.observation))
         play.step(action)
@@ -103,7 +103,7 @@ def test_an_episode_equals_its_control_bit_for_bit_until_its_trigger_fires(
     actions, control = controls[spec.task].trajectory.actions, undisturbed[spec.task]
     event = At(trigger, change)
     found, play = states(env, replace(spec, condition="event", perturbations=(event,)), actions)
-    (happened,) = play.ended().events
+    (happened,) = play.finish().events
     assert happened["step"] is not None and happened["step"] >= (happened["due"] or 0) >= 1
     assert len(found) == happened["step"] < len(control)
     assert all(np.array_equal(one, other) for one, other in zip(found, control, strict=False))
@@ -224,7 +224,7 @@ def test_a_held_object_is_neither_removed_nor_exchanged(env: LiberoEnv, controls
         play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
         for action in controls[BOWL.task].trajectory.actions:
             play.step(action)
-        (event,) = play.ended().events
+        (event,) = play.finish().events
         assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"
 
 

@@ -61,8 +61,8 @@ def test_a_foreign_loop_plays_the_same_episode_as_rollout(env: Env, senses: tupl
         for action in policy.act(play.observation):
             if not play.over:
                 play.step(action.tolist())
-    assert play.truncated and same(play.ended(), expected) and expected.steps == 25
-    assert play.ended().decisions == 25 and expected.decisions == 13
+    assert play.truncated and same(play.finish(), expected) and expected.steps == 25
+    assert play.finish().decisions == 25 and expected.decisions == 13
 
 
 def test_an_episode_ends_when_the_goal_holds(env: Env):
@@ -71,10 +71,10 @@ def test_an_episode_ends_when_the_goal_holds(env: Env):
     solved = rollout(env, oracle, spec)
     play = Stepwise(env, spec)
     for action in solved.trajectory.actions:
-        assert not play.over and play.ended().outcome is Outcome.FAILURE
+        assert not play.over and play.finish().outcome is Outcome.FAILURE
         play.step(action)
     assert play.succeeded and play.over and not play.truncated
-    assert same(play.ended(), solved)
+    assert same(play.finish(), solved)
     with pytest.raises(StateError, match=rf"the episode is over after {solved.steps} steps: reset first"):
         play.step(action)
 
@@ -91,7 +91,7 @@ def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
         with pytest.raises(PolicyError, match=reason):
             play.step(action)
         assert play.steps == 0
-        broken = play.ended("it broke", broken=ValueError("no"))
+        broken = play.finish("it broke", broken=ValueError("no"))
         assert broken.outcome is Outcome.ERROR and broken.error == "it broke"
 
 

@@ -7,8 +7,9 @@ import pytest
 from assay import tasks
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.experiments.axes import AXES, Axis, AxisError, drawn_way, variant
+from assay.experiments.axes import AXES, Axis, AxisError, variant
 from assay.perturb.world import Displace
+from assay.runs.schedulers.search import drawn_way
 
 BOWL, STOVE = "libero_goal/1", "libero_goal/7"
 QUICK = [name for name in AXES if name != "rewording"]

@@ -7,7 +7,7 @@ from scipy import stats
 
 from assay.measures import MeasureError, drops
 from assay.measures.success.drops import pool_drops
-from assay.runs.schedulers.until import anytime_p
+from assay.runs.schedulers.until import Pairs
 from assay.support.stats.significance import least_p
 
 
@@ -175,7 +175,7 @@ def test_anytime_p_counts_a_start_once(run, made):
     (found,) = drops(frame, stopped=("c",))
     first = frame.filter(condition="c").sort("key").unique(("task", "seed"), keep="first")
     lost = int((first["outcome"] == "failure").sum())
-    assert 0 < lost < 10 and found.p == pytest.approx(anytime_p([-1.0] * lost))
+    assert 0 < lost < 10 and found.p == pytest.approx(Pairs.of([-1.0] * lost).p)
 
 
 def test_a_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, made):
@@ -183,6 +183,6 @@ def test_a_stopped_condition_counts_as_stopped_among_others_and_over_runs(run, m
     rows += [made(seed >= 8, seed=seed, condition=name) for name in "cd" for seed in range(12)]
     frame = run(rows).frame().with_columns(every=pl.lit("all"))
     (fixed,), (stopped,) = (drops(frame, ("every",), stopped=each) for each in ((), ("c",)))
-    assert stopped.stopped and fixed.p < stopped.p == pytest.approx(anytime_p([-1.0] * 8))
+    assert stopped.stopped and fixed.p < stopped.p == pytest.approx(Pairs.of([-1.0] * 8).p)
     assert pool_drops([stopped, stopped]).p == pytest.approx(stopped.p)
     assert pool_drops([fixed, fixed]).p < stopped.p

@@ -19,7 +19,7 @@ from assay.extensions.tabletop.tasks.task import Setting
 from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
-from assay.perturb.senses import others_at, pictures_at
+from assay.perturb.senses import senses_at
 from assay.perturb.words.rewordings.corrupted import Form
 from assay.perturb.words.text import Mask
 from assay.perturb.world import (
@@ -265,7 +265,7 @@ WORDS: list[Case] = [
     Case(rewordings.Counterfactual(*OTHER), SAID),
     Case(rewordings.OtherTask(*OTHER), (*SAID, "goal atoms .* gone", "goal atoms .* new"), ("of_interest",)),
 ]
-SENSES = [Case(made, ()) for made in (pictures_at(5) | others_at(5)).values()]
+SENSES = [Case(made, ()) for made in senses_at(5).values()]
 """The task stays as it is; what becomes of pictures and actions is in the tests of senses."""
 TABLE: list[Case] = [
     Case(prompts.PermutedObjects(), ()),

@@ -25,7 +25,7 @@ from assay.perturb import Say
 from assay.runs.driver import Ending, drive
 from assay.runs.executor import Done, Event, Source
 from assay.runs.local import LocalProcesses
-from assay.runs.schedulers.until import anytime_p
+from assay.runs.schedulers.until import Pairs
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
@@ -290,7 +290,7 @@ def test_a_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, s
         drive(store, Scripted(), until="differs=0.05")
         assert ("para" in store.stopped) == stops
         (found,) = drops(store.frame(), stopped=("para",))
-        assert found.p == pytest.approx(anytime_p([-1.0] * found.starts))
+        assert found.p == pytest.approx(Pairs.of([-1.0] * found.starts).p)
         if stops:
             assert store.stopped["para"]["only_control"] == found.starts
             assert found.p == pytest.approx(store.stopped["para"]["p"])

@@ -13,7 +13,7 @@ from assay.errors import AssayError, ExperimentError, RunError, SpecError
 from assay.experiments import load_experiment
 from assay.policies.simple import STILL
 from assay.runs.estimates import LATENCY as META
-from assay.runs.estimates import TIMED_REQUESTS
+from assay.runs.execute import TIMED_REQUESTS
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.replay import replay

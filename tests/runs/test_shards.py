@@ -8,7 +8,7 @@ import pytest
 from assay import api
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.shards import Shard, merge, missing_shards, take_shard
+from assay.runs.shards import Shard, ShardPart, merge, missing_shards
 from assay.runs.store import Store
 
 TABLES = ("specs", "trajectories", "initial_positions", "contacts", "clipped")
@@ -94,6 +94,6 @@ def test_every_episode_is_in_one_shard():
     specs = [
         EpisodeSpec("libero_goal/1", seed, condition=name) for name in ("control", "x") for seed in range(7)
     ]
-    shards = [take_shard(specs, Shard(number, 3)) for number in (1, 2, 3)]
+    shards = [ShardPart.of(specs, Shard(number, 3)) for number in (1, 2, 3)]
     assert sorted(part.place(spec) for part in shards for spec in part.specs) == list(range(14))
     assert len({part.plan for part in shards}) == 1

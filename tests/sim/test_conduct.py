@@ -160,7 +160,7 @@ def test_side_effects_before_an_event_count_and_what_it_moves_itself_does_not(
     mujoco.mj_forward(model, simulation.data)
     while not play.over:
         play.step(STAY)
-    episode = play.ended()
+    episode = play.finish()
     effects = episode.side_effects
     assert episode.events[0]["step"] == 2 and effects is not None
     assert set(effects.moved) == {"wine_bottle_1"} and effects.moved["wine_bottle_1"] > 0.05

@@ -55,7 +55,7 @@ def test_who_does_what_was_taken_back_has_failed_and_has_come_no_way(env: Libero
         play.step(STAY)
     assert env.simulation.holds(ON_PLATE)
     assert isinstance(env.ending, SafeStop) and env.ending.carried_on
-    episode = play.ended()
+    episode = play.finish()
     assert episode.events[0]["step"] == 1 and episode.outcome is Outcome.FAILURE
     assert (episode.stages, episode.progress, episode.aftermath) == ({}, 0.0, None)
 
@@ -66,7 +66,7 @@ def test_what_held_when_the_request_was_taken_back_is_nobodys_fault(env: LiberoE
     assert env.simulation.holds(STANDS)
     while not play.over:
         play.step(STAY)
-    episode = play.ended()
+    episode = play.finish()
     assert (episode.outcome, episode.progress, episode.stages) == (Outcome.SUCCESS, 1.0, {})
 
 

@@ -246,7 +246,7 @@ def test_a_name_is_taken_once():
 def test_what_has_changed_since_a_run_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "changing_plugin.py").write_text("A = 1")
-    record = Plugin.named("changing_plugin").as_json()
+    record = Plugin.from_module("changing_plugin").as_json()
     assert load_plugins([record]) == []
     (line,) = load_plugins([{**record, "digest": "0" * 12}])
     assert "changing_plugin has changed since the run" in line

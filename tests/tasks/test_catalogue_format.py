@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import TaskError
 from assay.tasks import Arena, Entity, Rectangle
-from assay.tasks.catalogue.format import parse_suite
+from assay.tasks.catalogue import parse_suite
 
 TEXT = """\
 suite: mine

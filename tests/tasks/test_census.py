@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.tasks.labels import Asked, Frequency, census
-from assay.tasks.language.lexicon import category_of, thing_of
+from assay.tasks.labels import Asked, Frequency, category_of, census
+from assay.tasks.language.lexicon import thing_of
 
 DRAWER = "cabinet_1_top_region"
 TASKS = (

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.tasks.bddl.sexpr import evaluate, expressions
+from assay.tasks.bddl.reader import join_expressions
+from assay.tasks.bddl.sexpr import evaluate
 
 
 @pytest.mark.parametrize(
@@ -77,4 +78,4 @@ def test_every_number_survives_being_written_and_read(number: float):
     ],
 )
 def test_blanks_separate_expressions_unless_an_operator_needs_both_sides(text: str, parts: list[str]):
-    assert expressions(text.split()) == parts
+    assert join_expressions(text.split()) == parts

@@ -18,7 +18,8 @@ from assay.runs.replay import HOLD_S, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.web import replays as module
-from assay.web.replays import EpisodeRecording, RenderStatus, Replays, find_own_video
+from assay.web.episodes import _find_own_video
+from assay.web.replays import EpisodeRecording, RenderStatus, Replays
 
 
 def wait_for(ask: Callable[[], RenderStatus]) -> RenderStatus:
@@ -165,9 +166,9 @@ def test_a_runs_own_video_is_found_only_in_its_folder(tmp_path: Path):
     folder.mkdir(parents=True)
     video = folder / f"{video_name(spec)}_failure.mp4"
     video.write_bytes(b"video")
-    assert find_own_video(run, spec, "failure") == video
-    assert find_own_video(run, spec, "success") is None
-    assert find_own_video(run, spec, "x/../../secret") is None
+    assert _find_own_video(run, spec, "failure") == video
+    assert _find_own_video(run, spec, "success") is None
+    assert _find_own_video(run, spec, "x/../../secret") is None
     video.unlink()
     video.symlink_to("/etc/passwd")
-    assert find_own_video(run, spec, "failure") is None
+    assert _find_own_video(run, spec, "failure") is None

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
@@ -22,7 +24,8 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
 from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import SUCCESS_RATE, Rate
-from assay.measures.views.heat_map import policies_map
+from assay.measures.views.heat_map import bare_axes, rate_cell
+from assay.measures.views.style import HALF, Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
 from assay.report.page import PAGE, build
@@ -173,7 +176,7 @@ def run_demo(
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
     page = folder / PAGE
-    figure = policies_map({result.policy: result.rates for result in examined})
+    figure = _policies_map({result.policy: result.rates for result in examined})
     (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = render(
         "demo.html.jinja",
@@ -185,6 +188,31 @@ def run_demo(
     )
     page.write_text(written, encoding="utf-8")
     return page, examined
+
+
+def _policies_map(results: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
+    """Success as a heat map: policy -> experiment -> rate."""
+    experiments = list(next(iter(results.values()), {}))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row, rates in enumerate(results.values()):
+            for column, rate in enumerate(rates.values()):
+                if rate is not None:
+                    rate_cell(axes, row, column, rate)
+        axes.set_xlim(0, len(experiments))
+        axes.set_ylim(len(results), 0)
+        axes.set_xticks([place + 0.5 for place in range(len(experiments))], experiments)
+        axes.set_yticks([place + 0.5 for place in range(len(results))], list(results))
+        axes.xaxis.set_ticks_position("top")
+        bare_axes(axes)
+
+    caption = (
+        "Success in per cent if success is expected and, below it, the number of episodes; libero is unperturbed, the "
+        "others cover perturbed episodes."
+    )
+    size = (HALF, 0.5 + 0.4 * len(results))
+    return Drawing("success", "Success by policy and experiment", caption, size, paint)
 
 
 def _certify(parts: Sequence[DemoExperiment], pack: str, workers: int) -> None:

@@ -10,12 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from assay.episodes import Episode, EpisodeSpec, Outcome, Trajectory, world_of
+from assay.episodes import Env, Episode, EpisodeSpec, Outcome, Trajectory, world_of
 from assay.errors import FileError, RunError
 from assay.runs.driver import Ending
-from assay.runs.replay import replay, write_video
+from assay.runs.replay import EpisodeVideo, replay
 from assay.runs.store import Store
 from assay.support.console import number_of, output, say
 from assay.support.plugins import PluginWarning, load_plugins
@@ -217,6 +218,15 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
         return RecordedEpisode(self._run, matches[0], self._numbers[matches[0]])
 
 
+def _write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:
+    """Replay into a video, with a frame for every step."""
+    video = EpisodeVideo(env, spec)
+    episode = replay(env, spec, actions, error=error, watch=video)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    video.write(out, episode)
+    return episode
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedEpisode:
     """One episode of a run."""
@@ -253,6 +263,6 @@ class RecordedEpisode:
         try:
             if video is None:
                 return replay(env, spec, actions, error=error)
-            return write_video(env, spec, actions, Path(video), error=error)
+            return _write_video(env, spec, actions, Path(video), error=error)
         finally:
             env.close()

@@ -132,11 +132,14 @@ def labels(
     Example: `assay tasks labels LIBERO-X/libero/libero_x/bddl/LEVEL1`
     """
     from assay import tasks
-    from assay.experiments.labels import asked_of
-    from assay.tasks.labels import census
+    from assay.experiments.labels import label_sets
+    from assay.tasks.labels import Asked, census
 
     with working("reading tasks"):
-        counts = census(asked_of(task) for task in tasks.resolve(selection))
+        counts = census(
+            Asked(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
+            for task in tasks.resolve(selection)
+        )
     if out is not None:
         _write_census(counts, out)
     if target is not None and write_json(counts.as_json(), target):

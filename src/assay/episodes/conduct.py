@@ -73,19 +73,3 @@ def atom_progress(stages: Stages) -> float:
     names = list(stages)
     stage = furthest(stages)
     return 0.0 if stage == UNTOUCHED else (names.index(stage) + 1) / len(names)
-
-
-def progress_of(
-    stages: Mapping[str, Stages], truth: Mapping[str, tuple[tuple[int, int], ...]], steps: int, success: bool
-) -> float:
-    """How far an episode came, 0 to 1: the mean over the atoms that did not hold at the start.
-
-    An atom that holds in the end is done, and a success is 1. An atom that held at the start and was undone counts 0;
-    without any of these, a failure is 0.
-    """
-    if success:
-        return 1.0
-    held = {atom for atom, spans in truth.items() if any(last > steps for _, last in spans)}
-    undone = [0.0 for atom in truth if atom not in stages and atom not in held]
-    done = [1.0 if atom in held else atom_progress(atom_stages) for atom, atom_stages in stages.items()]
-    return sum(done) / len(done + undone) if done else 0.0

@@ -40,8 +40,8 @@ def rollout(
     play = Stepwise(env, spec, watch=watch, waits=True)
     decisions, took = 0, list[float]()
 
-    def ended(error: str = "", broken: Exception | None = None) -> Episode:
-        return _finish(policy, play.ended(error, broken=broken, decisions=decisions), took)
+    def finish(error: str = "", broken: Exception | None = None) -> Episode:
+        return _finish(policy, play.finish(error, broken=broken, decisions=decisions), took)
 
     try:
         if isinstance(policy, Privileged):
@@ -74,10 +74,10 @@ def rollout(
                     if _instruct(policy, play.steps, instruction, spec):
                         break
     except AssayError as error:  # the policy's, or the simulation broke
-        return ended(str(error), error)
+        return finish(str(error), error)
     except Exception as error:  # ... unexpectedly
-        return ended(one_line(error, 300), error)
-    return ended("" if play.succeeded else str(getattr(policy, "note", "")))
+        return finish(one_line(error, 300), error)
+    return finish("" if play.succeeded else str(getattr(policy, "note", "")))
 
 
 def _instruct(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:

@@ -6,7 +6,7 @@ their own:
     play = Stepwise(env, spec)
     while not play.over:
         play.step(policy(play.observation, play.instruction))
-    episode = play.ended()
+    episode = play.finish()
 
 Both give the same episode to the bit, because there is but one path: an action is rounded to single precision, as it
 is stored; then the senses change it, by the number of steps done before; then the world carries it out; then the
@@ -16,13 +16,13 @@ seen. Nothing here draws a random number or renders an image.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from assay.episodes.conduct import progress_of
+from assay.episodes.conduct import Stages, atom_progress
 from assay.episodes.episode import Episode, Outcome, no_trajectory
 from assay.episodes.events import Events, events_of
 from assay.episodes.instruction import Instruction
@@ -109,7 +109,7 @@ class Stepwise:
         self.observation = self._sense(now)
         return self.observation
 
-    def ended(
+    def finish(
         self,
         error: str = "",
         *,
@@ -208,3 +208,19 @@ def _traceback(broken: Exception | None) -> str:
 def _count_clipped(actions: np.ndarray, cut: int) -> int | None:
     """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
     return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
+
+
+def progress_of(
+    stages: Mapping[str, Stages], truth: Mapping[str, tuple[tuple[int, int], ...]], steps: int, success: bool
+) -> float:
+    """How far an episode came, 0 to 1: the mean over the atoms that did not hold at the start.
+
+    An atom that holds in the end is done, and a success is 1. An atom that held at the start and was undone counts 0;
+    without any of these, a failure is 0.
+    """
+    if success:
+        return 1.0
+    held = {atom for atom, spans in truth.items() if any(last > steps for _, last in spans)}
+    undone = [0.0 for atom in truth if atom not in stages and atom not in held]
+    done = [1.0 if atom in held else atom_progress(atom_stages) for atom, atom_stages in stages.items()]
+    return sum(done) / len(done + undone) if done else 0.0

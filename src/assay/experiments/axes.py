@@ -19,7 +19,6 @@ from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.world import Displace, Orbit, Relight, Resize
 from assay.perturb.world.ground import carrier, movable, target
 from assay.support.plugins import Registry
-from assay.support.streams import stream
 from assay.tasks import Task
 
 PER_CELL = 2
@@ -184,9 +183,3 @@ def variant(changes: Mapping[str, Rung], way: int) -> Variant:
         (rung,) = changes.values()
         labels |= {MAGNITUDE: rung.magnitude, **rung.labels}
     return Variant(f"{NAME}/{names}", perturbations, labels)
-
-
-def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
-    """Which way a seed draws."""
-    most = max(len(rung.ways) for rung in changes.values())
-    return int(stream("search", "way", task, seed).integers(most)) if most > 1 else 0

@@ -214,7 +214,3 @@ class Experiment:
         if initial == "stored" and not self.played_in.has_stored_states:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
         return self.played_in.packs[0] if pack is None else pack
-
-    def named(self, address: str) -> Experiment:
-        """The same under the address that made it."""
-        return replace(self, name=address)

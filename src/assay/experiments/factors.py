@@ -18,7 +18,7 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Mask, Perturbation
-from assay.perturb.senses import others_at, pictures_at
+from assay.perturb.senses import senses_at
 from assay.perturb.senses.images import BlankPictures, DroppedCamera, PictureSense
 from assay.perturb.words import rewordings as words
 from assay.perturb.world import (
@@ -96,13 +96,12 @@ _WORLD: dict[str, Perturbation] = {
     "base": StartPose(base=(0.0, 0.08)),
 }
 _SENSES: dict[str, Perturbation] = {
-    name.replace(" ", "_").lower(): sense
-    for name, sense in {**pictures_at(MIDDLING), **others_at(MIDDLING)}.items()
+    name.replace(" ", "_").lower(): sense for name, sense in senses_at(MIDDLING).items()
 }
 _AXES: dict[str, Perturbation] = {
     "words": words.Synonyms(),
     "world": Relocate(0.5),
-    "senses": pictures_at(MIDDLING)["Gaussian noise"],
+    "senses": senses_at(MIDDLING)["Gaussian noise"],
 }
 _SINGLE = {**_AXES, **_WORDS, **_WORLD, **_SENSES}
 

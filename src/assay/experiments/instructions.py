@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.episodes import Label
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.words.rewordings import LADDER, STYLES, counterfactuals
+from assay.perturb.words.rewordings import LADDER, STYLES, Counterfactual, other_tasks
 from assay.perturb.words.rewordings.corrupted import Form, Surface
 from assay.support.streams import stream
 from assay.tasks import Task
@@ -17,7 +17,7 @@ def corruption(counterfactual: int = 1) -> Experiment:
 
     def variants(task: Task) -> Iterator[Variant]:
         axis: dict[str, Label] = {"axis": "words"}
-        others = counterfactuals(task)
+        others = other_tasks(task, Counterfactual)
         # Tasks of one scene have nearly the same list of other requests. Each starts at another place of it, goals
         # of known tasks first, so that they are not all asked for the same one.
         order = stream("corruption", "counterfactual", task.id).permutation(len(others))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from assay.episodes import Label, Perturbation
@@ -10,13 +11,18 @@ from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
-from assay.tasks.labels import FAMILIES, Asked, join_labels
-from assay.tasks.language.lexicon import DISTANCES, SIDES, is_ranked, looks_named, words
+from assay.tasks.labels import FAMILIES, SEPARATOR
+from assay.tasks.language.lexicon import COLOURS, DISTANCES, NO_COLOUR, PATTERNS, SIDES, SIZES, words
 
 AXES = ("words", "world", "senses", "release")
 STATES = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 SURFACES = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON)
 CONTAINERS = (Predicate.IN, Predicate.EXACT_IN)
+_RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
+_PART = "drawer|region|layer|shelf|level|row|compartment"
+_RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
+_SURFACE = re.compile(r"\btop layer\b")
+"""What sounds like a rank and is the upper surface of a thing; LIBERO-X does not count it as a rank."""
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
@@ -36,7 +42,9 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
         any(perturbation.hides(camera) for perturbation in perturbations) for camera in cameras
     )
     implausible = [perturbation for perturbation in perturbations if not perturbation.plausible]
-    guessable = bool(implausible) and all(each.guessable for each in implausible) and not blind
+    guessable = (
+        bool(implausible) and all(perturbation.guessable for perturbation in implausible) and not blind
+    )
     return {
         "axis": "+".join(axes),
         "change": changed_by(perturbation.change for perturbation in perturbations),
@@ -51,18 +59,13 @@ def _place(axis: str) -> int:
 
 def families(task: Task) -> dict[str, Label]:
     """The labels of a task in each family, as one text: ``container, left-right``; None where it has none."""
-    return {family: join_labels(labels) for family, labels in label_sets(task).items()}
+    return {family: SEPARATOR.join(labels) or None for family, labels in label_sets(task).items()}
 
 
 def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
     """The labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
     carried = _interactions(task) | {_subtasks(task)} | _relations(task) | _attributes(task)
     return {family: tuple(label for label in names if label in carried) for family, names in FAMILIES.items()}
-
-
-def asked_of(task: Task) -> Asked:
-    """What a task asks for, to be counted."""
-    return Asked(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
 
 
 def _interactions(task: Task) -> set[str]:
@@ -89,7 +92,7 @@ def _relations(task: Task) -> set[str]:
         "surface": not predicates.isdisjoint(SURFACES),
         "container": not predicates.isdisjoint(CONTAINERS),
         "left-right": not spoken.isdisjoint(SIDES),
-        "ordinal": is_ranked(text),
+        "ordinal": bool(_RANKED.search(_SURFACE.sub("", " ".join(words(text))))),
         "relative distance": not spoken.isdisjoint(DISTANCES),
     }
     return {name for name, holding in holds.items() if holding}
@@ -97,7 +100,9 @@ def _relations(task: Task) -> set[str]:
 
 def _attributes(task: Task) -> set[str]:
     """By which looks the instruction tells things apart; by their category, if by none."""
-    return looks_named(task.instruction.text) or {"category"}
+    spoken = set(words(" ".join(words(task.instruction.text)).replace(*NO_COLOUR)))
+    vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
+    return {look for look, vocabulary in vocabularies.items() if spoken & vocabulary} or {"category"}
 
 
 def _opened_first(task: Task) -> set[str]:

@@ -218,7 +218,7 @@ def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) ->
     if not folder:  # listed by its name; without a checkout there is nothing to run
         return Experiment(name, about, refuse, tasks=release.SUITE, seeds=SEEDS)
     place = Path(folder)
-    table = release.table_file(place)
+    table = next((place / name for name in release.TABLES if (place / name).is_file()), None)
 
     def load() -> Sequence[GridRow]:
         if table is not None:

@@ -18,8 +18,9 @@ from assay.perturb.words.rewordings import (
     Rewording,
     Semantic,
     compositions,
-    new_tasks,
+    new_goals,
     other_tasks,
+    to_rewordings,
 )
 from assay.perturb.world import (
     Alter,
@@ -113,7 +114,7 @@ def _dimensions(task: Task) -> Iterator[Variant]:
             if "position" in chosen:
                 labels["moved_to"] = "free place" if alone else "another's place"
             yield Variant(f"pro/{'+'.join(chosen)}", perturbations, {**nature(perturbations), **labels})
-    yield from _requests(task, "pro/task", new_tasks(task))
+    yield from _requests(task, "pro/task", to_rewordings(new_goals(task)))
 
 
 def _requests(

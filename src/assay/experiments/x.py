@@ -26,7 +26,6 @@ from assay.perturb.world import (
     VariedTarget,
 )
 from assay.perturb.world.ground import movable, target
-from assay.perturb.world.targets import moves_things
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
@@ -62,14 +61,15 @@ def _variants(task: Task) -> Iterator[Variant]:
         yield Variant(f"x/level{level}", perturbations, _labels(task, level))
     halves: list[tuple[str, UnseenTargets | VariedTarget]] = [(UNSEEN, UnseenTargets())]
     halves += ((CONFOUNDING, VariedTarget(attribute)) for attribute in Attribute)
+    objects = {obj.name for obj in task.scene.objects}
+    moves_objects = any(len(atom.arguments) > 1 and atom.arguments[0] in objects for atom in task.goal.atoms)
     lost: set[str] = set()
     for half, change in halves:
         try:
             instruction = change.example(task)
         except PerturbationError as error:
-            if (
-                moves_things(task) and half not in lost
-            ):  # a cabinet is not replaced or doubled; the rest is counted
+            # A cabinet is not replaced or doubled; the rest is counted.
+            if moves_objects and half not in lost:
                 lost.add(half)
                 cannot = (Unavailable(str(error)),)
                 yield Variant(f"x/level4/{half}", cannot, _labels(task, 4) | {"objects": half})

@@ -130,13 +130,6 @@ def _describe_request(finding: Finding, asked: Evidence | None) -> str:
     return f"{text} ({listed(name.partition('/')[2] or name for name in names)})" if names else text
 
 
-def rests_on_nonsense(finding: Finding) -> bool:
-    """Whether a finding about listening rests on nonsense alone, under which the trained task is a fair default."""
-    first = finding.evidence[0] if finding.evidence else None
-    by_nonsense = first is not None and (first.measure == "nonsense" or first.part == Calls.NONSENSE)
-    return finding.flaw == Flaw.IGNORES_WORDS and by_nonsense
-
-
 def _nonsense(finding: Finding) -> tuple[str, str]:
     first = finding.evidence[0]
     name = first.part.partition("/")[2] or first.part

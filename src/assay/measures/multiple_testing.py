@@ -46,12 +46,6 @@ def least_adjusted(
     return adjust(bound, least, part)[place]
 
 
-def family_factor(place: int, values: Sequence[float], part: float = NAMED_SHARE) -> float:
-    """Factor on the p of one test once all tests have enough starts; more significant tests do not count against it."""
-    surer = sum(value < values[place] and value < SURE / len(values) for value in values)
-    return (len(values) - surer) / part
-
-
 def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
     """Cost of each axis without requests for other tasks, which have controls of their own."""
     other, drops = profile.get(OTHER_TASKS), profile.get(AXES) or ()

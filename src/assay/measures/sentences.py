@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from assay.measures.evidence_text import MOST_TASKS, describe_evidence, rests_on_nonsense
+from assay.measures.evidence_text import MOST_TASKS, describe_evidence
 from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Untested, Verdict, Where
 from assay.measures.flaws import DEFAULT_TASK, LACKING, Degree, Flaw
 from assay.measures.measure import describe_flaw
+from assay.measures.memory.memorisation import Calls
 from assay.measures.sample_size import MoreSeeds
 from assay.measures.views.wording import describe_change, listed, p_phrase, percent, plural
 from assay.support.stats.significance import SURE
@@ -44,7 +45,7 @@ def format_finding(finding: Finding) -> Sentence:
     if finding.flaw == Flaw.NOTHING:
         return _no_flaw(finding)
     flaw = describe_flaw(finding.flaw)
-    claim = DEFAULT_TASK if rests_on_nonsense(finding) else flaw.claim
+    claim = DEFAULT_TASK if _rests_on_nonsense(finding) else flaw.claim
     if finding.claim is Claim.UNTESTED:
         return Sentence(f"{claim}? Not tested", _reason_untested(finding.untested))
     evidence, caveat = describe_evidence(finding)
@@ -63,6 +64,13 @@ def format_finding(finding: Finding) -> Sentence:
     caveat = "; ".join(part for part in (caveat, _describe_tasks(finding.where)) if part)
     degree = finding.degree if abs(first.value) < 1 - 1e-9 else None  # the numbers already say all
     return Sentence(claim + (DEGREES[degree] if degree else ""), evidence, caveat)
+
+
+def _rests_on_nonsense(finding: Finding) -> bool:
+    """Whether a finding about listening rests on nonsense alone, under which the trained task is a fair default."""
+    first = finding.evidence[0] if finding.evidence else None
+    by_nonsense = first is not None and (first.measure == "nonsense" or first.part == Calls.NONSENSE)
+    return finding.flaw == Flaw.IGNORES_WORDS and by_nonsense
 
 
 def _describe_tasks(where: Where | None) -> str:

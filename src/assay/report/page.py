@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,13 +19,14 @@ from assay.measures.success.rates import (
     CONTROLS,
     SUCCESS_RATE,
     TASKS,
+    Rate,
     has_perturbed_episodes,
-    overview_figure,
+    rates_drawing,
 )
 from assay.measures.time.timing import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import KeyNumber, between, counted_in_order, percent, plural
+from assay.measures.views.wording import KeyNumber, between, natural, percent, plural
 from assay.report.comparison import ComparedGroup, comparison_tables
 from assay.report.glossary import GLOSSARY
 from assay.report.rendering import render
@@ -112,6 +114,16 @@ class RunBlock:
     about_intervals: str = INTERVALS_NOTE
 
 
+def _counted_in_order(names: Iterable[str]) -> list[str]:
+    """Distinct names in order of appearance; names that differ only in a number, as L1 and L4, by that number."""
+    distinct = list(dict.fromkeys(names))
+    alike: dict[str, list[str]] = {}
+    for name in distinct:
+        alike.setdefault(re.sub(r"[0-9]+", "0", name), []).append(name)
+    ordered = {kind: iter(sorted(same, key=natural)) for kind, same in alike.items()}
+    return [next(ordered[re.sub(r"[0-9]+", "0", name)]) for name in distinct]
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The content of the page: one run or several, and their comparison."""
@@ -129,7 +141,7 @@ class Report:
     @property
     def overview(self) -> Table:
         """One row for each run."""
-        columns = counted_in_order(number.name for part in self.parts for number in part.numbers)
+        columns = _counted_in_order(number.name for part in self.parts for number in part.numbers)
         rows = []
         for part in self.parts:
             numbers = {number.name: f"{number.value} ({number.detail})" for number in part.numbers}
@@ -301,7 +313,7 @@ def _build_shared(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Tab
         parts.append(attempt(show, results))
 
     add(
-        overview_figure,
+        _overview_figure,
         {
             name: (
                 profile.get(CONTROLS),
@@ -318,6 +330,19 @@ def _build_shared(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Tab
                 add(show, results)
     drawings = [part for part in parts if isinstance(part, Drawing)]
     return drawings, [part for part in parts if isinstance(part, Table)]
+
+
+def _overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Drawing:
+    """Success of several runs: controls and perturbed episodes."""
+    groups = {
+        name: [(run, both[place]) for run, both in runs.items()]
+        for place, name in enumerate(("control", "perturbed"))
+    }
+    caption = (
+        "Success of each run, on its controls and on its perturbed episodes in which success is "
+        "expected; errors are excluded. Lines: 95 % Wilson intervals."
+    )
+    return rates_drawing("overview", "Success of the runs", caption, groups)
 
 
 def prepare_folder(folder: Path) -> Path:

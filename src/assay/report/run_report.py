@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import numpy as np
 import polars as pl
 
 from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import examine
 from assay.measures.failure.failures import FAILURES
-from assay.measures.failure.near_far import OURS, NearFarRule
-from assay.measures.failure.path_figures import TaskPaths, sample_paths
+from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
+from assay.measures.failure.path_figures import SAMPLE_SIZES, TaskPaths
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
+from assay.measures.memory.paths import Paths
 from assay.measures.profile import Profile, profile
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
@@ -39,6 +41,27 @@ UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDe
 """Exceptions of reading a damaged file."""
 MAX_ERRORS = 3
 """Reasons for errors listed one by one."""
+
+
+def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
+    """Sample trajectories of each kind and task evenly over the episodes; tasks with the most failures first."""
+    kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
+    sampled = []
+    for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):
+        is_task = (pl.col("task") == task.task) & (pl.col("goal") == task.goal)
+        episodes = result.episodes.filter(is_task).sort("id")
+        longest = 0
+        paths: dict[str, np.ndarray] = {}
+        for kind, which in kinds.items():
+            ids = episodes.filter(which)["id"].to_numpy()
+            if len(ids):
+                ids = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE_SIZES[kind]).round().astype(int))]
+            stored = Paths.of(store.trajectories(ids.tolist()))
+            if kind == "success":
+                longest = int(stored.lengths(ids).max())
+            paths[kind] = stored.resample(ids, np.full(len(ids), longest))
+        sampled.append(TaskPaths(task, paths))
+    return tuple(sampled)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +123,7 @@ class RunReport:
             problems.append(warning[:1].upper() + warning[1:])
         results = profile(store, with_paths=not damage, near_far=near_far)
         failures = results.get(FAILURES)
-        paths = () if failures is None else sample_paths(store, failures)
+        paths = () if failures is None else _sample_paths(store, failures)
         refusals = meta.pop(REFUSED, ())
         refused, counts = Counter(str(refusal[-1]) for refusal in refusals), store.counts()
         planned = set(counts["condition"])

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
+import statistics
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
-from assay.episodes import Episode, EpisodeSpec, Policy
-from assay.errors import DeclinedError, PolicyError, RunError
+from assay.episodes import Episode, EpisodeSpec, Policy, Privileged, load_world
+from assay.episodes.latency import LookaheadPolicy, check_latency
+from assay.episodes.stepwise import NOT_HERE
+from assay.errors import AssayError, DeclinedError, PolicyError, RunError, one_line
 from assay.experiments import Experiment
 from assay.experiments.reference_times import apply_time_limit
+from assay.policies.registry import load_policy
 from assay.runs.certificates import (
     CertificateCache,
     CertifiedPlan,
@@ -21,16 +29,21 @@ from assay.runs.certificates import (
     remember,
 )
 from assay.runs.driver import Ending, drive
-from assay.runs.estimates import LATENCY, settle_latency
+from assay.runs.estimates import LATENCY
 from assay.runs.executor import Executor, InProcess, Player
 from assay.runs.local import LocalProcesses
-from assay.runs.options import RunOptions
+from assay.runs.options import MEASURED, RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
-from assay.runs.shards import Shard, check_shard
+from assay.runs.shards import Shard, ShardPart
 from assay.runs.store import Store, Waiting
 from assay.runs.worker import WorkerConfig
+
+TOLERANCE_STEPS = 0.1
+"""Fraction of a control step by which a latency may exceed whole steps without being rounded up."""
+TIMED_REQUESTS = 5
+"""Requests that are timed, after a first one that is not: it may compile a model."""
 
 
 class Observer:
@@ -117,7 +130,7 @@ def execute(
         raise RunError(
             "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
         )
-    options, measured = settle_latency(experiment, policy, path, options)
+    options, measured = _settle_latency(experiment, policy, path, options)
     plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
     if measured is not None:
         plan.provenance[LATENCY] = measured
@@ -143,6 +156,84 @@ def execute(
         )
 
 
+def _settle_latency(
+    experiment: str | Experiment, policy: str | Policy | Player, path: Path, options: RunOptions
+) -> tuple[RunOptions, dict[str, object] | None]:
+    """The options with the latency in control steps, and its measurement: new, or stored when the run began.
+
+    Wall-clock time varies from request to request; if it entered episodes, the same spec would no longer give the same
+    episode. So a latency is measured once, and a run is resumed with it. Raises AssayError if it cannot be measured.
+    """
+    if options.latency != MEASURED:
+        return options, None
+    if isinstance(policy, Player):
+        raise RunError(f"--latency: {NOT_HERE}")
+    if options.shard is not None:
+        raise RunError(
+            "--latency measured: shards of one plan need one number; valid: a number of control steps"
+        )
+    if path.is_file():
+        with Store.reading(path) as store:
+            stored = store.meta.get(LATENCY) if store.done else None
+        if stored is not None:
+            return _with(options, int(stored["steps"])), stored
+    first_seed = None if options.seeds is None else options.seeds[:1]
+    plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
+    world = plan.experiment.played_in
+    check_latency(world, 1)
+    assert world.step_seconds is not None
+    spec = plan.specs[0]
+    env = load_world(plan.experiment.world).open(options.states)
+    actor = load_policy(policy, plan.experiment.world) if isinstance(policy, str) else policy
+    try:
+        times, source = _time_requests(actor, env, env.reset(spec), spec)
+    except AssayError as error:
+        raise PolicyError(f"--latency measured: {error}") from None
+    except Exception as error:  # policies may raise anything
+        raise PolicyError(f"--latency measured: {type(actor).__name__}: {one_line(error, 200)}") from error
+    finally:
+        env.close()
+        close = getattr(actor, "close", None)
+        if isinstance(policy, str) and callable(close):
+            close()
+    middle = statistics.median(times)
+    steps = max(0, math.ceil(middle / (1e3 * world.step_seconds) - TOLERANCE_STEPS))
+    check_latency(world, steps)
+    measured: dict[str, object] = {
+        "steps": steps,
+        "median_ms": round(middle, 3),
+        "ms": [round(time, 3) for time in times],
+        "by": source,
+    }
+    return _with(options, steps), measured
+
+
+def _with(options: RunOptions, steps: int) -> RunOptions:
+    return replace(options, latency=steps, while_waiting=options.while_waiting if steps else None)
+
+
+def _time_requests(policy: Policy, env: Any, observation: Any, spec: Any) -> tuple[list[float], str]:
+    """Milliseconds of some decisions on one observation, and their source: server or clock."""
+    if isinstance(policy, Privileged):
+        policy.attach(env)
+    policy.reset(env.task.instruction, spec)
+    ask = policy.foresee if isinstance(policy, LookaheadPolicy) else policy.act
+    ask(observation)
+    clock = []
+    for _ in range(TIMED_REQUESTS):
+        start = perf_counter()
+        ask(observation)
+        clock.append(1e3 * (perf_counter() - start))
+    times = getattr(policy, "inference_ms", None)
+    if (
+        isinstance(times, list)
+        and len(times) > TIMED_REQUESTS
+        and all(isinstance(time, float) for time in times)
+    ):
+        return times[-TIMED_REQUESTS:], "server"
+    return clock, "clock"
+
+
 @contextmanager
 def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     """The run's file, open for writing, with its provenance; a new one is removed if nothing comes of it.
@@ -153,7 +244,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     try:
         with Store.writing(plan.path) as store:
             check_same_run(store, plan.provenance, empty_is_new=True)
-            check_shard(store, plan.part)
+            _check_shard(store, plan.part)
             if not observer.approve(plan):
                 raise DeclinedError(f"{plan.path}: not started")
             describe(store, plan.provenance, conditions=plan.experiment.conditions)
@@ -175,6 +266,25 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     finally:
         if is_new and not is_useful and plan.path.exists():
             plan.path.unlink()
+
+
+def _check_shard(store: Store, part: ShardPart | None) -> None:
+    """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
+    path, stored = store.path, store.meta.get(SHARD)
+    if not store.planned or stored == (None if part is None else part.as_json()):
+        return
+    if stored is None:
+        raise RunError(f"{path}: holds a whole run, not a shard: choose another --out")
+    shard = f"{stored['number']}/{stored['of']}"
+    if part is None:
+        raise RunError(
+            f"{path}: holds shard {shard}: resume it with --shard {shard}, or join shards with assay runs merge"
+        )
+    if shard != str(part.shard):
+        raise RunError(f"{path}: holds shard {shard}, not {part.shard}: choose another --out")
+    raise RunError(
+        f"{path}: holds shard {shard} of another plan (tasks, seeds or conditions differ): choose another --out"
+    )
 
 
 def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:

@@ -7,18 +7,21 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from assay.episodes import LIBERO, world_servers
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
-from assay.policies.remote.batching import open_relay
+from assay.policies.remote.batching import Relay
+from assay.policies.remote.client import RemotePolicy
 from assay.runs.executor import Died, Done, Event, Source, Tick
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.support import processes
+from assay.support.plugins import import_object
 
 POLL_INTERVAL_S = 0.2
 HEARTBEAT_INTERVAL_S = 1.0
@@ -59,7 +62,7 @@ class LocalProcesses:
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        with open_relay(self._config.policy) as address:
+        with _open_relay(self._config.policy) as address:
             yield from self._execute(replace(self._config, policy=address), source, stopping)
 
     def _execute(self, config: WorkerConfig, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
@@ -212,3 +215,18 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
             while True:
                 number, spec = pipe.recv()
                 pipe.send(Done(number, runner.run(spec, beat)))
+
+
+@contextmanager
+def _open_relay(address: str) -> Iterator[str]:
+    """The address for the workers of a run: through a relay if it has ``batch=``. Raises PolicyError."""
+    client = world_servers(LIBERO).get(address.partition("://")[0])
+    if client is None or "batch=" not in address:
+        yield address
+        return
+    policy: RemotePolicy = import_object(client)(address)
+    if policy.batches is None:  # batch=1
+        yield address
+        return
+    with Relay(policy, policy.batch) as socket:
+        yield f"{address}&relay={socket}"

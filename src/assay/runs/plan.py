@@ -18,7 +18,7 @@ from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.provenance import provenance, states_digest
 from assay.runs.schedulers.until import parse_until
-from assay.runs.shards import Shard, ShardPart, take_shard
+from assay.runs.shards import Shard, ShardPart
 from assay.runs.worker import WorkerConfig
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -113,7 +113,7 @@ class RunPlan:
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)
-        part = None if options.shard is None else take_shard(specs, Shard.parse(options.shard))
+        part = None if options.shard is None else ShardPart.of(specs, Shard.parse(options.shard))
         if part is not None and options.until is not None:
             raise RunError(
                 "--shard and --until contradict each other: a shard cannot know when a condition is decided"
@@ -202,7 +202,7 @@ def plugins_used(
     parts: list[object] = [design.played_in, design.variants, design.complete, *kinds]
     plugins = [*plugins_of(parts), *plugins_of([design.played_in.pack_source(pack)])]
     if isinstance(experiment, str) and experiment.startswith(PYTHON):
-        plugins.append(Plugin.named(experiment.split(":")[1]))
+        plugins.append(Plugin.from_module(experiment.split(":")[1]))
     by_module = {plugin.module: plugin for plugin in plugins}
     return tuple(by_module[name] for name in sorted(by_module))
 

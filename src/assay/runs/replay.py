@@ -199,12 +199,3 @@ def replay(
     return rollout(
         env, RecordedActions(actions, error, world_of(spec.task).horizon(spec)), at_once, watch=watch
     )
-
-
-def write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:
-    """Replay into a video, with a frame for every step."""
-    video = EpisodeVideo(env, spec)
-    episode = replay(env, spec, actions, error=error, watch=video)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    video.write(out, episode)
-    return episode

@@ -249,16 +249,6 @@ def _column(values: list[Label]) -> list[Label]:
     return values
 
 
-def mixed_labels(labels: Iterable[Mapping[str, Label]]) -> set[str]:
-    """Names of labels of which some values are text and others are not."""
-    kinds: dict[str, set[bool]] = {}
-    for label in labels:
-        for name, value in label.items():
-            if value is not None:
-                kinds.setdefault(name, set()).add(isinstance(value, str))
-    return {name for name, is_text in kinds.items() if len(is_text) > 1}
-
-
 def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
     """A trajectory from its row. Raises ValueError, TypeError or zlib.error for damaged data."""
     positions, gripper, actions = (_unpack(blob, (steps + 1) * MAX_VALUES_PER_STEP) for blob in blobs)

@@ -68,42 +68,23 @@ class ShardPart:
         """The shard as a run stores it."""
         return {"number": self.shard.number, "of": self.shard.of, "plan": self.plan}
 
-
-def take_shard(specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
-    """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
-    distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
-    starts = {start: place for place, start in enumerate(distinct)}
-    if shard.of > len(starts):
-        raise RunError(
-            f"--shard {shard}: more shards than the plan has starts (task and seed): {len(starts)}"
-        )
-    keys = [_key_without_limit(spec) for spec in specs]
-    mine = [
-        (place, spec)
-        for place, spec in enumerate(specs)
-        if starts[spec.task, spec.seed] % shard.of == shard.number - 1
-    ]
-    whole = hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
-    return ShardPart(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
-
-
-def check_shard(store: Store, part: ShardPart | None) -> None:
-    """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
-    path, stored = store.path, store.meta.get(META)
-    if not store.planned or stored == (None if part is None else part.as_json()):
-        return
-    if stored is None:
-        raise RunError(f"{path}: holds a whole run, not a shard: choose another --out")
-    shard = f"{stored['number']}/{stored['of']}"
-    if part is None:
-        raise RunError(
-            f"{path}: holds shard {shard}: resume it with --shard {shard}, or join shards with assay runs merge"
-        )
-    if shard != str(part.shard):
-        raise RunError(f"{path}: holds shard {shard}, not {part.shard}: choose another --out")
-    raise RunError(
-        f"{path}: holds shard {shard} of another plan (tasks, seeds or conditions differ): choose another --out"
-    )
+    @classmethod
+    def of(cls, specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
+        """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
+        distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
+        starts = {start: place for place, start in enumerate(distinct)}
+        if shard.of > len(starts):
+            raise RunError(
+                f"--shard {shard}: more shards than the plan has starts (task and seed): {len(starts)}"
+            )
+        keys = [_key_without_limit(spec) for spec in specs]
+        mine = [
+            (place, spec)
+            for place, spec in enumerate(specs)
+            if starts[spec.task, spec.seed] % shard.of == shard.number - 1
+        ]
+        whole = hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
+        return cls(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
 
 
 def missing_shards(meta: Mapping[str, Any]) -> list[int]:

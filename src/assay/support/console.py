@@ -9,7 +9,6 @@ in console output and in written pages: see ``readable``.
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -70,16 +69,6 @@ errors = _Readable(stderr=True, markup=False, emoji=False)
 def say(line: str, *, aside: bool = False) -> None:
     """Print a line as it is, however long; what is said aside goes to standard error."""
     (errors if aside else output).print(line, highlight=False, soft_wrap=True)
-
-
-def emit(content: bytes) -> None:
-    """Print the content of a file: to other programs as it is, on a terminal as lines are."""
-    if output.is_terminal:
-        say(content.decode(errors="replace"))
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content + b"\n")
-        sys.stdout.buffer.flush()
 
 
 def style_text(text: str, style: str) -> Text:

@@ -194,10 +194,10 @@ class Plugin:
         module = getattr(thing, "__module__", None) or type(thing).__module__
         if module.partition(".")[0] in (_OWN, "builtins", "functools"):
             return None
-        return _plugin(module)
+        return cls.from_module(module)
 
     @classmethod
-    def named(cls, module: str) -> Plugin:
+    def from_module(cls, module: str) -> Plugin:
         """The plugin of a module's name."""
         return _plugin(module)
 

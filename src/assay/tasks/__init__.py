@@ -9,6 +9,7 @@ tasks = resolve("libero_goal,libero_10/0,my_folder")
 from assay.episodes.instruction import Instruction
 from assay.tasks import bddl
 from assay.tasks.catalogue import (
+    CatalogueEntry,
     all_ids,
     built_in_ids,
     describe,
@@ -20,7 +21,6 @@ from assay.tasks.catalogue import (
     suites,
     trained_with,
 )
-from assay.tasks.catalogue.format import CatalogueEntry
 from assay.tasks.checks import check
 from assay.tasks.files import names_file, save, short_name, states_file
 from assay.tasks.scene import (

@@ -6,13 +6,14 @@ episodes, those of one family as one text: ``container, left-right``.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from assay.tasks.language.lexicon import category_of
+from assay.tasks.language.lexicon import THING
 
 FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -27,17 +28,14 @@ UNSEEN, CONFOUNDING = "unseen", "confounding"
 """The two halves of level 4: targets of unseen categories, and varied ones among look-alikes."""
 COLUMN = "label:"
 """How the names of episodes' labels begin that hold a family."""
-_BETWEEN = ", "
-
-
-def join_labels(labels: Iterable[str]) -> str | None:
-    """Join the labels of one family; None without labels."""
-    return _BETWEEN.join(labels) or None
+SEPARATOR = ", "
+"""Between the labels of one family."""
+_WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
 
 
 def read(text: str | None) -> tuple[str, ...]:
     """The labels in such a text."""
-    return tuple(text.split(_BETWEEN)) if text else ()
+    return tuple(text.split(SEPARATOR)) if text else ()
 
 
 def family_order(family: str) -> tuple[int, str]:
@@ -143,6 +141,15 @@ def census(tasks: Iterable[Asked]) -> Census:
 
 def _plain(counts: Mapping[str, Frequency]) -> dict[str, dict[str, int | None]]:
     return {name: asdict(frequency) for name, frequency in counts.items()}
+
+
+def category_of(name: str) -> str:
+    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan.
+
+    A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
+    """
+    match = THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
+    return match["category"] if match else name
 
 
 def _triple(atom: str) -> tuple[str, str, str]:

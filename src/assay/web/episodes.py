@@ -13,15 +13,16 @@ import numpy as np
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
-from assay.episodes import Trajectory, no_trajectory, task_of, world_of
+from assay.episodes import EpisodeSpec, Trajectory, no_trajectory, task_of, world_of
 from assay.errors import AssayError
 from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED
 from assay.measures.views.wording import thing
+from assay.runs import replay
 from assay.tasks.language.lexicon import thing_of
 from assay.web import queries
 from assay.web.pages import RUN
 from assay.web.queries import OUTCOMES, EpisodeConduct, EpisodeRow, NotFoundError, OpenRun, reading
-from assay.web.replays import EpisodeRecording, RenderStatus, find_own_video
+from assay.web.replays import EpisodeRecording, RenderStatus
 from assay.web.site import Site, Text, TheSite, render_page
 from assay.web.trajectories import build_panels, build_strips, build_views, divergences
 
@@ -123,9 +124,11 @@ class _EpisodeSide:
     def read(kind: str, title: str, name: str, run: OpenRun, row: EpisodeRow) -> _EpisodeSide:
         """Read one side from its run."""
         paths = [path for _, path in run.store.trajectories([row.id])]
-        conduct = queries.conduct_of(run, row)
+        tables = ("stages", "progress", "side_effects", "aftermath")
+        conduct = EpisodeConduct(*(queries.detail(run, row, table) for table in tables))
         effects = tuple(describe_side_effects(conduct.side_effects)) if conduct.side_effects else ()
-        touches = queries.contacts_of(run, row)
+        contacts = queries.detail(run, row, "contacts")
+        touches = contacts if isinstance(contacts, dict) else {}
         return _EpisodeSide(
             kind, title, name, row, paths[0] if paths else no_trajectory(), touches, conduct, effects
         )
@@ -147,9 +150,9 @@ def episode(
         values: dict[str, Any] = {
             "place": queries.place_of(run, row, filters, filters.sort),
             "divergence": divergences(run, [row.id]).get(row.id),
-            "traceback": queries.traceback_of(run, row),
-            "clipped": queries.clipped_of(run, row),
-            "events": queries.events_of(run, row),
+            "traceback": queries.detail(run, row, "traceback") or "",
+            "clipped": queries.detail(run, row, "clipped") or 0,
+            "events": queries.detail(run, row, "events") or [],
         }
     if beside:
         with reading(site.library.path(beside)) as run:
@@ -258,8 +261,16 @@ def _read_recording(request: Request, site: TheSite, name: str, key: str) -> Epi
             row.error if row.outcome == "error" else "",
             states=run.store.states,
             plugins=tuple(str(plugin["module"]) for plugin in run.store.meta.get("plugins", ())),
-            own_video=find_own_video(path, spec, row.outcome),
+            own_video=_find_own_video(path, spec, row.outcome),
         )
+
+
+def _find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
+    """The video that the run itself recorded of an episode, if it lies in the run's video folder."""
+    folder = run.with_suffix(".videos").resolve()
+    path = replay.video_file(folder, spec, outcome).resolve()
+    is_inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
+    return path if is_inside and path.is_file() else None
 
 
 Recording = Annotated[EpisodeRecording, Depends(_read_recording)]

@@ -82,47 +82,47 @@ class RunProgress:
             "lines": {group.id: group.as_json() for group in (*self.conditions, *self.cells.values())},
         }
 
-
-def read_progress(path: Path) -> RunProgress:
-    """Measure a run as it is now."""
-    with reading(path) as run:
-        frame, counts, stopped = read_rate_frame(run), run.store.counts(), run.store.stopped
-        errors = run.store.reasons()
-    by_condition = rates(frame, stopped=stopped) if len(frame) else ()
-    condition_rates = {str(rate.group["condition"]): rate for rate in by_condition}
-    controls = _count_controls(frame)
-    conditions = tuple(
-        GroupProgress(
-            f"c{number}",
-            name,
-            planned,
-            done,
-            condition_rates.get(name),
-            name in stopped,
-            success_expected=expected,
-            control=controls.get(name),
+    @classmethod
+    def read(cls, path: Path) -> RunProgress:
+        """Measure a run as it is now."""
+        with reading(path) as run:
+            frame, counts, stopped = read_rate_frame(run), run.store.counts(), run.store.stopped
+            errors = run.store.reasons()
+        by_condition = rates(frame, stopped=stopped) if len(frame) else ()
+        condition_rates = {str(rate.group["condition"]): rate for rate in by_condition}
+        controls = _count_controls(frame)
+        conditions = tuple(
+            GroupProgress(
+                f"c{number}",
+                name,
+                planned,
+                done,
+                condition_rates.get(name),
+                name in stopped,
+                success_expected=expected,
+                control=controls.get(name),
+            )
+            for number, (name, planned, done, *_, expected) in enumerate(counts.iter_rows())
         )
-        for number, (name, planned, done, *_, expected) in enumerate(counts.iter_rows())
-    )
-    paraphrases = attempt(grid, frame)
-    cells = {
-        (cell.object, cell.action): GroupProgress(
-            f"g-{cell.object}-{cell.action}",
-            f"{cell.object}, {cell.action}",
-            None,
-            cell.rate.count + cell.rate.errors,
-            cell.rate,
+        paraphrases = attempt(grid, frame)
+        cells = {
+            (cell.object, cell.action): GroupProgress(
+                f"g-{cell.object}-{cell.action}",
+                f"{cell.object}, {cell.action}",
+                None,
+                cell.rate.count + cell.rate.errors,
+                cell.rate,
+            )
+            for cell in (() if isinstance(paraphrases, Missing) else paraphrases.cells)
+        }
+        return cls(
+            planned=sum(condition.planned or 0 for condition in conditions),
+            done=sum(condition.done for condition in conditions),
+            running=is_running(path),
+            conditions=conditions,
+            cells=cells,
+            errors=errors,
         )
-        for cell in (() if isinstance(paraphrases, Missing) else paraphrases.cells)
-    }
-    return RunProgress(
-        planned=sum(condition.planned or 0 for condition in conditions),
-        done=sum(condition.done for condition in conditions),
-        running=is_running(path),
-        conditions=conditions,
-        cells=cells,
-        errors=errors,
-    )
 
 
 def _count_controls(frame: pl.DataFrame) -> dict[str, tuple[int, int]]:

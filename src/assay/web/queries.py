@@ -17,7 +17,7 @@ from typing import Any
 
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import AssayError
-from assay.runs.rows import COUNTED
+from assay.runs.rows import COUNTED, DETAILS
 from assay.runs.store import Store, attach, read_connection
 from assay.support.plugins import load_plugins
 
@@ -270,29 +270,10 @@ def control_of(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
     return _row(rows[0]) if rows else None
 
 
-def traceback_of(run: OpenRun, row: EpisodeRow) -> str:
-    """The traceback of an episode's error in user code; empty without one."""
-    rows = run.rows("SELECT lines FROM traceback WHERE id = :id", {"id": row.id})
-    return json.loads(rows[0][0]) if rows else ""
-
-
-def clipped_of(run: OpenRun, row: EpisodeRow) -> int:
-    """Number of clipped actions of an episode."""
-    rows = run.rows("SELECT cut FROM clipped WHERE id = :id", {"id": row.id})
-    return int(rows[0][0]) if rows else 0
-
-
-def events_of(run: OpenRun, row: EpisodeRow) -> list[dict[str, Any]]:
-    """The events of an episode, with due and actual steps."""
-    rows = run.rows("SELECT happened FROM events WHERE id = :id", {"id": row.id})
-    return json.loads(rows[0][0]) if rows else []
-
-
-def contacts_of(run: OpenRun, row: EpisodeRow) -> dict[str, list[tuple[int, int]]]:
-    """Intervals in which the robot touched each object, steps [first, last), by first contact."""
-    rows = run.rows("SELECT intervals FROM contacts WHERE id = :id", {"id": row.id})
-    found = json.loads(rows[0][0]) if rows else None
-    return found if isinstance(found, dict) else {}
+def detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
+    """The value of an episode in one of the tables of details; None if it has none."""
+    rows = run.rows(f"SELECT {DETAILS[table]} FROM {table} WHERE id = :id", {"id": row.id})
+    return json.loads(rows[0][0]) if rows else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,20 +288,6 @@ class EpisodeConduct:
     """As `SideEffects` is in JSON."""
     aftermath: dict[str, Any] | None = None
     """As `Aftermath` is in JSON."""
-
-
-def conduct_of(run: OpenRun, row: EpisodeRow) -> EpisodeConduct:
-    """Conduct of an episode beyond success."""
-    found = run.rows(
-        "SELECT reached, score, effects, after FROM specs LEFT JOIN stages USING (id) LEFT JOIN progress USING (id) "
-        "LEFT JOIN side_effects USING (id) LEFT JOIN aftermath USING (id) WHERE specs.id = :id",
-        {"id": row.id},
-    )
-    return (
-        EpisodeConduct(*(None if cell is None else json.loads(cell) for cell in found[0]))
-        if found
-        else EpisodeConduct()
-    )
 
 
 def place_of(run: OpenRun, row: EpisodeRow, filters: Filters, sort: str = "") -> EpisodePosition:

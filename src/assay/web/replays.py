@@ -29,7 +29,7 @@ from PIL import Image
 from assay import __version__
 from assay.episodes import WORLDS, Env, EpisodeSpec, world_of
 from assay.errors import AssayError, RenderingError
-from assay.runs.replay import EpisodeVideo, replay, video_file
+from assay.runs.replay import EpisodeVideo, replay
 from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
 from assay.support import processes
@@ -357,14 +357,6 @@ def _env(world: str, states: Path | None) -> Env:
 def _describe(error: BaseException) -> str:
     kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
     return " ".join(f"{kind}{error}".split())[:400] or "rendering failed"
-
-
-def find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
-    """The video that the run itself recorded of an episode, if it lies in the run's video folder."""
-    folder = run.with_suffix(".videos").resolve()
-    path = video_file(folder, spec, outcome).resolve()
-    is_inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
-    return path if is_inside and path.is_file() else None
 
 
 @lru_cache(maxsize=64)

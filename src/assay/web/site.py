@@ -24,7 +24,7 @@ from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
 from assay.web.library import Library, RunCache, run_address
-from assay.web.progress import Pace, RunProgress, read_progress
+from assay.web.progress import Pace, RunProgress
 from assay.web.queries import reading
 from assay.web.replays import Replays
 from assay.web.trajectories import divergences
@@ -65,7 +65,7 @@ class Site:
 
     library: Library
     replays: Replays
-    progress: RunCache[RunProgress] = field(default_factory=lambda: RunCache(read_progress))
+    progress: RunCache[RunProgress] = field(default_factory=lambda: RunCache(RunProgress.read))
     report: RunCache[RunPage] = field(default_factory=lambda: RunCache(_build_report))
     comparison: RunCache[Comparison] = field(default_factory=lambda: RunCache(compare_runs))
     divergence_steps: RunCache[dict[int, int | None]] = field(

@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from assay.errors import TaskError
 from assay.extensions.dropin import benchmark, session
 from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
 from assay.extensions.dropin.session import get_libero_path
-from assay.tasks.formats.init_files import read_states
 
 
 def test_suites_are_those_of_libero():
@@ -33,17 +31,6 @@ def test_the_files_of_a_task_exist(monkeypatch: pytest.MonkeyPatch):
     assert benchmark.grab_language_from_filename("KITCHEN_SCENE10_close_it.bddl") == "close it"
 
 
-def test_suites_have_liberos_task_orders():
-    first, second = (benchmark.get_benchmark("libero_goal")(order) for order in (0, 1))
-    assert first.get_task(4) == second.get_task(0)
-
-
-def test_states_are_written_in_liberos_format(tmp_path: Path):
-    states = np.random.default_rng(0).normal(size=(3, 5))
-    session.write_states(tmp_path / "states.pruned_init", states)
-    assert np.array_equal(read_states(tmp_path / "states.pruned_init"), states)
-
-
 def test_task_files_are_parsed_as_in_libero():
     suite = benchmark.get_benchmark("libero_goal")()
     info = get_problem_info(suite.get_task_bddl_file_path(7))
@@ -55,8 +42,3 @@ def test_task_files_are_parsed_as_in_libero():
     parsed = robosuite_parse_problem(suite.get_task_bddl_file_path(7))
     assert parsed["goal_state"] == [["turnon", "flat_stove_1"]]
     assert parsed["objects"]["plate"] == ["plate_1"] and parsed["fixtures"]["table"] == ["main_table"]
-
-
-def test_an_unknown_path_is_refused():
-    with pytest.raises(AssertionError, match="bddl_files"):
-        get_libero_path("bdl_files")

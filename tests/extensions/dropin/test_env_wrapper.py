@@ -3,17 +3,19 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-from assay.errors import SpecError
 from assay.extensions.dropin import MissingError
 from assay.extensions.dropin.benchmark import get_benchmark
+from assay.extensions.dropin.domain import SensorClock
 from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv, SegmentationRenderEnv
-from assay.extensions.dropin.venv import DummyVectorEnv
+from assay.extensions.dropin.venv import BaseVectorEnv, DummyVectorEnv, EnvWorker
+from assay.sim.simulation import OBSERVED_SUBSTEP
 
 STILL = [0.0] * 6 + [-1.0]
 
@@ -112,13 +114,6 @@ def test_missing_attributes_are_named_on_use(env: OffScreenRenderEnv):
             use()
 
 
-def test_unknown_options_are_refused(file: str):
-    with pytest.raises(TypeError, match=r"'camera_height': did you mean 'camera_heights'"):
-        OffScreenRenderEnv(bddl_file_name=file, camera_height=3)
-    with pytest.raises(SpecError, match=r"control_freq=10\): valid here: 20"):
-        OffScreenRenderEnv(bddl_file_name=file, control_freq=10)
-
-
 def test_mujocos_names_and_states_are_available(env: OffScreenRenderEnv):
     sim = env.sim
     body = sim.model.body_name2id("plate_1_main")
@@ -177,3 +172,52 @@ def test_a_vector_environment_steps_all(file: str):
     assert envs.check_success() == [False, False] and len(envs.get_sim_state()) == 2
     assert envs.step([STILL], id=1)[0].shape == (1,)
     envs.close()
+
+
+class Piped(EnvWorker):
+    """Its answers wait until they are heard, as those of a process do."""
+
+    def __init__(self, make: Any) -> None:
+        self._step = make()
+        self._answers: deque[Any] = deque()
+
+    def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
+        try:
+            self._answers.append(self._step(*arguments))
+        except ValueError as error:
+            self._answers.append(error)
+
+    def recv(self) -> Any:
+        answer = self._answers.popleft()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def _step(action: float) -> tuple[dict[str, float], float, bool, dict[str, Any]]:
+    if action < 0:
+        raise ValueError("refused")
+    return {"seen": action}, 0.0, False, {}
+
+
+def test_no_stale_result_remains_after_an_error():
+    envs = BaseVectorEnv([lambda: _step] * 3, Piped)
+    with pytest.raises(ValueError, match="refused"):
+        envs.step([1.0, -1.0, 1.0])
+    seen = envs.step([2.0, 3.0, 4.0])[0]
+    assert [each["seen"] for each in seen] == [2.0, 3.0, 4.0]
+
+
+def test_sensors_are_read_as_in_the_engine_after_a_reset_and_a_state():
+    clock = SensorClock()
+    clock.reset()
+    clock.force()
+    assert [clock.step() for _ in range(400)] == [OBSERVED_SUBSTEP] * 400
+
+
+def test_each_forced_reading_advances_the_clock():
+    clock = SensorClock()
+    clock.reset()
+    assert clock.step() == OBSERVED_SUBSTEP + 1
+    clock.force()
+    assert clock.step() == OBSERVED_SUBSTEP

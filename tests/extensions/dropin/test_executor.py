@@ -14,7 +14,7 @@ from assay import api
 from assay.episodes import EpisodeSpec, Outcome
 from assay.errors import RunError, StateError
 from assay.experiments import load_experiment
-from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, resolve_command, run_free
+from assay.extensions.dropin.executor import Script, ScriptStopper, _collect, run_free
 from assay.extensions.dropin.planned import MARK, SuiteTask, group_specs
 from assay.runs.execute import execute
 from assay.runs.options import RunOptions
@@ -112,12 +112,6 @@ def test_without_an_experiment_a_script_has_liberos_tasks(tmp_path: Path, capfd:
     assert "LIBERO's module libero.lifelong is not offered" in printed.err
 
 
-def test_python_means_the_current_interpreter():
-    assert resolve_command(["python", "main.py"]) == [sys.executable, "main.py"]
-    with pytest.raises(RunError, match="nothing to run"):
-        resolve_command([])
-
-
 def test_libero_is_not_shadowed_outside_of_the_command():
     code = "import importlib.util; print(importlib.util.find_spec('libero'))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -133,38 +127,23 @@ def _grouped(
     return group_specs(specs, waiting, apart=apart)
 
 
-def test_conditions_are_tasks_and_seeds_are_initial_states():
+def test_conditions_and_variants_are_tasks_and_seeds_are_initial_states():
     planned = _grouped("pro", "position=nudge")
-    assert [each.name for each in planned] == [
-        "turn_on_the_stove",
-        "turn_on_the_stove__pro_position_nudge",
-    ]
-    assert all(each.states.shape[0] == 2 for each in planned)
-    assert (
-        planned[0].find_episode(planned[0].states[1].astype(np.float32)) == 1
-        and planned[0].states[0, 0] == MARK
-    )
+    names = [task.name for task in planned]
+    assert names == ["turn_on_the_stove", "turn_on_the_stove__pro_position_nudge"]
+    first = planned[0]
+    assert all(task.states.shape[0] == 2 for task in planned) and first.states[0, 0] == MARK
+    assert first.find_episode(first.states[1].astype(np.float32)) == 1
     with pytest.raises(StateError, match="get_task_init_states"):
-        planned[0].find_episode(np.zeros(79))
-    apart = _grouped("pro", "position=nudge", apart=True)
-    assert len(apart) == 4 and {len(each.specs) for each in apart} == {1}
-
-
-def test_the_number_of_trials_is_constant_when_some_are_recorded():
-    first, second = _grouped("pro", "position=nudge", waiting_from=1)
-    assert first.numbers == (1, 1) and second.numbers == (2, 3)
-    [last] = _grouped("pro", "position=nudge", waiting_from=3)
-    assert last.numbers == (3, 3), "tasks of which all is recorded are left out"
-
-
-def test_variants_are_tasks_unless_each_seed_has_its_own():
+        first.find_episode(np.zeros(79))
+    assert [len(task.specs) for task in _grouped("pro", "position=nudge", apart=True)] == [1] * 4
     crossed = _grouped("para?per_cell=2", "obj=none,act=addition")
-    assert [len(each.specs) for each in crossed] == [2, 2, 2], (
-        "the control and two wordings, two seeds of each"
-    )
-    assert len({each.name for each in crossed}) == len({each.language for each in crossed}) == 3
+    assert [len(task.specs) for task in crossed] == [2, 2, 2], "two seeds of the control and two wordings"
+    assert len({task.name for task in crossed}) == len({task.language for task in crossed}) == 3
     drawn = _grouped("pro", "words=shuffle")
-    assert [len(each.specs) for each in drawn] == [1, 1, 1, 1] and len({each.name for each in drawn}) == 4
+    assert [len(task.specs) for task in drawn] == [1] * 4 and len({task.name for task in drawn}) == 4
+    [last] = _grouped("pro", "position=nudge", waiting_from=3)
+    assert last.numbers == (3, 3), "recorded tasks are left out, the number of trials stays"
 
 
 LEFT = """

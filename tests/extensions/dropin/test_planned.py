@@ -19,8 +19,6 @@ from assay.extensions.dropin.session import VARIABLE, DropinSession
 from assay.perturb.events import Cancel
 from assay.perturb.world import Distractors
 
-MOVES = [0.1] * 7
-
 
 def opened(
     experiment: str | Experiment, condition: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -64,13 +62,6 @@ def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pyte
     assert benchmark.task_maps.get("libero_10", {}) == {}, "some scripts put all suites together"
     with pytest.raises(TaskError, match="none that are left to play; there are some of libero_goal"):
         benchmark.get_benchmark("libero_10")()
-
-
-def test_instructions_of_an_experiment_keep_their_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    env = opened("surface", "capitals", tmp_path, monkeypatch)
-    assert env.language_instruction == "TURN ON THE STOVE"
-    assert env.env.parsed_problem["language_instruction"] == ["TURN", "ON", "THE", "STOVE"]
-    env.close()
 
 
 MEANWHILE = Experiment(

@@ -72,25 +72,22 @@ def test_a_script_that_reads_no_instruction_gets_one_warning(recorder: Recorder,
         assert capsys.readouterr().err.count("has not read task.language") == (not read)
 
 
-def test_an_invalid_action_is_an_error_even_if_caught(recorder: Recorder, tmp_path: Path):
+def test_an_invalid_action_is_an_error_and_an_episode_left_before_acting_a_transient_one(
+    recorder: Recorder, tmp_path: Path
+):
     recorder.reset(0)
     step(recorder)
     with pytest.raises(ActionError):
         step(recorder, MOVES * np.nan)
     recorder.reset(0)
-    found = episode(tmp_path, 2)
-    assert (found.outcome, found.steps, found.transient) == (Outcome.ERROR, 1, False)
-    assert "finite" in found.error or "nan" in found.error
-
-
-def test_an_episode_left_before_acting_is_a_transient_error(recorder: Recorder, tmp_path: Path):
+    recorded = episode(tmp_path, 2)
+    assert (recorded.outcome, recorded.steps, recorded.transient) == (Outcome.ERROR, 1, False)
+    assert "finite" in recorded.error or "nan" in recorded.error
+    step(recorder, STILL)
     recorder.reset(0)
-    for _ in range(2):
-        step(recorder, STILL)
-    recorder.reset(0)
-    found = episode(tmp_path, 2)
-    assert (found.outcome, found.transient) == (Outcome.ERROR, True)
-    assert "before it acted" in found.error
+    recorded = episode(tmp_path, 3)
+    assert (recorded.outcome, recorded.transient) == (Outcome.ERROR, True)
+    assert "before it acted" in recorded.error
 
 
 def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: Recorder, tmp_path: Path):
@@ -99,16 +96,6 @@ def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: 
     assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
     Recorder(recorder._suite_task)
     assert episode(tmp_path, 2).outcome is Outcome.FAILURE
-
-
-def test_an_episode_closed_by_an_exception_is_provisional(recorder: Recorder, tmp_path: Path):
-    step(recorder)
-    with pytest.raises(SystemExit):
-        try:
-            raise SystemExit(1)
-        finally:
-            recorder.end(closed=True)
-    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
 
 
 def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
@@ -122,16 +109,6 @@ def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
         recorded = episode(tmp_path, number)
         assert (recorded.outcome, recorded.steps, recorded.error) == (Outcome.FAILURE, steps, "")
         recorder.reset(0)
-
-
-def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):
-    other = Recorder(recorder._suite_task)
-    for each in (recorder, other):
-        each.reset(0)
-        step(each)
-    for each in (recorder, other):
-        each.end(closed=True)
-    assert {file.name for file in tmp_path.glob("*.episode")} == {"2.episode", "3.episode"}
 
 
 def test_a_released_episode_is_chosen_by_another_environment(recorder: Recorder, tmp_path: Path):

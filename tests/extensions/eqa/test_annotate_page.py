@@ -107,13 +107,6 @@ def test_answers_and_comments_are_stored_and_work_is_resumed(ask: Ask, questions
     assert f"2 of {len(questions)}" in ask("/questions")[2]
 
 
-def test_a_finished_annotator_is_sent_to_the_list(ask: Ask, questions):
-    for number in range(len(questions), 0, -1):
-        _, headers, _ = ask(f"/questions/by/zoe/{number}", {"letter": "D", "comment": ""})
-    assert headers["location"] == "/questions/by/zoe/list"
-    assert ask("/questions/by/zoe/list")[2].count("<td>D</td>") == len(questions)
-
-
 def test_mistakes_of_models_are_categorised(ask: Ask, questions, kept: Annotations):
     status, headers, _ = ask("/questions/by/ann/mistakes/1")
     assert (status, headers["location"]) == (303, "/questions/by/ann/1"), "who owes an answer is not told it"

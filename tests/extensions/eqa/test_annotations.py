@@ -18,16 +18,17 @@ def test_agreement_of_the_papers_example():
     assert found.kappa == pytest.approx(0.944, abs=0.002) and found.ac1 == pytest.approx(0.944, abs=0.002)
 
 
-def test_cohens_kappa_of_the_textbook_example():
-    """Cohen's textbook table: both yes 20, no 15, apart 5 and 10: 0.4."""
+def test_agreement_needs_common_questions_and_matches_cohens_textbook_example():
+    """Both yes 20, no 15, apart 5 and 10: kappa is 0.4."""
     first = np.repeat([0, 0, 1, 1], [20, 5, 10, 15])
     second = np.repeat([0, 1, 0, 1], [20, 5, 10, 15])
     assert agreement({"one": first, "two": second}).kappa == pytest.approx(0.4)
-
-
-def test_questions_with_one_answer_do_not_count():
     found = agreement({"one": np.array([0, 1, 2, -1]), "two": np.array([0, 2, -1, 3])})
     assert found.items == 2 and found.observed == 0.5 and found.interval is None
+    letters = {"one": np.array([0, -1]), "two": np.array([-1, 0])}
+    with pytest.raises(MeasureError, match="no question was answered by two"):
+        agreement(letters)
+    assert all_agreements(letters) == ()
 
 
 def test_three_people_are_compared_together_and_in_pairs():
@@ -35,13 +36,6 @@ def test_three_people_are_compared_together_and_in_pairs():
     found = all_agreements(letters)
     assert [each.annotators for each in found] == [tuple("abcd"), ("a", "b"), ("a", "c"), ("b", "c")]
     assert all(each.observed == each.kappa == 1.0 for each in found)
-
-
-def test_no_agreement_without_common_questions():
-    letters = {"one": np.array([0, -1]), "two": np.array([-1, 0])}
-    with pytest.raises(MeasureError, match="no question was answered by two"):
-        agreement(letters)
-    assert all_agreements(letters) == ()
 
 
 def test_chance_of_ac1_includes_questions_with_one_answer():

@@ -8,13 +8,12 @@ from PIL import Image, ImageFilter
 from assay.extensions.eqa.actions import signs
 from assay.extensions.eqa.episode import SourceEpisode
 from assay.extensions.eqa.pairs import PreparedEpisode, image_flaw, key_frames, prepare_episode, sharpness
-from assay.extensions.eqa.question import UnreadableError
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.extensions.eqa.views import CameraView
 
 from .conftest import Drawn, picture, walk
 
-BOTH, OUTSIDE = CameraView.parse("both"), CameraView.parse("exo")
+OUTSIDE = CameraView.parse("exo")
 
 
 def grey(shot: np.ndarray) -> np.ndarray:
@@ -84,14 +83,13 @@ def test_invisible_frames_and_pairs_are_tallied():
     assert not away.whole and tally.counts["episode: beginning and end look alike"] == 1
 
 
-def test_an_unreadable_episode_is_tallied():
-    class Broken(Drawn):
-        def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-            raise UnreadableError("film.mp4 ends before frame 7")
+STATES = walk(0)
+EPISODE = SourceEpisode("one", "", STATES, (Drawn(STATES), Drawn(STATES, 32)), Drawn(STATES))
 
-    states = walk(4)
-    result, tally = prepare_episode(
-        SourceEpisode("torn", "", states, (Drawn(states),), Broken(states)), NEAR, BOTH
-    )
-    assert result is None
-    assert tally.places["episode: pictures cannot be read"] == ["torn: film.mp4 ends before frame 7"]
+
+def test_cameras_are_shown_side_by_side_at_one_height():
+    for name, width in (("exo", 64), ("exo2", 128), ("ego", 64), ("both", 128)):
+        view = CameraView.parse(name)
+        (shot,) = view.images(EPISODE, [3])
+        assert str(view) == name and shot.shape == (64, width, 3) and shot.dtype == np.uint8
+        assert view.missing_camera(EPISODE) == ""

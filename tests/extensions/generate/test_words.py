@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from assay.extensions.generate.layout import JITTER_M, SceneDraft, SceneObject
-from assay.extensions.generate.words import Reference, ReferenceBasis, name, references, together
+from assay.extensions.generate.words import (
+    Reference,
+    ReferenceBasis,
+    Side,
+    gap_between,
+    is_at,
+    may_be_at,
+    name,
+    references,
+    together,
+)
+from assay.perturb.world.ground import Spot
 
 
 def meant(draft: SceneDraft, reference: Reference) -> list[SceneObject]:
@@ -42,14 +53,6 @@ def test_references_are_true_of_one_object_only(casts: list[SceneDraft]):
     assert {"the"} <= {word for _, word in checked}, "ordinals were among them"
 
 
-def test_no_reference_fits_two_objects(casts: list[SceneDraft]):
-    for draft in casts:
-        used: dict[str, SceneObject] = {}
-        for obj in draft.objects:
-            for reference in references(draft, obj):
-                assert used.setdefault(reference.words, obj) == obj, reference.words
-
-
 def test_left_to_right_order_is_unambiguous(casts: list[SceneDraft]):
     counts = set()
     for draft in casts:
@@ -79,11 +82,29 @@ def test_sets_contain_all_objects_of_their_description(casts: list[SceneDraft]):
     assert said == {"both", "all"}
 
 
-@pytest.mark.parametrize(("noun", "plural"), [("box", "boxes"), ("can", "cans")])
-def test_sets_of_objects_are_named_in_the_plural(casts: list[SceneDraft], noun: str, plural: str):
-    said = [
-        words
-        for draft in casts
-        if (words := together(draft, [obj for obj in draft.objects if obj.noun == noun])) is not None
-    ]
-    assert said and all(words.endswith(f" {plural}") for words in said)
+def test_sets_of_objects_are_named_in_the_plural(casts: list[SceneDraft]):
+    for noun, plural in (("box", "boxes"), ("can", "cans")):
+        sets = [together(draft, [obj for obj in draft.objects if obj.noun == noun]) for draft in casts]
+        names = [words for words in sets if words is not None]
+        assert names and all(words.endswith(f" {plural}") for words in names)
+
+
+PLATE = Spot(0.0, 0.0, 0.06, 0.06)
+
+
+def test_sides_are_those_of_the_camera():
+    for x, y, side in (
+        *((0.0, -0.13, Side.LEFT), (0.0, 0.13, Side.RIGHT)),
+        *((0.13, 0.0, Side.FRONT), (-0.13, 0.02, Side.BEHIND)),
+    ):
+        obj = Spot(x, y, 0.03, 0.03)
+        assert [each for each in Side if is_at(obj, each, PLATE)] == [side] and may_be_at(obj, side, PLATE)
+    assert gap_between(PLATE, Spot(0.0, 0.2, 0.04, 0.04)) == pytest.approx(0.1)
+    assert gap_between(PLATE, Spot(0.05, 0.05, 0.04, 0.04)) == 0
+
+
+def test_diagonal_or_distant_objects_only_may_stand_at_a_side():
+    askew, far = Spot(0.12, -0.13, 0.03, 0.03), Spot(0.0, -0.28, 0.03, 0.03)
+    assert not any(is_at(askew, side, PLATE) or is_at(far, side, PLATE) for side in Side)
+    assert may_be_at(askew, Side.LEFT, PLATE) and may_be_at(askew, Side.FRONT, PLATE)
+    assert may_be_at(far, Side.LEFT, PLATE) and not may_be_at(far, Side.RIGHT, PLATE)

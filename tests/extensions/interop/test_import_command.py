@@ -8,19 +8,6 @@ from assay.cli.runs import app as runs
 from assay.extensions.interop.commands import app
 
 
-def test_import_reports_counts_and_mismatches(shared: Path, tmp_path: Path):
-    folder, out = shared / "libero_para", tmp_path / "run.assay"
-    few = tmp_path / "metadata.csv"
-    few.write_text("".join((folder / "metadata.csv").read_text().splitlines(keepends=True)[:-10]))
-    ended = CliRunner().invoke(
-        app, ["libero-para", str(folder / "logs"), "--metadata", str(few), "--out", str(out)]
-    )
-    assert ended.exit_code == 0 and out.exists()
-    assert "2,021 episodes (seeds 7; 0 controls; 0 with trajectories) written to" in ended.stdout
-    assert "10 episodes have wordings that are not in the metadata" in ended.stderr
-    assert "2,071 of the 4,092 episodes of the evaluation are missing" in ended.stderr
-
-
 def test_files_can_be_given_without_a_command_name(tmp_path: Path):
     file, out = tmp_path / "mine.csv", tmp_path / "run.assay"
     file.write_text("task,success\nlibero_goal/7,1\nlibero_goal/7,error\n")
@@ -31,11 +18,3 @@ def test_files_can_be_given_without_a_command_name(tmp_path: Path):
     assert "note: no episode is perturbed" in ended.stderr
     shown = CliRunner().invoke(runs, ["show", str(out)])
     assert shown.exit_code == 0 and "control" in shown.stdout
-
-
-def test_an_unsupported_file_is_reported_with_the_valid_formats(assay, tmp_path: Path):
-    (tmp_path / "notes.md").write_text("# nothing")
-    said = assay("import", tmp_path / "notes.md", "--out", tmp_path / "run.assay")
-    assert said.status == 2 and said.err.count("\n") == 1 and "valid: vla-eval recording" in said.err
-    said = assay("import", tmp_path / "nowhere.csv", "--out", tmp_path / "run.assay")
-    assert said.status == 2 and "cannot be read: No such file" in said.err

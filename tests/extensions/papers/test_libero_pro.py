@@ -115,12 +115,6 @@ def test_joint_draws_and_frozen_files_have_rows_of_their_own(made: Made):
     assert models == {"joint, joint draws", "frozen, frozen files"}
 
 
-def test_numbers_that_cannot_be_compared_with_the_published_ones_say_so(made: Made):
-    path = made("mine", lambda suite, change: True, ("libero_goal",))
-    page = build_paper("libero-pro", {"mine": path}, published=True).html()
-    assert "Not comparable because of other changes or assets: mine" in page
-
-
 def test_a_run_without_its_conditions_and_a_paper_without_numbers_say_so(made: Made, tmp_path: Path):
     path = made("mine", lambda suite, change: True, ("libero_90",))
     with pytest.raises(

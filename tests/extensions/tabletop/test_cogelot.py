@@ -88,12 +88,11 @@ def test_a_run_stands_once_where_its_training_belongs(report: PaperReport):
     ]
 
 
-def test_crossings_are_found_task_by_task_with_intervals(report: PaperReport):
+def test_crossed_conditions_have_rows_and_intervals_by_level(report: PaperReport):
     shares, intervals = (table(report, "Table F.10", place) for place in (0, 1))
-    own = [row for row in shares.rows if row[1] == "plain"]
-    assert [row[:4] for row in own] == [
-        ("Extreme; mask instructions", "plain", "L1", 0.0), ("Extreme; mask instructions", "plain", "L4", None)
-    ]  # fmt: skip
+    own = [row[:4] for row in shares.rows if row[1] == "plain"]
+    name = "Extreme; mask instructions"
+    assert own == [(name, "plain", "L1", 0.0), (name, "plain", "L4", None)]
     assert len(intervals.rows) == 4 and intervals.rows[0][3].low == 0.0
 
 

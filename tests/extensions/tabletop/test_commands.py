@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
+from tests.conftest import Said
 
 from assay.support import console
 
@@ -32,21 +34,31 @@ def test_demonstrations_are_recorded_and_a_policy_trained_on_them(
     assert "concat-objects, step 2, loss" in said.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("demos", "--tasks", "T1,T99", "--out", "x"), "there is no tabletop task 'T99'"),
-        (("train", "nowhere", "--model", "cross", "--out", "x"), "there is no model 'cross'"),
-    ],
-)
-def test_what_is_not_there_is_refused_in_one_line(assay: Run, arguments: tuple[str, ...], reason: str):
-    said = assay("tabletop", *arguments)
-    assert said.status == 2 and said.err.count("\n") == 1 and reason in said.err
-
-
-def test_without_torch_training_says_what_to_install(assay: Run, monkeypatch: pytest.MonkeyPatch):
+def test_unknown_tasks_and_models_and_a_missing_torch_are_reported(
+    assay: Run, monkeypatch: pytest.MonkeyPatch
+):
+    said = assay("tabletop", "demos", "--tasks", "T1,T99", "--out", "x")
+    assert said.status == 2 and "there is no tabletop task 'T99'" in said.err
+    said = assay("tabletop", "train", "nowhere", "--model", "cross", "--out", "x")
+    assert said.status == 2 and "there is no model 'cross'" in said.err
     monkeypatch.setitem(sys.modules, "torch", None)
     said = assay("tabletop", "train", "nowhere", "--out", "x.safetensors")
-    assert (
-        said.status == 2 and said.err.count("\n") == 1 and "pip install 'assay-robotics[learn]'" in said.err
-    )
+    assert said.status == 2 and "pip install 'assay-robotics[learn]'" in said.err
+
+
+def test_the_sheet_shows_every_task(assay: Callable[..., Said], drawing: str, tmp_path: Path) -> None:
+    said = assay("tabletop", "sheet", "--out", tmp_path / "sheet.png")
+    assert said.status == 0, said.err
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.width > 1000
+        assert sheet.height > 17 * 200
+
+
+def test_a_suite_shows_what_becomes_of_a_prompt(
+    assay: Callable[..., Said], drawing: str, tmp_path: Path
+) -> None:
+    options = ("--tasks", "tabletop/T1/L1", "--sheet", tmp_path / "prompts.png")
+    said = assay("experiments", "show", "prompts", *options)
+    assert said.status == 0 and "10 conditions drawn" in said.out, said.err
+    with Image.open(tmp_path / "prompts.png") as sheet:
+        assert sheet.height > 10 * 200

@@ -12,7 +12,7 @@ def _at(*poses: tuple[float, float, float]) -> np.ndarray:
     return np.array([poses])
 
 
-def test_all_of_a_stage_has_to_hold_at_a_time() -> None:
+def test_all_conditions_of_a_stage_must_hold_at_once() -> None:
     both = (Put("a", 0.6, 0.0), Put("b", 0.3, 0.3))
     there, back = PutGoal((both,)), PutGoal((both, (Put("a", 0.3, 0.0), Put("b", 0.5, 0.3))))
     for goal in (there, back):
@@ -25,9 +25,10 @@ def test_all_of_a_stage_has_to_hold_at_a_time() -> None:
     assert one_by_one.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
 
 
-def test_a_bystander_is_in_the_way_at_every_stage() -> None:
+def test_a_bystander_at_the_goal_is_a_mistake_at_every_stage_that_can_be_undone() -> None:
     progress = GoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
-    assert progress.update(_at((0.6, 0, 0), (0.6, 0.05, 0))).mistake == "wrong_item"
+    verdict = progress.update(_at((0.6, 0, 0), (0.6, 0.05, 0)))
+    assert (verdict.success, verdict.mistake) == (False, "wrong_item")
     assert not progress.update(_at((0.3, 0, 0), (0.6, 0.05, 0))).success
     progress.update(_at((0.6, 0, 0), (0.5, 0.3, 0)))
     assert progress.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
@@ -41,14 +42,15 @@ def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
     assert progress.update(_at((0.31, 0, 0), (0.5, 0.3, 0))).success
 
 
-def test_what_was_done_too_early_has_to_be_done_again() -> None:
+def test_a_stage_done_too_early_is_a_mistake_and_has_to_be_done_again() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
     progress = GoalProgress(goal, SCENE)
-    progress.update(_at((0.3, 0, 0), (0.6, 0, 0)))
+    assert progress.update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
     for _ in range(2):
         assert not progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
     assert not progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
     assert progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
+    assert GoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
 
 
 def test_a_yaw_counts_where_it_is_asked_for() -> None:
@@ -57,41 +59,26 @@ def test_a_yaw_counts_where_it_is_asked_for() -> None:
     assert not put.holds_at(np.array([0.3, 0.0, np.pi - 0.3]))
 
 
-def test_a_bystander_at_the_goal_is_a_mistake_that_can_be_undone() -> None:
-    progress = GoalProgress(PutGoal(((Put("a", 0.6, 0.0),),), ("b",)), SCENE)
-    verdict = progress.update(_at((0.6, 0, 0), (0.65, 0, 0)))
-    assert (verdict.success, verdict.mistake) == (False, "wrong_item")
-    assert progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
-
-
-def test_too_early_and_off_the_table_are_told() -> None:
-    goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
-    assert GoalProgress(goal, SCENE).update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
-    assert GoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
-
-
 BLOCKS = TableScene(tuple(TableItem(name, "small block", "red", 0.6, 0.1) for name in "pqr"))
 SWEEP = SweepGoal(("p", "q"), ("r",), 1, 1, (0.4, -0.1, 0.5, 0.1), (0.3, -0.2, 0.35, 0.2), 1)
 AWAY = (0.7, 0.3, 0.0)
 
 
-def test_a_block_counts_when_it_lies_wholly_in_the_zone() -> None:
-    assert GoalProgress(SWEEP, BLOCKS).update(_at((0.45, 0, 0.3), AWAY, AWAY)).success
-    assert not GoalProgress(SWEEP, BLOCKS).update(_at((0.49, 0, 0.0), AWAY, AWAY)).success
+def test_a_sweep_needs_the_right_number_of_blocks_wholly_in_the_zone() -> None:
+    for poses, success, mistake in (
+        (((0.45, 0, 0.3), AWAY, AWAY), True, ""),
+        (((0.49, 0, 0.0), AWAY, AWAY), False, ""),
+        (((0.42, 0, 0), (0.47, 0, 0), AWAY), False, "too_many"),
+        (((0.45, 0, 0), AWAY, (0.45, 0.05, 0)), False, "wrong_item"),
+    ):
+        verdict = GoalProgress(SWEEP, BLOCKS).update(_at(*poses))
+        assert (verdict.success, verdict.mistake) == (success, mistake)
 
 
-def test_too_many_or_the_wrong_blocks_are_no_success() -> None:
-    assert GoalProgress(SWEEP, BLOCKS).update(_at((0.42, 0, 0), (0.47, 0, 0), AWAY)).mistake == "too_many"
-    assert (
-        GoalProgress(SWEEP, BLOCKS).update(_at((0.45, 0, 0), AWAY, (0.45, 0.05, 0))).mistake == "wrong_item"
-    )
-
-
-def test_going_over_the_line_on_the_way_cannot_be_undone() -> None:
+def test_crossing_the_line_cannot_be_undone() -> None:
     progress = GoalProgress(SWEEP, BLOCKS)
-    there = [(0.32, 0.0, 0.0), AWAY, AWAY]
-    back = [(0.45, 0.0, 0.0), AWAY, AWAY]
-    assert progress.update(np.array([there, back])).mistake == "constraint"
+    across, back = ([(x, 0.0, 0.0), AWAY, AWAY] for x in (0.32, 0.45))
+    assert progress.update(np.array([across, back])).mistake == "constraint"
     assert not progress.update(np.array([back])).success
 
 

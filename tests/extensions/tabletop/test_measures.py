@@ -68,40 +68,33 @@ def sensible(condition: str) -> bool:
     return condition == "control" or CHANGES[condition].plausible
 
 
-def told(findings) -> dict[str, Finding]:
-    return {each.flaw: each for each in findings}
+def by_flaw(findings) -> dict[str, Finding]:
+    return {finding.flaw: finding for finding in findings}
 
 
 def found(findings) -> set[str]:
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND}
 
 
-def test_one_run_says_what_succeeds_with_mistakes_and_without(run, made):
+def test_success_is_measured_with_and_without_mistakes_by_task_and_level(run, made):
     def does(condition, task, seed):
         return None if seed == 9 else (BEST if seed < 4 else BEST + 1 if seed < 6 else 0)
 
     measured = measure_tabletop(run(table(made, does, ("control",))).frame(), START)
-    (one, *_) = measured.tasks
-    assert (one.kind, one.level, one.condition) == ("T1", "L1", "control")
-    assert (one.allowed.successes, one.allowed.count, one.allowed.errors) == (6, 9, 1)
-    assert (one.flawless.successes, one.flawless.count) == (4, 9)
-    assert one.allowed.interval == wilson_interval(6 / 9, 9), "words and best go with the start"
-    assert one.chance == pytest.approx(1 / 800**BEST)
-    assert [each.level for each in measured.levels] == ["L1", "L2", "L4"]
+    (first, *_) = measured.tasks
+    assert (first.kind, first.level, first.condition) == ("T1", "L1", "control")
+    assert (first.allowed.successes, first.allowed.count, first.allowed.errors) == (6, 9, 1)
+    assert (first.flawless.successes, first.flawless.count) == (4, 9)
+    assert first.allowed.interval == wilson_interval(6 / 9, 9), "words and best go with the start"
+    assert first.chance == pytest.approx(1 / 800**BEST)
+    assert [level.level for level in measured.levels] == ["L1", "L2", "L4"]
     assert measured.levels[0].errors == 2 and measured.levels[0].tasks == 2
-
-
-def test_a_level_is_the_unweighted_mean_of_its_tasks(run, made):
     episodes = [
         *table(made, lambda *_: BEST, ("control",), ("T1/L1",), range(8)),
         *table(made, lambda *_: 0, ("control",), ("T3/L1",), range(2)),
     ]
     (level,) = measure_tabletop(run(episodes).frame(), START).levels
-    assert level.allowed.score == 0.5 and level.count == 10 and level.control == 0.5
-
-
-def test_the_interval_of_one_task_is_wilsons():
-    assert mean_of([rate(7, 20)]).interval == wilson_interval(0.35, 20)
+    assert level.allowed.score == 0.5 and level.count == 10, "the unweighted mean of its tasks"
 
 
 @pytest.mark.parametrize("shares", [(0.99,) * 13, (0.02, 0.97, 0.99, 1.0), (0.1, 0.5, 0.9), (0.0, 1.0, 0.5)])
@@ -134,7 +127,7 @@ def test_conditions_are_paired_with_their_controls_level_by_level(run, made):
     assert measure_tabletop(run(table(made, does, ("control",))).frame(), START).against == ()
 
 
-def test_it_tells_whether_words_or_pictures_are_missed_more(run, made):
+def test_the_missed_modality_is_measured(run, made):
     def does(condition, task, seed):
         return BEST if condition != "mask=language" or seed < 2 else 0
 
@@ -143,126 +136,92 @@ def test_it_tells_whether_words_or_pictures_are_missed_more(run, made):
     assert both.change == pytest.approx(0.8) and both.p < 0.001
 
 
-def test_tasks_that_are_still_told_under_a_condition_say_nothing_about_it(run, made):
+def test_a_condition_is_not_judged_by_tasks_that_it_leaves_solvable(run, made):
     tasks = ("T1/L1", "T2/L1", "T4/L1", "T15/L1", "T11/L1")
     measured = measure_tabletop(run(table(made, lambda *_: BEST, tasks=tasks)).frame(), START)
-    counts = {each.condition: each.count for each in measured.kept}
+    counts = {kept.condition: kept.count for kept in measured.kept}
     assert counts["mask=instruction"] == 50 and counts["mask=language"] == 30 == counts["mask=visual"]
     assert counts["gobbledygook=words"] == 30
-    assert not {"mask=visual"} & {
-        each.condition
-        for each in measure_tabletop(run(table(made, lambda *_: BEST, tasks=("T2/L1",))).frame(), START).kept
-    }
 
 
-def test_one_who_goes_by_the_prompt_has_no_flaw(run, made):
+def test_a_policy_that_follows_the_prompt_has_no_flaw_and_one_without_words_has_one(run, made):
     store = run(table(made, lambda condition, *_: BEST if sensible(condition) else 0))
     findings = diagnose(profile(store))
     assert found(findings) == {Flaw.NOTHING}
-    untold = told(findings)[PromptFlaw.UNTOLD]
+    untold = by_flaw(findings)[PromptFlaw.UNTOLD]
     assert untold.claim is Claim.ABSENT and untold.evidence[0].part == "mask=instruction"
     assert (untold.evidence[0].hits, untold.evidence[0].count) == (0, 50)
     assert untold.evidence[0].interval.high == pytest.approx(0.071, abs=5e-4)
-
-
-def test_one_who_does_not_go_by_the_prompt_is_found_out_and_the_rest_follows(run, made):
-    findings = diagnose(AsRead(run(table(made, lambda *_: BEST))))
-    assert found(findings) == {PromptFlaw.UNTOLD}
-    assert {each.flaw for each in findings if each.verdict is Verdict.EXPLAINED} == {
-        PromptFlaw.WORDLESS,
-        PromptFlaw.PICTURELESS,
-    }
-    untold = told(findings)[PromptFlaw.UNTOLD]
-    assert untold.degree is Degree.MOSTLY
-    assert {each.part: each.hits for each in untold.evidence}["instruction=other"] == 50
-
-
-def test_one_who_goes_by_the_pictures_alone_is_told_from_one_who_needs_nothing(run, made):
     wordless = ("mask=language", "gobbledygook=words", "gobbledygook=tokens")
-    store = run(
-        table(made, lambda condition, *_: BEST if sensible(condition) or condition in wordless else 0)
-    )
+    store = run(table(made, lambda name, *_: BEST if sensible(name) or name in wordless else 0))
     assert found(diagnose(profile(store))) == {PromptFlaw.WORDLESS}
 
 
-def test_one_who_goes_by_the_order_of_objects_is_found_out(run, made):
+def test_ignoring_the_prompt_is_found_and_explains_the_other_flaws(run, made):
+    findings = diagnose(AsRead(run(table(made, lambda *_: BEST))))
+    assert found(findings) == {PromptFlaw.UNTOLD}
+    explained = {finding.flaw for finding in findings if finding.verdict is Verdict.EXPLAINED}
+    assert explained == {PromptFlaw.WORDLESS, PromptFlaw.PICTURELESS}
+    untold = by_flaw(findings)[PromptFlaw.UNTOLD]
+    assert untold.degree is Degree.MOSTLY
+    assert {part.part: part.hits for part in untold.evidence}["instruction=other"] == 50
+
+
+def test_dependence_on_the_order_of_objects_is_found(run, made):
     def does(condition, task, seed):
         return BEST if sensible(condition) and (condition != "order=permuted" or seed < 2) else 0
 
     findings = diagnose(AsRead(run(table(made, does))))
     assert found(findings) == {PromptFlaw.ORDER}
-    (order,) = told(findings)[PromptFlaw.ORDER].evidence
+    (order,) = by_flaw(findings)[PromptFlaw.ORDER].evidence
     assert (order.hits, order.reference_hits, order.count) == (10, 50, 50)
     assert order.value == pytest.approx(-0.8)
 
 
-def test_of_one_who_does_not_do_the_tasks_nothing_more_is_told(run, made):
+def test_inability_precludes_every_other_finding(run, made):
     store = run(table(made, lambda condition, task, seed: BEST if seed == 0 else 0, seeds=range(40)))
     (finding,) = diagnose(profile(store))
     assert finding.flaw is Flaw.UNABLE and finding.detail == NothingMore(unable=True)
 
 
-def test_of_one_who_fails_nearly_always_in_a_short_run_nothing_more_is_told_either(run, made):
-    store = run(
-        table(made, lambda condition, task, seed: BEST * (seed == 0), tasks=("T1/L1",), seeds=range(9))
-    )
-    (finding,) = diagnose(profile(store))
-    assert finding.flaw is Flaw.UNABLE
-    assert finding.detail == NothingMore(unable=False)
-
-
-def test_too_few_successes_tell_nothing(run, made):
+def test_too_few_successes_are_inconclusive(run, made):
     store = run(table(made, lambda *_: BEST, tasks=("T1/L1",), seeds=range(9)))
-    findings = {each.flaw: each for each in diagnose(profile(store))}
+    findings = by_flaw(diagnose(profile(store)))
     assert findings[PromptFlaw.UNTOLD].verdict is Verdict.CANNOT_TELL
-    assert (
-        findings[PromptFlaw.UNTOLD].untested.too_few and not findings[PromptFlaw.DIFFICULTY].untested.too_few
-    )
+    assert findings[PromptFlaw.UNTOLD].untested.too_few
+    assert not findings[PromptFlaw.DIFFICULTY].untested.too_few
     assert found(findings.values()) == {Flaw.NOTHING}
     unseen = findings[Flaw.NOTHING].detail
     assert isinstance(unseen, Unnoticed) and unseen.looked_for == 1
 
 
-def test_successes_that_took_more_than_one_attempt_are_counted_and_sweeps_are_not(run, made):
+def test_retries_are_counted_except_in_sweeps(run, made):
     tasks = (*TASKS, "T12/L1")
     store = run(table(made, lambda c, task, seed: BEST + (seed > 2 or task == "T12/L1"), tasks=tasks))
-    findings = diagnose(profile(store))
-    (again,) = told(findings)[PromptFlaw.RETRIES].evidence
+    (again,) = by_flaw(diagnose(profile(store)))[PromptFlaw.RETRIES].evidence
     assert (again.hits, again.count, again.reference_hits, again.reference_count) == (35, 50, 50, 50)
 
 
-def test_where_no_mistakes_were_allowed_nobody_knows_whether_they_would_have_helped(run, made):
-    store = run(table(made, lambda c, task, seed: BEST * (seed > 2), ("control",), most=BEST))
-    measured = profile(store)
-    assert isinstance(measured["tabletop"].again, Missing)
-    assert told(diagnose(measured))[PromptFlaw.RETRIES].untested.notes == (
-        "no more than the fewest actions were allowed",
-    )
-
-
-def test_difficulty_that_breaks_it_is_found_and_a_trifle_is_not(run, made):
+def test_a_large_effect_of_difficulty_is_found_and_a_small_one_is_not(run, made):
     def broken(condition, task, seed):
         return BEST if condition != "difficulty=extreme" or seed < 20 else 0
 
     findings = diagnose(AsRead(run(table(made, broken, HARDER, seeds=range(40)))))
     assert found(findings) == {PromptFlaw.DIFFICULTY}
-    difficulty = told(findings)[PromptFlaw.DIFFICULTY]
+    difficulty = by_flaw(findings)[PromptFlaw.DIFFICULTY]
     assert difficulty.degree is Degree.PARTLY and difficulty.evidence[0].hits == 100
 
-    def trifle(condition, task, seed):
+    def small(condition, task, seed):
         return BEST if condition != "difficulty=extreme" or seed > 1 else 0
 
-    measured = profile(run(table(made, trifle, HARDER, seeds=range(60))))
-    (drop,) = (
-        each.allowed
-        for each in measured["tabletop"].against
-        if each.condition == "difficulty=extreme" and each.level is None
-    )
-    assert drop.p < 0.01 and drop.interval.high < 0, "it is there"
+    measured = profile(run(table(made, small, HARDER, seeds=range(60))))
+    against = {(drop.condition, drop.level): drop.allowed for drop in measured["tabletop"].against}
+    drop = against["difficulty=extreme", None]
+    assert drop.p < 0.01 and drop.interval.high < 0, "significant"
     assert found(diagnose(measured)) == {Flaw.NOTHING}
 
 
-def test_novelty_is_told_against_the_same_tasks_where_there_are_such(run, made):
+def test_novelty_is_measured_against_the_same_tasks_if_possible(run, made):
     def does(condition, task, seed):
         return BEST if task.endswith("L1") or (task.endswith("L2") and seed < 15) else 0
 
@@ -270,7 +229,7 @@ def test_novelty_is_told_against_the_same_tasks_where_there_are_such(run, made):
     second, fourth = measured["tabletop"].novelty
     assert second.same_tasks and not fourth.same_tasks
     assert second.change == pytest.approx(-0.5) and second.p < 1e-6
-    levels = {each.part: each for each in told(diagnose(measured))[PromptFlaw.NOVELTY].evidence}
+    levels = {part.part: part for part in by_flaw(diagnose(measured))[PromptFlaw.NOVELTY].evidence}
     assert levels["L2"].share == 0.5 and levels["L2"].same_tasks and not levels["L4"].same_tasks
 
 
@@ -282,23 +241,12 @@ def test_runs_on_both_suites_are_read_together(run, made):
     assert found(diagnose(*map(profile, stores))) == {PromptFlaw.DIFFICULTY}
 
 
-def test_what_is_said_about_liberos_worlds_is_not_said_about_tables(run, made):
-    measured = profile(run(table(made, lambda *_: BEST)))
-    findings = diagnose(measured)
-    assert not {each.flaw for each in findings} & {
-        *(Flaw.IGNORES_WORDS, Flaw.MEMORISES, Flaw.MISSES, Flaw.POSITION, Flaw.CAMERA, Flaw.UNKNOWN_NAMES)
-    }
-    assert not {"pride", "memorisation", "changes", "starts"} & set(measured)
-    assert [each.rate for each in measured["no_mistakes"]] == [1.0] * len(PROMPTS)
-
-
-def test_a_run_elsewhere_is_no_run_on_tables(run, made):
+def test_only_runs_on_tables_are_measured_and_none_has_the_measures_of_libero(run, made):
     with pytest.raises(MeasureError, match="no episode has kind or level or best"):
         measure_tabletop(run([made(True)]).frame(), START)
     assert "tabletop" not in profile(run([made(True)]))
-
-
-def test_a_run_that_broke_altogether_is_still_measured(run, made):
-    measured = profile(run(table(made, lambda *_: None, ("control",))))
-    assert isinstance(measured["tabletop"], Missing) and "ended in an error" in measured["tabletop"].missing
-    assert diagnose(measured)
+    measured = profile(run(table(made, lambda *_: BEST)))
+    assert not {"pride", "memorisation", "changes", "starts"} & set(measured)
+    broken = profile(run(table(made, lambda *_: None, ("control",))))
+    assert isinstance(broken["tabletop"], Missing) and "ended in an error" in broken["tabletop"].missing
+    assert diagnose(broken)

@@ -19,12 +19,8 @@ from assay.extensions.tabletop.world.simulation import ActionEffect, action
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))
 def test_the_oracle_does_every_task(difficulty: Difficulty) -> None:
-    failed = [
-        setting.id
-        for setting in (Setting(kind.id, 0, kind.levels[0], difficulty) for kind in KINDS.values())
-        if not play(make(setting), TableOracle()).success
-    ]
-    assert not failed
+    drawn = [Setting(kind.id, 0, kind.levels[0], difficulty) for kind in KINDS.values()]
+    assert not [setting.id for setting in drawn if not play(make(setting), TableOracle()).success]
 
 
 def test_the_oracle_makes_no_mistake_in_tasks_of_one_action() -> None:
@@ -34,19 +30,6 @@ def test_the_oracle_makes_no_mistake_in_tasks_of_one_action() -> None:
             played = play(task, TableOracle(), most=task.best)
             assert played.flawless, setting.id
             assert len(played.actions) == 1
-
-
-def test_told_nothing_the_oracle_does_nothing() -> None:
-    task = replace(make(Setting("T1", 0)), prompt=Prompt(""))
-    played = play(task, TableOracle())
-    assert not played.success
-    assert set(played.env.effects) == {ActionEffect.NOTHING}
-    assert len(played.actions) == 10
-
-
-def test_asked_for_nothing_that_can_be_done_the_oracle_does_nothing() -> None:
-    played = play(replace(make(Setting("T1", 0)), asked=None), TableOracle())
-    assert set(played.env.effects) == {ActionEffect.NOTHING}
 
 
 def test_the_oracle_pursues_what_is_asked_and_success_is_what_counts() -> None:
@@ -69,12 +52,6 @@ class _Fixed:
 
     def act(self, observation: TableObservation) -> np.ndarray:
         return self._given
-
-
-def test_without_mistakes_there_are_only_as_many_actions_as_it_takes() -> None:
-    task = make(Setting("T4", 0))
-    played = play(task, _Fixed(action((0.3, 0.0), (0.6, 0.0))[None]), most=task.best)
-    assert len(played.actions) == task.best == 3
 
 
 def test_the_wrong_thing_in_the_container_is_no_success() -> None:

@@ -73,39 +73,19 @@ def rows(folder: Path, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader((folder / "tables" / f"{name}.csv").open()))
 
 
-def test_a_run_on_tables_has_its_own_tables_and_figures(folder: Path, report: Report):
-    assert {file.stem for file in (folder / "tables").iterdir()} == {
-        "conditions",
-        "drops",
-        "table-difficulty",
-        "table-levels",
-        "table-order",
-        "table-prompts",
-        "table-reading",
-        "table-tasks",
-        "tasks",
-    }
-    assert {file.stem for file in (folder / "figures").iterdir()} == {
-        "drops",
-        "table-kept",
-        "table-levels",
-        "table-tasks",
-        "tasks",
-    }
+def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, report: Report):
+    tables, figures = ({file.stem for file in (folder / name).iterdir()} for name in ("tables", "figures"))
+    assert {"table-difficulty", "table-order", "table-prompts"} <= tables
+    assert {"table-kept", "table-levels", "table-tasks"} <= figures
     (part,) = report.parts
-    assert part.missing == {}, "what makes no sense on tables is not said to be missing"
+    assert part.missing == {}, "measures of LIBERO's world are not listed as missing"
     for section in part.sections:
         for drawing in section.drawings:
             assert re.search(r"\d", drawing.caption) and re.search("Wilson|Newcombe", drawing.caption)
-
-
-def test_the_page_begins_with_what_it_goes_by(folder: Path):
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert describe_flaw(PromptFlaw.UNTOLD).claim in page and describe_flaw(PromptFlaw.ORDER).claim in page
-    assert "Does it depend on the order of objects?" in page and "PRIDE" not in page
     reading = {row["question"]: row["what the run says"] for row in rows(folder, "table-reading")}
     assert reading["Does it need the prompt?"].startswith(describe_flaw(PromptFlaw.UNTOLD).claim)
-    assert "no run has paraphrased prompts" in reading["Is it robust to paraphrases?"]
 
 
 def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path, report: Report):
@@ -120,20 +100,6 @@ def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path
     (*levels, together) = rows(folder, "table-order")
     assert [each["level"] for each in levels] == ["L1", "L3", "L4"] and together["level"] == "all"
     assert float(together["difference"]) == -0.9 and float(together["difference, no mistakes"]) == -0.4
-
-
-def test_the_summary_has_the_levels_and_what_is_missed_more(report: Report):
-    (part,) = report.parts
-    text = " ".join(part.sentences)
-    assert "it scores L1 90.0 % (" in text
-    assert "36 succeed without the words of the prompt and 36 without its images: which of them" in text
-    assert [each.name for each in part.numbers] == [
-        "success, perturbed",
-        "success, control",
-        "L1",
-        "L3",
-        "L4",
-    ]
 
 
 def test_chance_is_measured_where_a_random_policy_is_among_the_runs(

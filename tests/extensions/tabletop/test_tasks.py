@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.tabletop.tasks import KINDS, make, settings
+from assay.extensions.tabletop.tasks import KINDS, make, resolve_tables, settings
 from assay.extensions.tabletop.tasks.levels import (
     HELD_BACK,
     NEW_CONTAINERS,
@@ -21,7 +21,6 @@ from assay.extensions.tabletop.tasks.levels import (
 from assay.extensions.tabletop.tasks.task import Setting
 from assay.extensions.tabletop.world.goals import PutGoal
 from assay.extensions.tabletop.world.scene import CONTAINERS
-from assay.extensions.tabletop.world.textures import TEXTURES, TWINNED
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))
@@ -43,13 +42,6 @@ def test_levels_hold_the_numbers_of_tasks_of_the_field() -> None:
     assert counts == [13, 13, 12, 4]
 
 
-def test_there_are_49_textures_33_of_them_with_a_dark_twin() -> None:
-    assert (len(TEXTURES), len(TWINNED)) == (49, 33)
-    assert (len(SET_1), len(SET_2)) == (19, 20)
-    assert not set(SET_1) & set(SET_2)
-    assert set(SET_1 + SET_2) <= set(TEXTURES)
-
-
 def test_levels_draw_from_their_pools() -> None:
     for seed in range(10):
         for level, looks in ((Level.L1, (SET_1, SET_2)), (Level.L2, (SET_2, SET_1))):
@@ -61,28 +53,14 @@ def test_levels_draw_from_their_pools() -> None:
         assert scene.item("base_obj").shape in NEW_CONTAINERS
 
 
-@pytest.mark.parametrize(
-    ("task", "difficulty", "count"),
-    [
-        ("T1", Difficulty.DEFAULT, 1),
-        ("T1", Difficulty.DISTRACTING, 6),
-        ("T3", Difficulty.DISTRACTING, 8),
-        ("T4", Difficulty.DEFAULT, 2),
-        ("T4", Difficulty.DISTRACTING, 3),
-        ("T6", Difficulty.DISTRACTING, 3),
-        ("T7", Difficulty.DISTRACTING, 3),
-        ("T11", Difficulty.DISTRACTING, 3),
-        ("T15", Difficulty.DISTRACTING, 5),
-        ("T16", Difficulty.DEFAULT, 3),
-        ("T16", Difficulty.DISTRACTING, 5),
-        ("T16", Difficulty.EXTREME, 14),
-    ],
-)
-def test_a_difficulty_adds_as_many_bystanders_as_the_table_says(
-    task: str, difficulty: Difficulty, count: int
-) -> None:
-    goal = make(Setting(task, 0, difficulty=difficulty)).goal
-    assert len(goal.bystanders) == count
+def test_difficulties_add_the_published_number_of_bystanders() -> None:
+    for difficulty, counts in (
+        (Difficulty.DEFAULT, {"T1": 1, "T4": 2, "T16": 3}),
+        (Difficulty.DISTRACTING, {"T1": 6, "T3": 8, "T4": 3, "T6": 3, "T7": 3, "T11": 3, "T15": 5, "T16": 5}),
+        (Difficulty.EXTREME, {"T16": 14}),
+    ):
+        for task, count in counts.items():
+            assert len(make(Setting(task, 0, difficulty=difficulty)).goal.bystanders) == count, task
 
 
 def test_what_serves_as_a_container_is_a_piece_where_things_are_extreme() -> None:
@@ -111,15 +89,26 @@ def test_a_setting_gives_the_same_task_in_another_process() -> None:
     assert run.stdout.strip() == f"{task.prompt.words} {task.scene.items[0]}"
 
 
-def test_seeds_and_levels_give_different_scenes() -> None:
-    made = {make(Setting("T1", seed, level)).scene for seed in range(5) for level in (Level.L1, Level.L2)}
-    assert len(made) == 10
+def test_a_selection_of_kinds_levels_and_ids_has_each_task_once() -> None:
+    everything = resolve_tables("all")
+    assert len(everything) == len(set(everything)) == sum(len(kind.levels) for kind in KINDS.values())
+    selected = [entry.id for entry in resolve_tables("T12, T1/L3, tabletop/T1/L3")]
+    assert selected == ["tabletop/T12/L1", "tabletop/T12/L2", "tabletop/T1/L3"]
+    assert {entry.kind for entry in resolve_tables("L4,T8")} == {"T8", "T10", "T13", "T14"}
 
 
-def test_what_does_not_exist_is_refused() -> None:
+def test_unknown_tasks_and_levels_are_refused() -> None:
+    for selection, words in (
+        ("T18", "there is no tabletop task 'T18'"),
+        ("libero_goal", "there is no tabletop task 'libero_goal'"),
+        ("tabletop/T12/L3", "T12 has no level L3; valid: L1, L2"),
+        ("tabletop/T1/L9", "there is no level 'L9'"),
+        ("tabletop/T0/L1", "there is no tabletop task 'tabletop/T0/L1'"),
+        (" , ", "selects no tabletop task"),
+    ):
+        with pytest.raises(TaskError, match=words):
+            resolve_tables(selection)
     with pytest.raises(TaskError, match="there is no tabletop task 'T18'"):
         make(Setting("T18", 0))
-    with pytest.raises(TaskError, match="T8 has no level L1; valid: L4"):
-        make(Setting("T8", 0))
     with pytest.raises(TaskError, match="did you mean 'extreme'"):
         parse_level(Difficulty, "extrem")

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from assay.perturb import senses as package
-from assay.perturb.senses import Senses, others_at, pictures_at
+from assay.perturb.senses import Senses, pictures_at, senses_at
 from assay.sim import Observation
 
 SEVERITIES = (1, 4, 7, 10)
 
 
 def test_it_has_all_of_them():
-    kinds = {each.kind for each in (pictures_at(3) | others_at(3)).values()}
+    kinds = {each.kind for each in senses_at(3).values()}
     exported = [getattr(package, name) for name in package.__all__]
     assert kinds == {each.kind for each in exported if hasattr(each, "kind")}
 

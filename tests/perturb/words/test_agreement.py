@@ -8,7 +8,14 @@ import pytest
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.human_check import Marks, agreement, read_sheets, sample, write_annotation_sheet
+from assay.perturb.words.human_check import (
+    ANNOTATION_COLUMNS,
+    Marks,
+    agreement,
+    read_sheets,
+    sample,
+    write_sheet,
+)
 from assay.support.stats.significance import gwet_ac1
 
 
@@ -35,7 +42,7 @@ def filled(path: Path, source: Path, **columns: list[str]) -> Path:
 
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
-    write_annotation_sheet(sample(rows(80), 0.05, 0), tmp_path / "sheet.csv")
+    write_sheet(tmp_path / "sheet.csv", sample(rows(80), 0.05, 0), ANNOTATION_COLUMNS)
     return tmp_path / "sheet.csv"
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.perturb.world.kinds import Among, candidates, places_of, sort_of, unseen, works_alike
+from assay.perturb.world.kinds import Among, candidates, places_of, sort_of, unseen
+from assay.perturb.world.objects import works_alike
 
 
 @pytest.mark.parametrize(

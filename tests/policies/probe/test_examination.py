@@ -11,8 +11,8 @@ import pytest
 from bench.trained import Frame, Trained, frames, served
 
 from assay.errors import PolicyError
-from assay.policies.probe.examination import ProbePlan, examine, race
-from assay.policies.probe.server import DemonstratedStep, RequestRefusedError, demonstrated_steps
+from assay.policies.probe.examination import ProbePlan, _demonstrated_steps, examine, race
+from assay.policies.probe.server import DemonstratedStep, RequestRefusedError
 from assay.policies.remote.convention import Gripper, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation
@@ -29,7 +29,7 @@ def trained_on(drawing: str) -> list[Frame]:
 
 @pytest.fixture(scope="module")
 def shown(drawing: str) -> list[DemonstratedStep]:
-    return demonstrated_steps(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
+    return _demonstrated_steps(PLAN.tasks, PLAN.seeds, PLAN.pack, PLAN.moments)
 
 
 def options(address: str) -> dict[str, str]:

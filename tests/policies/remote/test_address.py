@@ -6,16 +6,16 @@ import pytest
 
 from assay.errors import PolicyError
 from assay.policies.registry import check_address, load_policy
-from assay.policies.remote.address import parse_address
+from assay.policies.remote.address import Address
 from assay.policies.remote.openpi import OpenPI
 
 
 def test_an_address_has_hosts_ports_a_path_and_options():
-    address = parse_address("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
+    address = Address.parse("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
     assert (address.text, address.places) == ("openpi://gpu-1:9000", ("gpu-1:9000",))
     assert (address.timeouts.timeout, address.timeouts.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
-    address = parse_address("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
+    address = Address.parse("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
     assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
     assert address.places == ("a:1/v1/robot", "b:8000/v1/robot", "[::1]:3/v1/robot") and address.access.tls
 
@@ -23,14 +23,14 @@ def test_an_address_has_hosts_ports_a_path_and_options():
 def test_a_key_is_read_from_the_environment_and_never_printed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ROBOT_KEY", "s3cret")
     for option, header in (("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")):
-        address = parse_address(f"openpi://h:1?{option}", "openpi")
+        address = Address.parse(f"openpi://h:1?{option}", "openpi")
         assert address.access.headers(address.text) == {"Authorization": header}
         assert "s3cret" not in repr(address)
 
 
 def test_the_libero_x_preset_yields_to_explicit_options():
-    like = parse_address("openpi://h:1?client=libero-x", "openpi").adjusted
-    assert like == parse_address("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
+    like = Address.parse("openpi://h:1?client=libero-x", "openpi").adjusted
+    assert like == Address.parse("openpi://h:1?orientation=upright&replan=25&wait=0", "openpi").adjusted
     changed = OpenPI("openpi://h:1?client=libero-x&wait=10").convention
     assert (changed.orientation, changed.replan, changed.wait) == ("upright", 25, 10)
     assert changed.size == OpenPI.default.size

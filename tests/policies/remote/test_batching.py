@@ -14,9 +14,10 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, Instruction
 from assay.errors import PolicyError
 from assay.policies.remote import codec
-from assay.policies.remote.batching import Relay, open_relay
+from assay.policies.remote.batching import Relay
 from assay.policies.remote.client import load_client
 from assay.policies.remote.transport import ServerError
+from assay.runs.local import _open_relay
 from assay.sim import Observation
 
 from .test_other_servers import zmq_server  # noqa: F401 - a fixture
@@ -117,7 +118,7 @@ def test_gr00t_arrays_are_joined_along_the_batch_axis(
 
 def test_an_unreachable_server_is_reported_through_the_relay():
     with (
-        open_relay("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
+        _open_relay("starvla://127.0.0.1:9?batch=2&connect=0.2&timeout=1") as address,
         pytest.raises(PolicyError, match=r"^starvla://127.0.0.1:9: .*refused.*tried for 0.2 s"),
     ):
         load_client(address).reset(Instruction("go"), SPEC)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.server import ServerConnection
 
-from assay.policies.remote.address import parse_address
+from assay.policies.remote.address import Address
 from assay.policies.remote.transport import (
     MAX_REPLY_BYTES,
     LostError,
@@ -29,7 +29,7 @@ Tcp = Callable[[Callable[[socket.socket], None]], str]
 
 
 def wire_to(place: str, timeout: float = 0.4, connect: float = 0.3) -> Transport:
-    address = parse_address(f"openpi://{place}?timeout={timeout}&connect={connect}", "openpi")
+    address = Address.parse(f"openpi://{place}?timeout={timeout}&connect={connect}", "openpi")
     return Transport(address, WebsocketChannel)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.errors import RunError
-from assay.runs.schedulers.until import Pairs, anytime_p, in_canonical_order, interval, parse_until
+from assay.runs.schedulers.until import Pairs, in_canonical_order, interval, parse_until
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2, 0.5, 0.8, 0.97])
@@ -84,7 +84,7 @@ def test_a_p_that_holds_at_any_time_is_seldom_small_by_chance_and_soon_small_whe
     rng, runs = np.random.default_rng(7), 400
     before = rng.random((runs, 200)) < 0.9
     found = {
-        rate: np.array([anytime_p(each) for each in (rng.random((runs, 200)) < rate) * 1.0 - before])
+        rate: np.array([Pairs.of(each).p for each in (rng.random((runs, 200)) < rate) * 1.0 - before])
         for rate in (0.9, 0.7)
     }
     assert (found[0.9] <= 0.05).mean() <= 0.05 and (found[0.7] <= 0.05).mean() > 0.95

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
+from assay.measures.memory.memorisation import share_above
 from assay.support.stats.significance import (
     holm,
     least_p,
-    mostly,
     paired_p,
-    share_above,
     sign_flip,
     telling,
     within,
@@ -88,12 +87,6 @@ def test_many_large_clusters_are_no_trouble():
 def test_holm_multiplies_the_smallest_most_and_never_falls():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.5, 0.9]) == [1.0, 1.0] and holm([]) == []
-
-
-def test_most_of_most_clusters_is_an_exact_binomial_test():
-    hits, counts = np.array([3, 2, 1, 0]), np.array([3, 3, 2, 5])
-    two_of_four = 6 * 0.05**2 * 0.95**2 + 4 * 0.05**3 * 0.95 + 0.05**4
-    assert mostly(hits, counts, 0.05) == pytest.approx(two_of_four), "a tie is not most"
 
 
 def test_within_strata_it_is_fishers_exact_test_of_the_changed_places():

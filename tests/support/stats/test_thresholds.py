@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from assay.support.stats.thresholds import LadderEvidence, least_starts
+from assay.runs.schedulers.search import least_starts
+from assay.support.stats.thresholds import LadderEvidence
 
 RUNGS = 8
 

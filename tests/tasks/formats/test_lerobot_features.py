@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 from assay.sim import Observation
 from assay.sim.render import CAMERAS as DRAWN
 from assay.support.images import Orientation
-from assay.tasks.formats.lerobot_features import CAMERAS, describe_features, robot_state
+from assay.tasks.formats.lerobot_features import CAMERAS, robot_state
+from assay.tasks.formats.lerobot_writer import describe_features
 
 
 @pytest.fixture

@@ -47,16 +47,13 @@ def language_file(file: Path, id: str, text: str) -> Path:
 
 
 def test_the_metadata_of_libero_para_is_read(shared: Path):
-    file = para.table_file(shared / "libero_para")
-    assert file is not None
-    found = para.read_metadata(file)
+    found = read_metadata(shared / "libero_para")
     assert len(found) == 2021
     assert {each.types for each in found} == {
         (str(cell.object_type), str(cell.action_type)) for cell in CELLS
     }
     assert found[0].new_instruction == "gently open the middle drawer of the cabinet"
     assert found[0].structural_similarity == pytest.approx(14 / 15)
-    assert para.table_file(shared / "nowhere") is None
 
 
 def test_the_language_table_of_libero_pro_is_read(shared: Path):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.tasks.language import colours_of
+from assay.perturb.world.spoken import colours_of
 from assay.tasks.language.phrases import Position, positions
 
 NAMES = {"bowl_1": ("bowl",), "bowl_2": ("bowl",), "plate_1": ("plate",), "mug_1": ("mug",)}

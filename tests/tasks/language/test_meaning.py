@@ -7,9 +7,10 @@ import pytest
 
 from assay import tasks
 from assay.errors import AssayError, PerturbationError
+from assay.perturb.words.grid.sentences import with_noun_alone, without_both
 from assay.tasks import Entity, Instruction, Task
 from assay.tasks.language import Meaning, lexicon, read_task
-from assay.tasks.language.phrases import is_long, is_plural, pronoun, with_noun_alone, without_both
+from assay.tasks.language.phrases import is_long, is_plural, pronoun
 
 
 def read(task: Task, text: str | None = None) -> Meaning:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,16 +40,21 @@ def generate(
 
     43 cells, spread evenly over the tasks. Columns: task, object_type, action_type, original, paraphrase.
     """
-    from assay.perturb.words.grid.generate import grid, markdown, shortfalls
+    from assay.perturb.words.grid.cells import CELLS
+    from assay.perturb.words.grid.generate import grid, markdown
     from assay.perturb.words.grid.table import write
 
     if out is None and not as_markdown:
         raise PerturbationError("valid: --out FILE.csv to write them, --markdown to print a table")
     chosen = tasks_named(selection)
     paraphrases = grid(chosen, per_cell, seed, words=lexicon)
-    for task, cell, count in shortfalls(paraphrases, chosen, per_cell):
-        reason = f"has {count} of {per_cell // len(chosen)}" if count else "has none"
-        say(f"{task}: {reason} in cell {cell}; the other tasks have more", aside=True)
+    counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in paraphrases)
+    even_share = per_cell // len(chosen)
+    for cell, task in product(CELLS, chosen):
+        count = counts[task.id, cell]
+        if count < even_share:
+            reason = f"has {count} of {even_share}" if count else "has none"
+            say(f"{task.id}: {reason} in cell {cell}; the other tasks have more", aside=True)
     if out is not None:
         write(paraphrases, out)
         say(f"{len(paraphrases)} paraphrases in {out}", aside=True)

@@ -76,7 +76,7 @@ def review(
     decisions.csv --out accepted.csv. Rows without a decision stay.
     """
     from assay.perturb.words.grid.table import read, with_tasks
-    from assay.perturb.words.human_check import keep, read_decisions, write_review_sheet
+    from assay.perturb.words.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
     from assay.support.files import replacing
 
     rows = with_tasks(read(table, with_cells=True))
@@ -99,7 +99,7 @@ def review(
             with replacing(sheet) as unfinished:
                 unfinished.write_text(page, encoding="utf-8")
         elif sheet.suffix.lower() == ".csv":
-            write_review_sheet(rows, sheet)
+            write_sheet(sheet, dict(enumerate(rows, start=1)), DECISION_COLUMNS)
         else:
             raise PerturbationError(f"--sheet '{sheet}': valid: a file that ends in .html or .csv")
         say(f"{len(rows)} paraphrases in {sheet}", aside=True)
@@ -150,12 +150,13 @@ def agree(
     """
     from assay.perturb.words.grid.table import read, with_tasks
     from assay.perturb.words.human_check import (
+        ANNOTATION_COLUMNS,
         Marks,
         agreement,
         check_distinct,
         read_sheets,
         sample,
-        write_annotation_sheet,
+        write_sheet,
     )
 
     if export is not None:
@@ -166,7 +167,7 @@ def agree(
             load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")
             files = draw_scenes([load(id) for id in sorted({row.task for row in chosen.values()})], folder)
             scenes = {id: f"{folder.name}/{file.name}" for id, file in files.items()}
-        write_annotation_sheet(chosen, export, scenes)
+        write_sheet(export, chosen, ANNOTATION_COLUMNS, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
     result = agreement(

@@ -58,13 +58,6 @@ def differences(before: Task, after: Task) -> frozenset[Change]:
     return frozenset(change for change, holds in changes.items() if holds)
 
 
-def shared_names(before: Task, after: Task) -> int:
-    """Number of entities that two scenes have under the same name."""
-    return len(
-        {entity.name for entity in before.scene.entities} & {entity.name for entity in after.scene.entities}
-    )
-
-
 def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[Entity, Entity]]:
     """Corresponding entities of two scenes: by name, and the others, which LIBERO-PRO renames, in their order."""
     old, new = {entity.name: entity for entity in before}, {entity.name: entity for entity in after}

@@ -126,7 +126,12 @@ class _Reader:
             return Unavailable(str(error))
 
     def _file(self, entry: Entry, suffix: str) -> Task:
-        return tasks.load(str(plus.task_file(self._folder, entry, suffix)))
+        """The task file of an entry with a suffix: that of its suite, or the mixed one."""
+        places = (self._folder / place for place in plus.TASKS)
+        place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
+        name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
+        own, mixed = place / entry.suite / name, place / plus.MIXED / name
+        return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
 
     def _start(self, number: int) -> Perturbation:
         starts = self._starts()

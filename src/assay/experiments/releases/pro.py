@@ -18,7 +18,7 @@ from assay import tasks
 from assay.episodes import Change, Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases import Variants, change_labels, differences, release, shared_names
+from assay.experiments.releases import Variants, change_labels, differences, release
 from assay.perturb import Perturbation, Say
 from assay.perturb.releases import (
     AnyGoal,
@@ -191,7 +191,8 @@ def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:
     """Why a file cannot be the change it is said to be of the task it is named after; empty if it can."""
     scenes = (original.scene, frozen.scene)
     counts = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
-    if len(counts) > 1 or not shared_names(original, frozen):
+    names, others = ({entity.name for entity in scene.entities} for scene in scenes)
+    if len(counts) > 1 or names.isdisjoint(others):
         return "its file has another scene than the task of that name"
     changes = differences(original, frozen)
     if Change.TASK in changes and file.dimension != "task":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay.errors import RunError
-from assay.support.console import emit, number_of, say
+from assay.support.console import number_of, output, say
 
 RESULTS = "results"
 
@@ -160,7 +161,12 @@ def export(
             frame, content = store.frame().drop("id"), BytesIO()
             getattr(frame, f"write_{form}")(content)
             if str(target) == "-":
-                emit(content.getvalue())
+                if output.is_terminal:
+                    say(content.getvalue().decode(errors="replace"))
+                else:  # other programs get the bytes as they are
+                    sys.stdout.flush()
+                    sys.stdout.buffer.write(content.getvalue() + b"\n")
+                    sys.stdout.buffer.flush()
             else:
                 with replacing(target) as unfinished:
                     unfinished.write_bytes(content.getvalue())

@@ -24,7 +24,7 @@ from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS
 from assay.support.addresses import call_with_fields
 from assay.support.stats.intervals import Interval
-from assay.support.stats.significance import mostly
+from assay.support.stats.significance import binomial_at_least
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 """Name of a threshold -> share of a task's successes within it."""
@@ -201,7 +201,7 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Nea
         far_share=share,
         interval=None if share is None else shares(lost.with_columns(_far=~pl.col("near")), "_far")[()][1],
         close=int(hits.sum()),
-        close_p=mostly(hits, counts, 0.5) if total else None,
+        close_p=binomial_at_least(int((2 * hits > counts).sum()), len(hits), 0.5) if total else None,
         tasks=tuple(tasks),
         overall=_count_groups(ended, pl.lit("all"))[0],
         by_task=_count_groups(ended, pl.col("task")),

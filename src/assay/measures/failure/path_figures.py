@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from assay.measures.failure.near_far import WIDEST, NearFarFailures, TaskFailures
-from assay.measures.memory.paths import POINTS, Paths
+from assay.measures.memory.paths import POINTS
 from assay.measures.result import MeasureError
 from assay.measures.views.style import AMBER, BLACK, GREEN, HALF, ORANGE, WIDTH, Drawing, printing
 from assay.measures.views.wording import natural, number
-from assay.runs.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,27 +51,6 @@ class TaskPaths:
         """Kind and points of all trajectories, the mean last."""
         sampled = [(kind, path) for kind in ("success", "far", "near") for path in self.paths[kind]]
         return [*sampled, ("mean", self.found.reference)]
-
-
-def sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories of each kind and task evenly over the episodes; tasks with the most failures first."""
-    kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
-    sampled = []
-    for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):
-        is_task = (pl.col("task") == task.task) & (pl.col("goal") == task.goal)
-        episodes = result.episodes.filter(is_task).sort("id")
-        longest = 0
-        paths: dict[str, np.ndarray] = {}
-        for kind, which in kinds.items():
-            ids = episodes.filter(which)["id"].to_numpy()
-            if len(ids):
-                ids = ids[np.unique(np.linspace(0, len(ids) - 1, SAMPLE_SIZES[kind]).round().astype(int))]
-            stored = Paths.of(store.trajectories(ids.tolist()))
-            if kind == "success":
-                longest = int(stored.lengths(ids).max())
-            paths[kind] = stored.resample(ids, np.full(len(ids), longest))
-        sampled.append(TaskPaths(task, paths))
-    return tuple(sampled)
 
 
 def paths_3d_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
+import scipy
 
 from assay.measures.findings import FlawTest, Profiles, Untested, evidence_from, select_results
 from assay.measures.flaws import Flaw
@@ -66,7 +67,6 @@ from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import KeyNumber, between, listed, number, plural
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
-from assay.support.stats.significance import share_above
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
@@ -284,6 +284,15 @@ def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
         _index(str(name), group)
         for (name,), group in rows.drop_nulls(column).group_by(column, maintain_order=True)
     )
+
+
+def share_above(share: float, effective: float, chance: float) -> float:
+    """One-sided p that a share is above ``chance``, seen in ``effective`` independent episodes.
+
+    The tail of the binomial distribution, between whole numbers the incomplete beta function.
+    """
+    hits = share * effective
+    return 1.0 if hits <= 0 else float(scipy.special.betainc(hits, effective - hits + 1, chance))
 
 
 def _index(group: str, rows: pl.DataFrame) -> Index:

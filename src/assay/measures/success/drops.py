@@ -33,7 +33,7 @@ from assay.measures.views.wording import (
     plural,
     points,
 )
-from assay.runs.schedulers.until import anytime_p, start_order
+from assay.runs.schedulers.until import Pairs, start_order
 from assay.support.stats.intervals import (
     Interval,
     difference_of,
@@ -290,7 +290,7 @@ def _anytime_p(rows: pl.DataFrame) -> float:
     apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
     starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
     ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
-    return anytime_p(apart for *_, apart in ordered)
+    return Pairs.of(apart for *_, apart in ordered).p
 
 
 def _drops_by_change(run: RunData) -> tuple[Drop, ...]:

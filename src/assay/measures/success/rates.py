@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from assay.measures.views.wording import (
     plural,
     task_instruction,
 )
-from assay.support.stats.intervals import Interval, share_over_tasks
+from assay.support.stats.intervals import FEWEST, Interval, share_interval
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
@@ -105,6 +105,10 @@ def rates(
         if by == ("condition",) and row["condition"] in stopped:
             rule = stopped[row["condition"]]
             interval = Interval(float(rule["low"]), float(rule["high"]), "confidence sequence")
+        over_tasks = None
+        if effective is not None and len(hits) >= FEWEST:
+            # Wilson's stays within 0 and 1; ``effective`` is what the variance between tasks leaves.
+            over_tasks = replace(share_interval(hits, tried, effective), method="wilson, over tasks")
         result.append(
             Rate(
                 group=group,
@@ -115,7 +119,7 @@ def rates(
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),
-                over_tasks=None if effective is None else share_over_tasks(hits, tried, effective),
+                over_tasks=over_tasks,
                 errors_as_failures=row["success"] / row["all"],
                 stopped=key in stopped_groups,
             )
@@ -216,19 +220,6 @@ def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
         "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes of one start or variant."
     )
     return rates_drawing("tasks", "Success by task", caption, groups)
-
-
-def overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Drawing:
-    """Success of several runs: controls and perturbed episodes."""
-    groups = {
-        name: [(run, both[place]) for run, both in runs.items()]
-        for place, name in enumerate(("control", "perturbed"))
-    }
-    caption = (
-        "Success of each run, on its controls and on its perturbed episodes in which success is "
-        "expected; errors are excluded. Lines: 95 % Wilson intervals."
-    )
-    return rates_drawing("overview", "Success of the runs", caption, groups)
 
 
 def has_perturbed_episodes(profile: Profile) -> bool:

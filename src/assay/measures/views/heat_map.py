@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.measures.views.style import BLACK, EMPTY, HALF, INK, SHADES, WIDTH, Drawing
+from assay.measures.views.style import BLACK, EMPTY, INK, SHADES, WIDTH, Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,28 +96,3 @@ def grid_map(
         grid_axes(axes, range(len(OBJECTS)), OBJECTS, range(len(ACTIONS)), ACTIONS)
 
     return Drawing(name, title, caption, (WIDTH, 2.9), paint, in_a_column=False)
-
-
-def policies_map(results: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
-    """Success as a heat map: policy -> experiment -> rate."""
-    experiments = list(next(iter(results.values()), {}))
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for row, rates in enumerate(results.values()):
-            for column, rate in enumerate(rates.values()):
-                if rate is not None:
-                    rate_cell(axes, row, column, rate)
-        axes.set_xlim(0, len(experiments))
-        axes.set_ylim(len(results), 0)
-        axes.set_xticks([place + 0.5 for place in range(len(experiments))], experiments)
-        axes.set_yticks([place + 0.5 for place in range(len(results))], list(results))
-        axes.xaxis.set_ticks_position("top")
-        bare_axes(axes)
-
-    caption = (
-        "Success in per cent if success is expected and, below it, the number of episodes; libero is unperturbed, the "
-        "others cover perturbed episodes."
-    )
-    size = (HALF, 0.5 + 0.4 * len(results))
-    return Drawing("success", "Success by policy and experiment", caption, size, paint)

@@ -100,16 +100,6 @@ def natural(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
 
 
-def counted_in_order(names: Iterable[str]) -> list[str]:
-    """Distinct names in order of appearance; names that differ only in a number, as L1 and L4, by that number."""
-    distinct = list(dict.fromkeys(names))
-    alike: dict[str, list[str]] = {}
-    for name in distinct:
-        alike.setdefault(re.sub(r"[0-9]+", "0", name), []).append(name)
-    ordered = {kind: iter(sorted(same, key=natural)) for kind, same in alike.items()}
-    return [next(ordered[re.sub(r"[0-9]+", "0", name)]) for name in distinct]
-
-
 def thing(name: str) -> str:
     """Readable name of an entity: ``akita_black_bowl_1`` is akita black bowl."""
     return " + ".join(

@@ -41,13 +41,13 @@ __all__ = [
     "Sense",
     "Senses",
     "ZoomBlur",
-    "others_at",
     "pictures_at",
+    "senses_at",
 ]
 
 
 def pictures_at(severity: int) -> dict[str, PictureSense]:
-    """Everything that changes pictures, by a name for people, at a severity of 1 to 10."""
+    """Every perturbation of pictures, by its display name, at a severity of 1 to 10."""
     share = severity / 10
     return {
         "motion blur": MotionBlur(severity),
@@ -66,10 +66,11 @@ def pictures_at(severity: int) -> dict[str, PictureSense]:
     }
 
 
-def others_at(severity: int) -> dict[str, Sense]:
-    """Everything else, likewise: the robot's own sensing, and how it obeys."""
+def senses_at(severity: int) -> dict[str, Sense]:
+    """Every perturbation of pictures, proprioception and actions, by its display name, at a severity of 1 to 10."""
     share = severity / 10
     return {
+        **pictures_at(severity),
         "proprioception noise": ProprioceptionNoise(0.05 * share, 0.5 * share, 0.2 * share, 0.01 * share),
         "proprioception offset": ProprioceptionOffset(0.1 * share, 0.5 * share, 0.2 * share, 0.02 * share),
         "action noise": ActionNoise(0.5 * share, 0.5 * share),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +26,7 @@ from assay.support.streams import stream
 YES = frozenset({"yes", "y", "true", "same", "o"})
 NO = frozenset({"no", "n", "false", "different", "x"})
 MIN_JUDGEMENTS = 3
+ANNOTATION_COLUMNS = ("item", *COLUMNS, "same")
 DECISION_COLUMNS = ("row", *COLUMNS, "decision", "note")
 """Columns of a review sheet; ``row`` counts the rows of the table from 1."""
 _ITEM = ("item", "original", "paraphrase")
@@ -139,34 +140,27 @@ def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRo
     return {int(index) + 1: grid[index] for index in order[: math.ceil(share * len(grid))]}
 
 
-def write_annotation_sheet(
-    chosen: Mapping[int, GridRow], path: Path, pictures: Mapping[str, str] = MappingProxyType({})
+def write_sheet(
+    path: Path,
+    chosen: Mapping[int, GridRow],
+    header: Sequence[str],
+    pictures: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a sheet for annotators, who fill the column ``same`` with yes or no.
+    """Write a sheet for people to fill: `ANNOTATION_COLUMNS` for annotators, `DECISION_COLUMNS` for a reviewer.
 
-    ``pictures`` maps task ids to files with their initial scene.
+    The columns after the texts stay blank: ``same`` takes yes or no, ``decision`` accept or reject. ``pictures``
+    maps task ids to files with their initial scene, which get a column after the texts.
     """
-    header = ("item", *COLUMNS, *(("scene",) if pictures else ()), "same")
-    lines = (
-        (item, *_texts(row), *((pictures[row.task],) if pictures else ()), "") for item, row in chosen.items()
-    )
-    _write_csv(path, header, lines)
-
-
-def write_review_sheet(table: Sequence[GridRow], path: Path) -> None:
-    """Write a sheet for a reviewer, who fills the column ``decision`` with accept or reject."""
-    lines = ((number, *_texts(row), "", "") for number, row in enumerate(table, start=1))
-    _write_csv(path, DECISION_COLUMNS, lines)
-
-
-def _texts(row: GridRow) -> tuple[str, ...]:
-    return row.task, row.object_type, row.action_type, row.original, row.paraphrase
-
-
-def _write_csv(path: Path, header: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
+    texts = 1 + len(COLUMNS)
+    scene = ("scene",) if pictures else ()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *lines])
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow((*header[:texts], *scene, *header[texts:]))
+        for number, row in chosen.items():
+            written = (row.task, row.object_type, row.action_type, row.original, row.paraphrase)
+            shown = (pictures[row.task],) if pictures else ()
+            writer.writerow((number, *written, *shown, *("" for _ in header[texts:])))
 
 
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:

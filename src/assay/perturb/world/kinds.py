@@ -9,7 +9,7 @@ from functools import cache
 
 from assay import tasks
 from assay.errors import AssetError, PerturbationError, did_you_mean
-from assay.sim.categories import OPENING, SWITCHING, VARIANTS
+from assay.sim.categories import VARIANTS
 from assay.sim.footprints import footprint
 from assay.sim.packs.pack import SHAPES, AssetPack
 from assay.sim.packs.registry import PACKS, load_pack, planned_on, planning_pack
@@ -99,13 +99,6 @@ def sort_of(category: str) -> str:
     categories = planning_pack().categories
     ends = ["_".join(words[start:]) for start in range(len(words) - 1, -1, -1)]
     return next((end for end in ends if end in categories), category)
-
-
-def works_alike(one: str, other: str) -> bool:
-    """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
-    mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
-    still = planning_pack().fixtures
-    return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
 
 def places_of(category: str) -> frozenset[str]:

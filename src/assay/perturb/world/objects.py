@@ -12,9 +12,11 @@ from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import named_entity, owner, target
-from assay.perturb.world.kinds import Among, candidates, check_category, places_of, works_alike
+from assay.perturb.world.kinds import Among, candidates, check_category, places_of
 from assay.perturb.world.spoken import colours_said, true_to
+from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
+from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 from assay.tasks.language import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
@@ -290,6 +292,13 @@ def _as_large(one: str, other: str, *, fixture: bool) -> bool:
         for size in (footprint(category, fixture=fixture) for category in (one, other))
     ]
     return all(1 / AS_LARGE <= a / b <= AS_LARGE for a, b in zip(*sizes, strict=True))
+
+
+def works_alike(one: str, other: str) -> bool:
+    """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
+    mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
+    still = planning_pack().fixtures
+    return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:

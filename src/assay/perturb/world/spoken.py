@@ -7,7 +7,8 @@ camera, as LIBERO says them: left is towards -y, the front towards +x.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -20,7 +21,7 @@ from assay.perturb.world.ground import Ground, Spot, carrier, owner
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Scene, Task
-from assay.tasks.language.lexicon import COLOURS, colours_of, names_of, words
+from assay.tasks.language.lexicon import COLOURS, NO_COLOUR, names_of, words
 from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
 
@@ -92,6 +93,14 @@ class Spoken:
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
         return f"; the words must stay true of one thing alone: {texts}" if texts else ""
+
+
+def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
+    """The colours that precede any of these names in a text; None if it does not name it."""
+    plain = " ".join(words(text)).replace(*NO_COLOUR)
+    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
+    return {word for phrase in called for word in phrase.split() if word in COLOURS} if called else None
 
 
 def colours_said(task: Task, entity: Entity) -> set[str]:

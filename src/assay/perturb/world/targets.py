@@ -201,12 +201,6 @@ class VariedTarget(Perturbation):
         )
 
 
-def moves_things(task: Task) -> bool:
-    """Whether the goal puts a movable thing somewhere."""
-    movable = {obj.name for obj in task.scene.objects}
-    return any(len(atom.arguments) > 1 and atom.arguments[0] in movable for atom in task.goal.atoms)
-
-
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
     """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
     objects = {obj.name: obj for obj in task.scene.objects}

@@ -7,26 +7,30 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from assay.episodes import EpisodeSpec
+from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import PolicyError
+from assay.policies.control import control
+from assay.policies.oracle.policy import Oracle
 from assay.policies.probe.server import (
+    COMPARED_STEPS,
     DemonstratedStep,
     Options,
     ProbedServer,
     RequestRefusedError,
-    demonstrated_steps,
     options_of,
 )
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
+from assay.sim import Observation
 from assay.support.images import Orientation
 from assay.support.stats.betting import evidence
+from assay.support.streams import stream
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,6 +43,8 @@ SCORE_DIGITS = 6
 """Scores that differ less are a draw."""
 PREFERENCE = math.log(3.0)
 """The first contender, the default, stays ahead of others that are better by less evidence than this."""
+MIN_TRANSLATION = 0.3
+"""Length of the mean translation, of 1, from which on the demonstrator counts as moving."""
 
 
 @dataclass(eq=False)
@@ -274,7 +280,7 @@ def examine(
     server = ProbedServer(address)
     if steps is None:
         say("recording demonstrations")
-        steps = demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
+        steps = _demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
     original = _first_accepted(server, steps[0])
     search = _Search(server, say, original)
     states = () if server.default.state is None else (STATE,)
@@ -313,6 +319,39 @@ def examine(
         requests=server.requests,
         metadata=server.metadata,
     )
+
+
+def _demonstrated_steps(
+    tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
+) -> list[DemonstratedStep]:
+    """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
+
+    Raises PolicyError if it solves none of the tasks.
+    """
+    episodes = [list(_demonstrate(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
+    per_episode = -(-count // max(len(episodes), 1))
+    steps: list[DemonstratedStep] = []
+    for episode in filter(None, episodes):  # as far apart as possible
+        places = np.unique(np.linspace(0, len(episode) - 1, per_episode).round().astype(int))
+        steps += [episode[place] for place in places]
+    if not steps:
+        raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} from these seeds")
+    order = stream("probe", "moments", *tasks).permutation(len(steps))
+    return [steps[number] for number in order[:count]]
+
+
+def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
+    """The moving steps of an episode of the oracle, if it succeeds."""
+    observations: list[Observation] = []
+    env = control(spec)
+    episode = rollout(env, Oracle(), spec, watch=observations.append)
+    if episode.outcome is not Outcome.SUCCESS:
+        return
+    actions = np.clip(episode.trajectory.actions, -1.0, 1.0)
+    for step in range(len(actions) - COMPARED_STEPS):
+        ahead = actions[step : step + COMPARED_STEPS]
+        if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MIN_TRANSLATION:
+            yield DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
 
 
 class _Search:

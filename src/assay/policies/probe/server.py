@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
@@ -11,17 +11,13 @@ import numpy as np
 from assay.episodes import EpisodeSpec, Instruction, Outcome, rollout
 from assay.errors import PolicyError
 from assay.policies.control import control
-from assay.policies.oracle.policy import Oracle
 from assay.policies.remote.client import RemotePolicy, load_client
 from assay.policies.remote.convention import ADJUSTABLE, Convention, Gripper, Sign
 from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
 from assay.sim import Observation
-from assay.support.streams import stream
 
 COMPARED_STEPS = 5
 """Actions of the demonstrator that are compared: a quarter of a second."""
-MIN_TRANSLATION = 0.3
-"""Length of the mean translation, of 1, from which on the demonstrator counts as moving."""
 MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
 """Smallest possible gripper component of each kind."""
 
@@ -42,39 +38,6 @@ class DemonstratedStep:
     observation: Observation
     actions: np.ndarray
     """(COMPARED_STEPS, 7), within [-1, 1]."""
-
-
-def demonstrated_steps(
-    tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
-) -> list[DemonstratedStep]:
-    """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
-
-    Raises PolicyError if it solves none of the tasks.
-    """
-    episodes = [list(_demonstrate(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
-    per_episode = -(-count // max(len(episodes), 1))
-    steps: list[DemonstratedStep] = []
-    for episode in filter(None, episodes):  # as far apart as possible
-        places = np.unique(np.linspace(0, len(episode) - 1, per_episode).round().astype(int))
-        steps += [episode[place] for place in places]
-    if not steps:
-        raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} from these seeds")
-    order = stream("probe", "moments", *tasks).permutation(len(steps))
-    return [steps[number] for number in order[:count]]
-
-
-def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
-    """The moving steps of an episode of the oracle, if it succeeds."""
-    observations: list[Observation] = []
-    env = control(spec)
-    episode = rollout(env, Oracle(), spec, watch=observations.append)
-    if episode.outcome is not Outcome.SUCCESS:
-        return
-    actions = np.clip(episode.trajectory.actions, -1.0, 1.0)
-    for step in range(len(actions) - COMPARED_STEPS):
-        ahead = actions[step : step + COMPARED_STEPS]
-        if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MIN_TRANSLATION:
-            yield DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
 
 
 def options_of(convention: Convention) -> dict[str, str]:

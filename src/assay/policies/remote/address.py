@@ -86,55 +86,64 @@ class Address:
     extra: Mapping[str, str]
     """Options that only this kind of server has."""
 
-
-def parse_address(
-    address: str, scheme: str, *, port: int = DEFAULT_PORT, path: bool = True, extra: tuple[str, ...] = ()
-) -> Address:
-    """Parse an address; ``path``: whether it may have one. Raises PolicyError that says what is valid."""
-    valid = f"{scheme}://host:port"
-    shown = hide_secrets(address)
-    try:
-        # Host by host: several hosts with commas are not a URL, and newer versions of Python reject [::1] in them.
-        before, authority, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
-        copies = [urlsplit(f"//{host}") for host in authority.split(",")]
-        parts = urlsplit(f"{before}{authority.split(',')[0]}{after}")
-        hosts = [(copy.hostname, copy.port) for copy in copies]
-    except ValueError as error:
-        reason = "its host or its port is invalid" if "@" in address else error  # which may repeat a password
-        raise PolicyError(f"'{shown}': {reason}; valid: {valid}") from None
-    beyond = parts.path if parts.path != "/" else ""
-    if (
-        parts.scheme != scheme
-        or not all(host for host, _ in hosts)
-        or (beyond and not path)
-        or parts.fragment
-        or "@" in authority
-        or any(letter.isspace() for letter in authority)
-    ):
-        raise PolicyError(f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}")
-    places = tuple(
-        f"{f'[{host}]' if ':' in str(host) else host}:{port if number is None else number}"
-        for host, number in hosts
-    )
-    text = f"{scheme}://{','.join(places)}{beyond}"
-    options = _parse_options(parts.query, shown, extra)
-    timeouts, access = (
-        {
-            field.name: parse_field(kind, field.name, options.pop(field.name), text)
-            for field in fields(kind)
-            if field.name in options
-        }
-        for kind in (Timeouts, Access)
-    )
-    own = {name: options.pop(name) for name in extra if name in options}
-    return Address(
-        text,
-        tuple(f"{place}{beyond}" for place in places),
-        Timeouts(**timeouts),  # type: ignore[arg-type]
-        Access(**access),  # type: ignore[arg-type]
-        {name: parse_field(Convention, name, value, text) for name, value in options.items()},
-        own,
-    )
+    @classmethod
+    def parse(
+        cls,
+        address: str,
+        scheme: str,
+        *,
+        port: int = DEFAULT_PORT,
+        path: bool = True,
+        extra: tuple[str, ...] = (),
+    ) -> Address:
+        """Parse an address; ``path``: whether it may have one. Raises PolicyError that says what is valid."""
+        valid = f"{scheme}://host:port"
+        shown = hide_secrets(address)
+        try:
+            # Host by host: several hosts with commas are not a URL, and newer versions of Python reject [::1] in them.
+            before, authority, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
+            copies = [urlsplit(f"//{host}") for host in authority.split(",")]
+            parts = urlsplit(f"{before}{authority.split(',')[0]}{after}")
+            hosts = [(copy.hostname, copy.port) for copy in copies]
+        except ValueError as error:
+            # The error may repeat a password.
+            reason = "its host or its port is invalid" if "@" in address else error
+            raise PolicyError(f"'{shown}': {reason}; valid: {valid}") from None
+        beyond = parts.path if parts.path != "/" else ""
+        if (
+            parts.scheme != scheme
+            or not all(host for host, _ in hosts)
+            or (beyond and not path)
+            or parts.fragment
+            or "@" in authority
+            or any(letter.isspace() for letter in authority)
+        ):
+            raise PolicyError(
+                f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}"
+            )
+        places = tuple(
+            f"{f'[{host}]' if ':' in str(host) else host}:{port if number is None else number}"
+            for host, number in hosts
+        )
+        text = f"{scheme}://{','.join(places)}{beyond}"
+        options = _parse_options(parts.query, shown, extra)
+        timeouts, access = (
+            {
+                field.name: parse_field(kind, field.name, options.pop(field.name), text)
+                for field in fields(kind)
+                if field.name in options
+            }
+            for kind in (Timeouts, Access)
+        )
+        own = {name: options.pop(name) for name in extra if name in options}
+        return cls(
+            text,
+            tuple(f"{place}{beyond}" for place in places),
+            Timeouts(**timeouts),  # type: ignore[arg-type]
+            Access(**access),  # type: ignore[arg-type]
+            {name: parse_field(Convention, name, value, text) for name, value in options.items()},
+            own,
+        )
 
 
 def hide_secrets(address: str) -> str:

@@ -12,13 +12,12 @@ import queue
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.episodes import LIBERO, world_servers
 from assay.errors import one_line
 from assay.policies.remote import codec
 from assay.policies.remote.address import Address
@@ -32,7 +31,6 @@ from assay.policies.remote.transport import (
     UnreachableError,
 )
 from assay.support.files import scratch_folder
-from assay.support.plugins import import_object
 
 if TYPE_CHECKING:
     from assay.policies.remote.client import RemotePolicy
@@ -292,18 +290,3 @@ def _frame(answer: bytes | str | RemoteError) -> bytes:
     if isinstance(answer, RemoteError):
         return _ERROR + f"{type(answer).__name__} {answer.reason}".encode()
     return _TEXT + answer.encode() if isinstance(answer, str) else _BYTES + answer
-
-
-@contextlib.contextmanager
-def open_relay(address: str) -> Iterator[str]:
-    """The address for the workers of a run: through a relay if it has ``batch=``. Raises PolicyError."""
-    client = world_servers(LIBERO).get(address.partition("://")[0])
-    if client is None or "batch=" not in address:
-        yield address
-        return
-    policy: RemotePolicy = import_object(client)(address)
-    if policy.batches is None:  # batch=1
-        yield address
-        return
-    with Relay(policy, policy.batch) as socket:
-        yield f"{address}&relay={socket}"

@@ -13,7 +13,7 @@ from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.registry import load_policy
 from assay.policies.remote import codec
-from assay.policies.remote.address import DEFAULT_PORT, parse_address
+from assay.policies.remote.address import DEFAULT_PORT, Address
 from assay.policies.remote.batching import BatchCodec, RelayTransport
 from assay.policies.remote.convention import Convention, Layout, Rotation, check_actions
 from assay.policies.remote.transport import (
@@ -61,7 +61,7 @@ class RemotePolicy(ABC):
 
     def __init__(self, address: str) -> None:
         extra = (*self.options, "batch", "relay")
-        self.address = parse_address(address, self.scheme, port=self.port, path=self.paths, extra=extra)
+        self.address = Address.parse(address, self.scheme, port=self.port, path=self.paths, extra=extra)
         text = self.address.text
         self.address.access.secret(text)  # report a missing key before anything is run
         self.convention = self.default.adjusted(self.address.adjusted)

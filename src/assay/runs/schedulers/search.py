@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import ExperimentError, RunError
-from assay.experiments.axes import AXES, Axis, AxisError, Rung, drawn_way, variant
+from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
 from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
@@ -28,7 +28,8 @@ from assay.runs.plan import RunPlan, plugins_used
 from assay.runs.schedulers.plan import PlanScheduler
 from assay.runs.store import Store, Waiting
 from assay.support.plugins import plugins_of
-from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence, least_starts
+from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
+from assay.support.streams import stream
 from assay.tasks import Task
 
 META = "search"
@@ -468,3 +469,18 @@ def _notes(searches: Sequence[Search]) -> list[str]:
                 + " was given up: hardly any start can be solved there"
             )
     return notes
+
+
+def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
+    """The way that a seed draws among those of the changes."""
+    most = max(len(rung.ways) for rung in changes.values())
+    return int(stream("search", "way", task, seed).integers(most)) if most > 1 else 0
+
+
+def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
+    """Number of starts after which a policy that never fails is known to lose no success."""
+    evidence, top = LadderEvidence(1, level, alpha), 0
+    while not evidence.settled((0,)):
+        evidence.see({0: True})
+        top += 1
+    return top

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, TypeVar, get_args
+from typing import Literal, Self, TypeVar, get_args
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.errors import RunError, did_you_mean
@@ -102,13 +102,13 @@ class Pairs:
         """Counts and p-value."""
         return {"only_control": self.only_control, "only_changed": self.only_changed, "p": self.p}
 
-
-def anytime_p(differences: Iterable[float]) -> float:
-    """Anytime-valid p-value of a condition's differences to its control, start by start."""
-    pairs = Pairs()
-    for difference in differences:
-        pairs.see(difference)
-    return pairs.p
+    @classmethod
+    def of(cls, differences: Iterable[float]) -> Self:
+        """Count a condition\'s differences to its control, start by start."""
+        pairs = cls()
+        for difference in differences:
+            pairs.see(difference)
+        return pairs
 
 
 @lru_cache(maxsize=65_536)

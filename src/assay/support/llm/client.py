@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import sqlite3
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +28,6 @@ from assay.support.files import KeyValues
 from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.protocols import (
     LLMError,
-    ModelImage,
     ModelPrompt,
     NonsenseError,
     RefusedError,
@@ -204,13 +204,15 @@ class Client:
         Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
         no sense. What was not answered is not kept.
         """
-        question = {"url": self._url, "round": round} | self._body(prompt, lambda picture: picture.name)
+        question = {"url": self._url, "round": round} | self._body(prompt, lambda image: image.name)
         kept = self._cache.get(question)
         if kept is not None:
             self._ledger.cached += 1
             return kept
         async with self._places:
-            reply = await self._request(self._body(prompt, ModelImage.encoded))
+            reply = await self._request(
+                self._body(prompt, lambda image: b64encode(image.path.read_bytes()).decode())
+            )
         self._cache.put(question, reply)
         return reply
 
@@ -277,7 +279,7 @@ class Client:
     def _reply(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            answer = self._endpoint.speech.said(content)
+            answer = self._endpoint.speech.read_answer(content)
             text, thoughts = (
                 self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
                 for part in (answer.text, answer.thoughts)

@@ -8,7 +8,6 @@ LLMError                  an endpoint that cannot be used, or an invalid setting
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,10 +50,6 @@ class ModelImage:
     path: Path
     name: str
     """Stands for its content in the cache: a hash of it, or a name that no other content has."""
-
-    def encoded(self) -> str:
-        """The file's bytes in base64."""
-        return base64.b64encode(self.path.read_bytes()).decode()
 
 
 Part = str | ModelImage
@@ -129,7 +124,7 @@ class Speech(Protocol):
     def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
         """The request."""
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
 
 
@@ -158,7 +153,7 @@ class OpenAI:
         effort = {"reasoning_effort": manner.effort} if manner.effort else {}
         return merge_request({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
         message = choice["message"]
@@ -211,7 +206,7 @@ class Anthropic:
         request = {"model": manner.model, **bounds, "system": prompt.system, "messages": messages}
         return merge_request(request, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer."""
         usage = content.get("usage") or {}
         return Said(
@@ -261,7 +256,7 @@ class Gemini:
         }
         return merge_request(request, manner.extra)
 
-    def said(self, content: Any) -> Said:
+    def read_answer(self, content: Any) -> Said:
         """The answer without thoughts, whose tokens are counted."""
         usage = content.get("usageMetadata") or {}
         blocked = content.get("promptFeedback", {}).get("blockReason") or ""

@@ -10,7 +10,7 @@ Episodes that share something (a start, a wording) are not independent: their nu
 effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-cluster correlation r (``icc``).
 One rule for all rates, so that a higher success never widens an interval.
 
-Most intervals are about new starts of the same tasks. Those over tasks (`share_over_tasks`, `mean_over_tasks`)
+Most intervals are about new starts of the same tasks. Those over tasks (`mean_over_tasks`)
 generalise to tasks that were not run: each task is one observation, however many episodes it has, and the interval
 is Student's.
 """
@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
-from assay.support.stats.significance import binomial_at_most, sign_flip, t_quantile
+from assay.support.stats.significance import sign_flip, t_quantile
 
 FOR_DRAWING = MappingProxyType({"for": "drawing"})
 """Metadata of a field that figures need and JSON does not tell."""
@@ -242,7 +243,9 @@ def median_interval(values: np.ndarray, effective: float | None = None) -> Inter
     n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
     if n < 6:
         return None  # the smallest and the largest of five values hold the median in 94 %
-    outside = binomial_at_most(np.arange(n // 2), n, 0.5)  # of the d-th from either end: below, d = 1, 2, ...
+    outside = scipy.special.bdtr(
+        np.arange(n // 2), n, 0.5
+    )  # of the d-th from either end: below, d = 1, 2, ...
     d = max(int(np.searchsorted(2 * outside, 1 - LEVEL, side="right")), 1)
     cover, inner = 1 - 2 * outside[d - 1], 1 - 2 * outside[d] if d < n // 2 else 0.0
     excess = (cover - LEVEL) / (cover - inner)
@@ -258,17 +261,6 @@ def _combine(one: float, other: float, together: float) -> float:
 
 FEWEST = 3
 """Tasks below which nothing is said about others."""
-
-
-def share_over_tasks(hits: np.ndarray, counts: np.ndarray, effective: float) -> Interval | None:
-    """The interval of a share, from successes and episodes of each task (tasks,); None for fewer than three.
-
-    ``effective``: as many independent episodes as know as much about these tasks. Wilson's, so that it stays within
-    0 and 1, with the effective sample size that the variance between tasks leaves.
-    """
-    if len(hits) < FEWEST:
-        return None
-    return replace(share_interval(hits, counts, effective), method="wilson, over tasks")
 
 
 def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tuple[Interval, float] | None:

@@ -37,19 +37,9 @@ def t_quantile(p: float, freedom: float) -> float:
     return float(scipy.special.stdtrit(freedom, p))
 
 
-def binomial_at_most(hits: int | np.ndarray, count: int, chance: float) -> np.ndarray:
-    """P(K <= hits) of K hits among ``count``, each with probability ``chance``."""
-    return np.asarray(scipy.special.bdtr(hits, count, chance))
-
-
 def binomial_at_least(hits: int, count: int, chance: float) -> float:
     """P(K >= hits) of K hits among ``count``, each with probability ``chance``."""
     return float(scipy.special.bdtrc(hits - 1, count, chance)) if hits > 0 else 1.0
-
-
-def chi_square_above(x: float, freedom: float) -> float:
-    """P(X > x) of a chi-square X."""
-    return float(scipy.special.chdtrc(freedom, x))
 
 
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -67,15 +57,6 @@ def hypergeometric_moments(
     share = won / total
     spread = share * (1 - share) * (total - drawn) / np.maximum(total - 1, 1)
     return drawn * share, drawn * spread
-
-
-def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """The correlation of two samples (n,) and its two-sided p if both were normal and independent."""
-    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
-    freedom = len(x) - 2
-    if freedom < 1 or abs(r) == 1:
-        return r, 1.0 if freedom < 1 else 0.0
-    return r, 2 * t_below(-abs(r) * (freedom / (1 - r * r)) ** 0.5, freedom)
 
 
 def _ways(things: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -212,24 +193,6 @@ def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
         chances = np.convolve(chances, one[: drawn + 1])
     fewer, more = chances[: observed + 1].sum(), chances[observed:].sum()
     return min(1.0, 2 * float(min(fewer, more)))
-
-
-def mostly(hits: np.ndarray, counts: np.ndarray, chance: float) -> float:
-    """One-sided exact p of the clusters in which more than half of the counts (clusters,) are hits.
-
-    For how often that is so, if it were so in a share ``chance`` of the clusters.
-    """
-    most = int((2 * hits > counts).sum())
-    return binomial_at_least(most, len(hits), chance)
-
-
-def share_above(share: float, effective: float, chance: float) -> float:
-    """One-sided p that a share is above ``chance``, seen in as many independent episodes as ``effective`` says.
-
-    The tail of the binomial distribution, between whole numbers the incomplete beta function.
-    """
-    hits = share * effective
-    return 1.0 if hits <= 0 else float(scipy.special.betainc(hits, effective - hits + 1, chance))
 
 
 def holm(values: Sequence[float]) -> list[float]:

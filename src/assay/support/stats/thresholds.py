@@ -132,15 +132,6 @@ class LadderEvidence:
         return np.asarray(weights / weights.sum())
 
 
-def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
-    """With how many starts a policy that never fails could be known not to lose success at all."""
-    evidence, top = LadderEvidence(1, level, alpha), 0
-    while not evidence.settled((0,)):
-        evidence.see({0: True})
-        top += 1
-    return top
-
-
 def _gain(chance: float, level: float) -> float:
     """What a bet on a prediction is expected to win, if it is true: the logarithm."""
     return chance * math.log(chance / level) + (1 - chance) * math.log((1 - chance) / (1 - level))

@@ -21,7 +21,6 @@ from assay.tasks.bddl.sexpr import (
     as_group,
     as_word,
     evaluate,
-    expressions,
     fail,
     parse_group,
 )
@@ -131,9 +130,25 @@ def _rgba(group: Group) -> tuple[float, float, float, float]:
     return red, green, blue, alpha
 
 
+def join_expressions(words: Iterable[str]) -> list[str]:
+    """Join words into expressions: ``-np.pi / 4 0`` is two of them, ``-np.pi/4`` and ``0``.
+
+    A blank separates expressions unless an operator on one side of it cannot stand alone; a sign that
+    touches what follows begins a new expression.
+    """
+    joined: list[str] = []
+    for word in words:
+        continues = bool(joined) and (joined[-1][-1] in "+-*/" or word[0] in "*/" or word in ("+", "-"))
+        if continues:
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
 def _numbers(group: Group, count: int) -> list[float]:
     words = [as_word(node, "a number") for node in group.items]
-    texts = expressions(word.text for word in words)
+    texts = join_expressions(word.text for word in words)
     if len(texts) != count:
         raise fail(f"expected {count} numbers, found {len(texts)}", group)
     numbers: list[float] = []

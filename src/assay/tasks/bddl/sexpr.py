@@ -6,7 +6,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -66,22 +66,6 @@ def evaluate(expression: str) -> float:
     if not math.isfinite(value):
         raise ValueError("is not a finite number")
     return value
-
-
-def expressions(words: Iterable[str]) -> list[str]:
-    """Join words into expressions: ``-np.pi / 4 0`` is two of them, ``-np.pi/4`` and ``0``.
-
-    A blank separates expressions unless an operator on one side of it cannot stand alone; a sign that
-    touches what follows begins a new expression.
-    """
-    joined: list[str] = []
-    for word in words:
-        continues = bool(joined) and (joined[-1][-1] in "+-*/" or word[0] in "*/" or word in ("+", "-"))
-        if continues:
-            joined[-1] += word
-        else:
-            joined.append(word)
-    return joined
 
 
 MAX_DEPTH = 64

@@ -9,10 +9,6 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from assay.support.images import Orientation
-from assay.support.video import ENCODER, FPS
-from assay.tasks.formats.lerobot import ORIENTATION
-
 KEYFRAME_INTERVAL = 2
 """Frames from one key frame to the next: training reads single frames in any order."""
 ACTION, STATE = "action", "observation.state"
@@ -83,47 +79,3 @@ def robot_state(observation: RobotObservation) -> np.ndarray:
     sine = float(np.linalg.norm(axis))
     turn = axis * (2.0 * np.arctan2(sine, w) / sine) if sine > 0.0 else np.zeros(3)
     return np.concatenate([observation.eef_position, turn, observation.gripper]).astype(np.float32)
-
-
-def describe_features(
-    size: int, orientation: Orientation, extra_columns: Mapping[str, pl.DataType] = MappingProxyType({})
-) -> dict[str, dict[str, object]]:
-    """The features of a data set with images of ``size`` x ``size``, as stored in ``meta/info.json``.
-
-    The orientation is stored with each camera, because LeRobot drops unknown fields of the file as a whole.
-    """
-    video = {
-        "video.height": size,
-        "video.width": size,
-        "video.codec": "h264",
-        "video.pix_fmt": "yuv420p",
-        "video.fps": FPS,
-        "video.channels": 3,
-        "video.g": KEYFRAME_INTERVAL,
-        "video.crf": int(ENCODER["crf"]),
-        "is_depth_map": False,
-        "has_audio": False,
-        ORIENTATION: orientation.value,
-    }
-    image: dict[str, object] = {
-        "dtype": "video",
-        "shape": [size, size, 3],
-        "names": ["height", "width", "channels"],
-        "info": video,
-    }
-    vectors = {ACTION: ACTION_NAMES, STATE: STATE_NAMES}
-    return {
-        **{
-            key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
-            for key, names in vectors.items()
-        },
-        **dict.fromkeys(CAMERAS, image),
-        **{
-            key: {
-                "dtype": "bool" if dtype == pl.Boolean else str(dtype).lower(),
-                "shape": [1],
-                "names": None,
-            }
-            for key, dtype in {**COUNTERS, **extra_columns}.items()
-        },
-    }

@@ -23,14 +23,17 @@ import polars as pl
 
 from assay.support.extras import optional_import
 from assay.support.images import Orientation, orient
-from assay.support.video import FPS, Clip, VideoWriter, splice
-from assay.tasks.formats.lerobot import INFO
+from assay.support.video import ENCODER, FPS, Clip, VideoWriter, splice
+from assay.tasks.formats.lerobot import INFO, ORIENTATION
 from assay.tasks.formats.lerobot_features import (
+    ACTION,
+    ACTION_NAMES,
     CAMERAS,
     COUNTERS,
     KEYFRAME_INTERVAL,
+    STATE,
+    STATE_NAMES,
     VECTORS,
-    describe_features,
 )
 
 MAX_FRAMES_PER_FILE = 20_000
@@ -285,3 +288,47 @@ def _write_tasks(path: Path, instructions: Sequence[str]) -> None:
 def _write_table(path: Path, table: pl.DataFrame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     table.write_parquet(path)
+
+
+def describe_features(
+    size: int, orientation: Orientation, extra_columns: Mapping[str, pl.DataType] = MappingProxyType({})
+) -> dict[str, dict[str, object]]:
+    """The features of a data set with images of ``size`` x ``size``, as stored in ``meta/info.json``.
+
+    The orientation is stored with each camera, because LeRobot drops unknown fields of the file as a whole.
+    """
+    video = {
+        "video.height": size,
+        "video.width": size,
+        "video.codec": "h264",
+        "video.pix_fmt": "yuv420p",
+        "video.fps": FPS,
+        "video.channels": 3,
+        "video.g": KEYFRAME_INTERVAL,
+        "video.crf": int(ENCODER["crf"]),
+        "is_depth_map": False,
+        "has_audio": False,
+        ORIENTATION: orientation.value,
+    }
+    image: dict[str, object] = {
+        "dtype": "video",
+        "shape": [size, size, 3],
+        "names": ["height", "width", "channels"],
+        "info": video,
+    }
+    vectors = {ACTION: ACTION_NAMES, STATE: STATE_NAMES}
+    return {
+        **{
+            key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
+            for key, names in vectors.items()
+        },
+        **dict.fromkeys(CAMERAS, image),
+        **{
+            key: {
+                "dtype": "bool" if dtype == pl.Boolean else str(dtype).lower(),
+                "shape": [1],
+                "names": None,
+            }
+            for key, dtype in {**COUNTERS, **extra_columns}.items()
+        },
+    }

@@ -105,11 +105,6 @@ def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
     return tuple(row for row, _ in _rows(file))
 
 
-def table_file(folder: Path) -> Path | None:
-    """The metadata of a checkout, if it is there."""
-    return next((folder / name for name in TABLES if (folder / name).is_file()), None)
-
-
 def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     """The task files: types and number from their names, the task from their goals, the text from inside."""
     place = find_release(folder, "LIBERO-Para", *TASKS)

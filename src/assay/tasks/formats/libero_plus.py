@@ -132,15 +132,6 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     return read
 
 
-def task_file(folder: Path, entry: Entry, suffix: str) -> Path:
-    """Where the task file of an entry with some suffix should be: with its suite, or the mixed one."""
-    places = (folder / place for place in TASKS)
-    place = next((place for place in places if place.is_dir()), folder / TASKS[0])
-    name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
-    own, mixed = place / entry.suite / name, place / MIXED / name
-    return mixed if mixed.is_file() and not own.is_file() else own
-
-
 def starts(folder: Path) -> dict[int, tuple[float, ...]]:
     """The numbered starts of the arm: joint angles, radians. None where the table is not there."""
     file = folder / JOINTS

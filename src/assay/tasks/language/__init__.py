@@ -10,7 +10,7 @@ lexicon, meaning      what things may be called (nouns.yaml, attributes.yaml); a
 attributes, positions colours and sizes; where the words say that a thing stands
 """
 
-from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, colours_of, lexicon, verb_named
+from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, lexicon, verb_named
 from assay.tasks.language.meaning import Meaning, Mention, read_task
 from assay.tasks.language.steps import Step, read_steps, write_steps
 
@@ -23,7 +23,6 @@ __all__ = [
     "Noun",
     "Step",
     "Verb",
-    "colours_of",
     "lexicon",
     "read_steps",
     "read_task",

@@ -20,9 +20,8 @@ from assay.errors import PerturbationError
 from assay.tasks.scene import Colour
 
 _WORD = re.compile(r"[a-z0-9']+")
-_THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
+THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
 """Names of things end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
-_WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
 
 
 @cache
@@ -49,16 +48,7 @@ def mentions(text: str, form: str) -> bool:
 
 def thing_of(name: str) -> str:
     """The thing that a goal names, or whose region it names; any other name is its own."""
-    return match[1] if (match := _THING.fullmatch(name)) else name
-
-
-def category_of(name: str) -> str:
-    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan.
-
-    A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
-    """
-    match = _THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
-    return match["category"] if match else name
+    return match[1] if (match := THING.fullmatch(name)) else name
 
 
 HERE = files(__package__)
@@ -112,12 +102,8 @@ PATTERNS = frozenset(
 SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
 """Words that choose among several things by their distance from something; "next to" chooses by contact."""
-_RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
-_PART = "drawer|region|layer|shelf|level|row|compartment"
-_RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
-_SURFACE = re.compile(r"\btop layer\b")
-"""What sounds like a rank and is the upper surface of a thing; LIBERO-X does not count it as a rank."""
-_NO_COLOUR = ("orange juice", "juice")
+NO_COLOUR = ("orange juice", "juice")
+"""A name that contains a colour, and its replacement where colours are looked for."""
 
 
 @cache
@@ -125,26 +111,6 @@ def attribute_words() -> frozenset[str]:
     """Visual and spatial words, from ``attributes.yaml``: what a qualifier of a noun must not be."""
     lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
     return frozenset(word for words in lists.values() for word in words)
-
-
-def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
-    """The colours by which a text calls what has one of these names; None if it does not speak of it."""
-    plain = " ".join(words(text)).replace(*_NO_COLOUR)
-    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
-    return {word for phrase in called for word in phrase.split() if word in COLOURS} if called else None
-
-
-def is_ranked(text: str) -> bool:
-    """Whether a text chooses by order: the middle drawer, the second from the left."""
-    return bool(_RANKED.search(_SURFACE.sub("", " ".join(words(text)))))
-
-
-def looks_named(text: str) -> set[str]:
-    """By which looks a text tells things apart: colour, size, pattern; empty where by their category alone."""
-    vocabulary_ = set(words(" ".join(words(text)).replace(*_NO_COLOUR)))
-    vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
-    return {look for look, vocabulary in vocabularies.items() if vocabulary_ & vocabulary}
 
 
 class Noun(YamlRecord):

@@ -65,13 +65,6 @@ class Meaning:
         """The nouns by their fields."""
         return {_field(index, mention): mention for index, mention in enumerate(self.mentions)}
 
-    def punctuate(self, text: str) -> str:
-        """A sentence with the capital and the full stop that the original has."""
-        bare = self.original.strip()
-        if bare[0].isupper():
-            text = text[0].upper() + text[1:]
-        return f"{text}." if bare.endswith(".") and text[-1] not in "?." else text
-
 
 def read_task(task: Task, lexicon: Lexicon) -> Meaning:
     """Take a task's instruction apart.

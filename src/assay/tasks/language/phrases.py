@@ -47,7 +47,6 @@ PREPOSITION = any_of(tuple(dict.fromkeys((*RESTING, *NEAR, *_OTHERS))))
 FIELD = re.compile(r"\{[np](\d+)\}")
 _ARTICLE = re.compile(r"\b(?:the|an?) ")
 _LOCATED = re.compile(rf"(?P<head>.+?) (?P<where>(?:{PREPOSITION}|from) .+)")
-_WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\{\w+\})")
 
 
 def is_located(phrase: str) -> bool:
@@ -56,15 +55,14 @@ def is_located(phrase: str) -> bool:
 
 
 def without_place(phrase: str) -> str:
-    """A thing without where it is: "the bowl" for "the bowl on the stove"."""
+    """An object without its place: "the bowl" for "the bowl on the stove"."""
     match = _LOCATED.fullmatch(phrase)
     return match["head"] if match else phrase
 
 
 def is_plural(phrase: str) -> bool:
-    """Whether several things are meant."""
-    match = _LOCATED.fullmatch(phrase)
-    head = match["head"] if match else phrase
+    """Whether a phrase means several objects."""
+    head = without_place(phrase)
     field = FIELD.search(phrase)
     return head.startswith("both ") or " and the " in head or (field is not None and field[0][1] == "p")
 
@@ -80,7 +78,7 @@ def pronoun(phrase: str) -> str:
 
 
 def with_place_clause(phrase: str) -> str:
-    """A thing with its place in a clause: "the bowl that is on the stove"."""
+    """An object with its place in a clause: "the bowl that is on the stove"."""
     match = _LOCATED.fullmatch(phrase)
     if match is None or match["where"].startswith("from "):
         return phrase
@@ -93,26 +91,8 @@ def without_articles(phrase: str) -> str:
 
 
 def without_whole(phrase: str) -> str:
-    """A thing without what it is part of: "the bottom drawer" for "the bottom drawer of the cabinet"."""
+    """An object without what it is part of: "the bottom drawer" for "the bottom drawer of the cabinet"."""
     return phrase.split(" of ")[0]
-
-
-def without_both(phrase: str) -> str:
-    """Several things as they are said with "not": "the two {p0}" for "both {p0}"."""
-    rest = phrase.removeprefix("both ")
-    return rest if rest == phrase or rest.startswith("the ") else f"the two {rest}"
-
-
-def with_noun_alone(phrase: str) -> str:
-    """A thing that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"; of several, all."""
-    field = FIELD.search(phrase)
-    return f"the {field[0]}" if field and " and the " not in phrase else phrase
-
-
-def split_part_and_whole(phrase: str) -> tuple[str, str] | None:
-    """Of "the middle {n0} of the {n1}": "middle {n0}" and "the {n1}"."""
-    match = _WHOLE.fullmatch(phrase)
-    return (match["part"], match["whole"]) if match else None
 
 
 _CENTRE = "(?:table (?:center|centre)|(?:center|centre|middle) of the table)"

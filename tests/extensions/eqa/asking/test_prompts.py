@@ -32,13 +32,6 @@ def test_a_prompt_shows_the_question_and_nothing_privileged(folder: Path, questi
         assert question.id not in words and question.moments[0] not in words
 
 
-def test_frame_units_and_the_form_of_the_answer_are_stated(folder: Path, questions: list[Question]):
-    low = of_kind(questions, QuestionKind.L_AI)
-    words = " ".join(part for part in STEPS.prompt(low, folder).parts if isinstance(part, str))
-    assert all(text in words for text in ("X points forward", "metres", "degrees", "<answer>A</answer>"))
-    assert "one letter" in str(DIRECT.prompt(low, folder).parts[-1])
-
-
 def test_only_images_of_the_folder_are_ever_sent(folder: Path):
     (folder.parent / "secret.png").write_bytes(b"secret")
     for name in (
@@ -47,12 +40,6 @@ def test_only_images_of_the_folder_are_ever_sent(folder: Path):
     ):
         with pytest.raises(QuestionError, match="there is no picture"):
             find_image(folder, name)
-
-
-def test_each_kind_and_style_has_its_own_prompt():
-    texts = [(how.system[kind], how.ask[kind]) for how in (DIRECT, STEPS) for kind in QuestionKind]
-    assert len(set(texts)) == 12 and len({role for role, _ in texts}) == 6
-    assert all(("one letter" in ask) != ("<answer>A</answer>" in ask) for _, ask in texts)
 
 
 def test_a_prompt_file_replaces_the_texts_it_names(folder: Path, questions: list[Question], tmp_path: Path):
@@ -89,9 +76,8 @@ def test_an_invalid_prompt_file_is_refused(tmp_path: Path):
         ("a: [", "not a file of prompts"),
     ):
         file.write_text(text)
-        with pytest.raises(QuestionError, match=words) as caught:
+        with pytest.raises(QuestionError, match=words):
             Prompting.parse(str(file))
-        assert "\n" not in str(caught.value)
     with pytest.raises(QuestionError, match="or a YAML file"):
         Prompting.parse(str(tmp_path / "none.yaml"))
 

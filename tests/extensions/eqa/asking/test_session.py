@@ -14,7 +14,7 @@ import pytest
 
 from assay.extensions.eqa.annotations import Annotations
 from assay.extensions.eqa.asking.answers import MAX_TEXT, Answer, AnswerState, read, write
-from assay.extensions.eqa.asking.models import is_baseline, open_model
+from assay.extensions.eqa.asking.models import open_model
 from assay.extensions.eqa.asking.prompts import Prompting, Style
 from assay.extensions.eqa.asking.session import (
     MAX_FAILURES,
@@ -28,7 +28,7 @@ from assay.extensions.eqa.asking.session import (
     wrong_answers,
 )
 from assay.extensions.eqa.build import InstructionCase
-from assay.extensions.eqa.question import LETTERS, Question, QuestionError
+from assay.extensions.eqa.question import LETTERS, Question
 from assay.support.llm import Cache, LLMError
 
 from .conftest import Vision, chat
@@ -102,26 +102,15 @@ def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, aske
             asked(address, 1, **setting)
 
 
-def test_answers_record_endpoint_time_and_parameters(vision: Vision, asked):
+def test_answers_record_endpoint_time_parameters_and_the_end_of_a_long_reply(vision: Vision, asked):
+    vision.faults[-1] = chat("I look again. " * 2_000 + "Answer: B")
     (answer,) = asked(count=1, effort="low", extra={"seed": 3}).answers
-    recorded = json.loads(answer.parameters)
+    assert len(answer.text) == MAX_TEXT and answer.text.endswith("Answer: B")
     assert answer.endpoint == f"{vision.url}/chat/completions" and (answer.sent, answer.received) == (900, 3)
     assert datetime.fromisoformat(answer.at).tzinfo is not None
+    recorded = json.loads(answer.parameters)
     values = [recorded[name] for name in ("temperature", "effort", "extra", "prompt")]
     assert values == [0.0, "low", {"seed": 3}, "direct"]
-
-
-def test_reasons_are_stored_and_the_letter_is_read_from_its_tag(vision: Vision, asked, questions):
-    vision.form = lambda letter: f"The hand moved. <answer>{letter}</answer>"
-    result = asked(style=Style.STEPS)
-    assert all(right(result, questions)) and result.answers[0].text.startswith("The hand moved.")
-    assert all(right(asked(style=Style.DIRECT), questions)) and asked.ledger.cached == 0, "another prompt"
-
-    def parts(letter: str) -> list[dict[str, str]]:
-        return [{"type": "text", "text": "<answer>"}, {"type": "text", "text": f"{letter}</answer> in parts"}]
-
-    vision.form = parts  # type: ignore[assignment]
-    assert right(asked(count=2, temperature=None), questions) == [True, True]
 
 
 def test_failures_are_counted_by_reason_and_the_rest_continues(vision: Vision, asked):
@@ -159,13 +148,6 @@ def test_every_protocol_survives_server_errors(vision: Vision, asked, questions,
     assert answer.state is AnswerState.UNANSWERED and "no answer within 0.2" in answer.reason
 
 
-def test_only_unanswered_questions_are_asked_again(vision: Vision, asked, questions):
-    vision.faults = {0: (500, {}, b""), 1: (500, {}, b"")}
-    assert [answer.state for answer in asked(at_once=1).answers].count(AnswerState.UNANSWERED) == 1
-    before = len(vision.asked)
-    assert all(right(asked(at_once=1), questions)) and len(vision.asked) == before + 1
-
-
 SILENT = {
     "openai": {"choices": [{"message": {"content": None, "refusal": "no"}}], "usage": OPENAI_USAGE},
     "openai cut off": {
@@ -191,20 +173,13 @@ def test_a_refused_answer_is_wrong_and_paid_once(vision: Vision, asked, name: st
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"error": {"code": "content_policy_violation", "message": "rejected"}}',
-        b"Output blocked by content filtering policy",
-    ],
-)
-def test_a_request_blocked_by_a_filter_is_wrong_and_not_repeated(vision: Vision, asked, protocol, body):
-    vision.faults[-1] = (400, {}, body)
-    result = asked(f"{protocol}:tiny", 6, at_once=1)
-    assert [(answer.state, answer.reason) for answer in result.answers] == [("unparsed", "blocked")] * 6
-    assert not result.stopped and len(vision.asked) == 6 and "polic" in result.answers[0].text
-    asked(f"{protocol}:tiny", 6)
-    assert len(vision.asked) == 6
+def test_a_request_blocked_by_a_filter_is_wrong_and_not_repeated(vision: Vision, asked, protocol):
+    vision.faults = {number: (400, {}, b"Output blocked by content filtering policy") for number in range(5)}
+    vision.faults[5] = (400, {}, b'{"error": {"code": "content_policy_violation", "message": "rejected"}}')
+    for _ in range(2):
+        result = asked(f"{protocol}:tiny", 6, at_once=1)
+        assert [(answer.state, answer.reason) for answer in result.answers] == [("unparsed", "blocked")] * 6
+        assert not result.stopped and len(vision.asked) == 6 and "polic" in result.answers[0].text
 
 
 THOUGHTS = {
@@ -230,12 +205,6 @@ def test_reasoning_is_stored_separately_from_the_answer(vision: Vision, asked, p
     assert len(vision.asked) == 1
 
 
-def test_the_end_of_a_long_reply_is_stored(vision: Vision, asked):
-    vision.faults[-1] = chat("I look again. " * 2_000 + "Answer: B")
-    (answer,) = asked(count=1).answers
-    assert len(answer.text) == MAX_TEXT and answer.text.endswith("Answer: B")
-
-
 def test_rate_limits_pause_all_requests_without_using_up_attempts(
     vision: Vision, asked, questions, monkeypatch
 ):
@@ -250,35 +219,20 @@ def test_rate_limits_pause_all_requests_without_using_up_attempts(
     assert answer.state is AnswerState.UNANSWERED and "status 429" in answer.reason, "not forever"
 
 
-def test_asking_stops_at_repeated_refusals_with_advice(vision: Vision, asked):
+def test_asking_stops_at_repeated_refusals_an_invalid_key_and_a_dead_endpoint(
+    vision: Vision, asked, folder: Path, questions, settings, cache: Cache
+):
     vision.faults[-1] = (400, {}, b"Unsupported value: 'temperature' does not support 0.0")
     result = asked(count=12, at_once=1)
     assert len(vision.asked) == MAX_REFUSALS and result.stopped.endswith("--no-temperature may help")
-
-
-def test_asking_stops_at_an_invalid_key(vision: Vision, asked):
     vision.faults[-1] = (401, {}, f"no such key: {KEY}".encode())
     result = asked(key=KEY, at_once=2)
-    assert "status 401" in result.stopped and len(vision.asked) <= 2 and KEY not in repr(result)
-
-
-def test_asking_stops_if_the_endpoint_is_down(folder: Path, questions, settings, cache: Cache):
+    assert "status 401" in result.stopped and KEY not in repr(result)
+    assert len(vision.asked) <= MAX_REFUSALS + 2
     nowhere = replace(settings(attempts=1), url="http://127.0.0.1:9/v1")
-    model = open_model("openai:tiny", nowhere, cache)
-    result = ask(questions, folder, model, Prompting.of(Style.DIRECT))
+    result = ask(questions, folder, open_model("openai:tiny", nowhere, cache), Prompting.of(Style.DIRECT))
     assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row without an answer")
     assert MAX_FAILURES <= len(result.answers) < len(questions)
-
-
-def test_invalid_addresses_are_refused():
-    for address, words in (
-        ("geometri", "did you mean 'geometry'"),
-        ("openai:", "did you mean 'openai:NAME'"),
-        ("xyz:abc", "valid: anthropic:NAME, "),
-        ("", "there is no model"),
-    ):
-        with pytest.raises(QuestionError, match=words):
-            is_baseline(address)
 
 
 def test_a_judge_categorises_wrong_answers_under_its_own_name(

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
-from assay.extensions.eqa.question import load
 from assay.support.llm import KEY_VARIABLE
 
 from ...eqa.asking.conftest import Vision, chat
@@ -129,26 +127,6 @@ def test_a_judge_reports_its_cost(assay: Run, folder: Path, vision: Vision, tmp_
     assert said.status == 0 and f"{found[1]} of {found[1]} wrong answers categorised" in said.out
     assert f"cost {int(found[1]) * 900 * 2e-6:.4f}" in said.out
     assert "temperature" not in vision.asked[0] and vision.asked[0]["max_completion_tokens"] == 99
-
-
-def test_a_model_without_answers_stays_in_the_table(assay: Run, folder: Path, tmp_path: Path):
-    assay("eqa", "ask", folder, "--model", "random", "--out", tmp_path / "a")
-    silent = [
-        Answer("mute", "direct", each.id, AnswerState.UNANSWERED, reason="down") for each in load(folder)
-    ]
-    write(silent, tmp_path / "b")
-    said = assay("eqa", "score", folder, tmp_path / "a", tmp_path / "b", "--out", tmp_path / "report")
-    assert said.status == 0 and "mute (direct)" in said.out and "mute (direct): not scored" in said.err
-    assert "mute (direct): not scored" in (tmp_path / "report/index.html").read_text()
-
-
-def test_an_estimate_sends_nothing(assay: Run, folder: Path, vision: Vision, tmp_path: Path):
-    said = assay(
-        "eqa", "ask", folder, "--model", "gemini:x", "--endpoint", vision.url, "--out", tmp_path / "a",
-        "--estimate", "--price-in", "2", "--price-out", "8", "--per-kind", "1",
-    )  # fmt: skip
-    assert said.status == 0 and "for 6 questions, cost 0.0" in said.out and not vision.asked
-    assert not (tmp_path / "a").exists()
 
 
 def test_invalid_arguments_are_reported_in_one_line(

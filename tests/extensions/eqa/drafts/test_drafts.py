@@ -10,7 +10,7 @@ import pytest
 
 from assay.extensions.eqa.actions import ActionLevel, describe, difference, signs
 from assay.extensions.eqa.drafts import Draft, plan_drafts
-from assay.extensions.eqa.drafts.draft import round_values, stratified_order
+from assay.extensions.eqa.drafts.draft import round_values
 from assay.extensions.eqa.drafts.instructions import draft_instructions
 from assay.extensions.eqa.drafts.motions import MIN_GAP, draft_motions
 from assay.extensions.eqa.pairs import PreparedEpisode
@@ -202,14 +202,6 @@ def test_episodes_with_the_same_first_image_form_a_scene(ready: Ready):
             assert kind is QuestionKind.H_AI or len({shot.episode for shot in shots}) == 4
 
 
-def test_goals_that_do_not_hold_are_not_achieved(ready: Ready):
-    failed = [
-        replace(each, episode=replace(each.episode, achieved=frozenset({"something else"}))) for each in ready
-    ]
-    drafts = plan_drafts(failed, NEAR, {QuestionKind.H_AI: 4, QuestionKind.H_SP: 4}, 0)
-    assert all(draft.achieved == (False,) * 4 for each in drafts.values() for draft in each)
-
-
 def test_a_moving_base_allows_only_the_high_level(ready: Ready):
     assert {kind.level for kind in plan_drafts(ready, MOVING, PLAN, 0)} == {ActionLevel.HIGH}
 
@@ -234,15 +226,6 @@ def test_every_dimension_is_asked_about(
         actions = np.array([draft.actions[0 if kind.predicts else draft.right] for draft in drafts[kind]])
         moved = actions != 0 if kind is QuestionKind.M_AI else signs(actions, NEAR.thresholds) != 0
         assert (moved.sum(axis=0) >= 0.15 * len(actions)).all(), kind
-
-
-def test_rare_components_alternate_with_common_ones():
-    patterns = np.zeros((100, 7))
-    patterns[:, :2] = 1
-    patterns[:5, 4], patterns[5:10, 6] = 1, -1
-    order = stratified_order(patterns, [0] * 100, np.random.default_rng(0))
-    assert sorted(order) == list(range(100))
-    assert len({place for place in order[:15] if place < 5}) == 5, "a third of the first fifteen tilt"
 
 
 def test_paper_options_are_derived_from_the_right_one(ready: Ready):

@@ -13,7 +13,8 @@ from PIL import Image
 from assay.errors import DemonstrationError
 from assay.extensions.learn.demonstrations.dataset import OURS
 from assay.extensions.learn.visuomotor.frames import CAMERAS, downscale, read
-from assay.support.files import cache_folder
+from assay.extensions.learn.visuomotor.instructions import embed, wordings
+from assay.extensions.learn.visuomotor.settings import PROPRIOCEPTION_WIDTH, proprioception
 from assay.support.images import Orientation
 
 STEPS = 12
@@ -38,14 +39,6 @@ def test_images_are_read_upright_in_every_orientation(demonstrated: Path, tmp_pa
     assert np.array_equal(mirrored.images["agentview"], frames.images["agentview"][:, :, ::-1])
     asked = read(other, 32, Orientation.UPRIGHT)
     assert np.array_equal(asked.images["agentview"], frames.images["agentview"])
-
-
-def test_images_are_decoded_once(demonstrated: Path):
-    read(demonstrated, 32)
-    kept = {path: path.stat().st_mtime_ns for path in (cache_folder() / "frames").rglob("*.npy")}
-    again = read(demonstrated, 32)
-    assert {path: path.stat().st_mtime_ns for path in (cache_folder() / "frames").rglob("*.npy")} == kept
-    assert isinstance(again.images["agentview"], np.memmap)
 
 
 def test_first_limits_demonstrations_per_instruction(demonstrated: Path):
@@ -102,3 +95,25 @@ def test_a_foreign_dataset_with_images_in_tables_is_read(tmp_path: Path):
     assert (frames.images["agentview"][0, :4, :4] == 255).all() and frames.images["agentview"][
         0
     ].sum() == 255 * 48
+
+
+def test_similar_instructions_have_similar_vectors_and_an_empty_one_has_none():
+    stove, on, bowl = map(embed, ("turn on the stove", "switch the stove on", "put the bowl on the plate"))
+    assert stove.shape == (384,) and np.linalg.norm(stove) == pytest.approx(1, abs=1e-6)
+    assert stove @ on > 0.8 > stove @ bowl and not embed("  ").any()
+
+
+def test_an_episode_has_one_wording_or_its_own_and_paraphrases():
+    said, ids = ["turn on the stove"] * 2, ["libero_goal/7"] * 2
+    assert wordings(said, ["", ""], 0) == [["turn on the stove"]] * 2
+    many = wordings(said, ids, 1)
+    assert many[0] == many[1] and many[0][0] == said[0] and len(set(many[0])) == len(many[0]) > 30
+    with pytest.raises(DemonstrationError, match="paraphrases need a data set of assay collect"):
+        wordings(said, ["", ""], 1)
+
+
+def test_proprioception_is_continuous_at_half_a_turn():
+    before, after = np.zeros((2, 8))
+    before[3:6], after[3:6] = (np.pi - 0.001, 0.0, 0.0), (-np.pi + 0.001, 0.0, 0.0)
+    taken = proprioception(np.stack([before, after]))
+    assert taken.shape == (2, PROPRIOCEPTION_WIDTH) and np.abs(taken[0] - taken[1]).max() < 0.01

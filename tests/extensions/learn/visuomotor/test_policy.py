@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -69,26 +68,14 @@ def test_a_learned_policy_is_served_with_its_training_record(file: Path):
 
 
 def test_invalid_checkpoints_are_rejected(file: Path, tmp_path: Path):
-    data = file.read_bytes()
-    for number, content in enumerate(
-        (data[: len(data) // 2], b"nonsense", data.replace(b"paraph", b"parapp", 1))
-    ):
-        broken = tmp_path / f"{number}.safetensors"
+    data, broken = file.read_bytes(), tmp_path / "broken.safetensors"
+    for content in (data[: len(data) // 2], b"nonsense", data.replace(b"paraph", b"parapp", 1)):
         broken.write_bytes(content)
-        with pytest.raises(PolicyError, match="is damaged, or not a checkpoint of assay learn") as error:
+        with pytest.raises(PolicyError, match="is damaged, or not a checkpoint of assay learn"):
             VisuomotorPolicy(str(broken))
-        assert "\n" not in str(error.value)
     with pytest.raises(PolicyError, match="there is no checkpoint"):
         VisuomotorPolicy(str(tmp_path / "nowhere"))
     with pytest.raises(PolicyError, match="execute=13: valid: 1 to 12"):
         VisuomotorPolicy(str(file), execute=13)
     with pytest.raises(PolicyError, match="noise=2: valid: 0 to 1"):
         VisuomotorPolicy(str(file), noise=2)
-
-
-def test_without_torch_the_install_command_is_printed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(PolicyError, match=r"pip install 'assay-robotics\[learn\]'"):
-        VisuomotorPolicy("any.safetensors")
-    with pytest.raises(PolicyError, match="checkpoint=FILE"):
-        VisuomotorPolicy()

@@ -1,10 +1,26 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from assay.extensions.tabletop.networks.bins import (
+    BINS,
+    from_bins,
+    nearest_bins,
+    target_shares,
+    to_bins,
+)
 from assay.extensions.tabletop.networks.tokens import (
+    PIECE_SIDE,
     TokenForm,
+    ViewTokens,
+    bare_table,
+    cut_pieces,
+    move_bins,
+    move_table,
+    room,
     split_words,
     tokenize_observation,
     tokenize_picture,
@@ -12,7 +28,8 @@ from assay.extensions.tabletop.networks.tokens import (
 )
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.task import Setting
-from assay.extensions.tabletop.world.simulation import TableSimulation
+from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.extensions.tabletop.world.simulation import TableSimulation, action
 
 pytestmark = pytest.mark.usefixtures("drawing")
 
@@ -54,3 +71,103 @@ def test_a_permutation_is_the_same_in_both_views():
     orders = [sight.permute(rng).places.reshape(2, -1) for _ in range(20)]
     assert all((front == top).all() and sorted(front) == [0, 1, 2, 3] for front, top in orders)
     assert len({tuple(front) for front, _ in orders}) > 5
+
+
+HEIGHT, WIDTH = 64, 128
+
+
+def _table(*items: TableItem) -> ViewTokens:
+    return tokenize_observation(TableSimulation(TableScene(items)).observe(), TokenForm.PATCHES)
+
+
+def _corners(sight: ViewTokens) -> tuple[np.ndarray, np.ndarray]:
+    """The first and last pixel of each box, (tokens, 2), x and y."""
+    middle, size = sight.boxes[:, :2] * (WIDTH, HEIGHT), sight.boxes[:, 3:1:-1] * (WIDTH, HEIGHT)
+    return np.round(middle - size / 2).astype(int), np.round(middle + size / 2).astype(int)
+
+
+def test_pieces_hold_all_that_is_not_table_and_their_boxes_say_where():
+    sight = _table(
+        TableItem("a", "letter A", "red", 0.4, -0.2), TableItem("b", "bowl", "blue", 0.6, 0.2, fixed=True)
+    )
+    drawn = bare_table()[1].copy()
+    some = cut_pieces(sight)
+    assert (
+        4 < len(some) < 60 and some.crops.shape[1:] == (PIECE_SIDE, PIECE_SIDE, 3) and set(some.views) == {1}
+    )
+    for crop, (left, top), (right, bottom) in zip(some.crops, *_corners(some), strict=True):
+        inside = crop[top % PIECE_SIDE :, left % PIECE_SIDE :][: bottom - top, : right - left]
+        drawn[top:bottom, left:right] = inside
+        assert all((edge != bare_table()[1, 32, 64]).any() for edge in (inside[0], inside[-1], inside[:, 0]))
+    true = np.concatenate(
+        [np.concatenate(list(row), axis=1) for row in sight.crops[8:].reshape(2, 4, 32, 32, 3)]
+    )
+    assert (drawn == true).all()
+
+
+def test_an_object_of_a_prompt_is_cut_out_of_the_wall_and_a_scene_out_of_the_table():
+    prompt = make(Setting("T1", 3)).prompt
+    alone = cut_pieces(tokenize_picture(prompt.pictures[0][1], TokenForm.PATCHES))
+    assert 0 < len(alone) <= 12
+    first, last = _corners(alone)
+    assert (np.abs((first.min(axis=0) + last.max(axis=0)) / 2 - (WIDTH / 2, HEIGHT / 2)) < 10).all()
+    scene = dict(make(Setting("T4", 3)).prompt.pictures)["scene"]
+    assert 8 < len(cut_pieces(tokenize_picture(scene, TokenForm.PATCHES))) < 60
+
+
+ITEMS = (
+    TableItem("a", "letter A", "red", 0.4, -0.2, 0.3),
+    TableItem("b", "bowl", "blue", 0.6, 0.2, fixed=True),
+)
+PIXEL = 2 * 0.51 / 128
+
+
+def _seen(way: tuple[float, float], form: TokenForm) -> ViewTokens:
+    items = tuple(replace(item, x=item.x + way[0], y=item.y + way[1]) for item in ITEMS)
+    return tokenize_observation(TableSimulation(TableScene(items)).observe(), form)
+
+
+def test_objects_are_where_they_would_be_seen():
+    way = (0.06, -0.15)
+    got, true = move_table(_seen((0, 0), TokenForm.OBJECTS), np.array(way)), _seen(way, TokenForm.OBJECTS)
+    assert np.abs(got.boxes[:, :2] - true.boxes[:, :2]).max() < 1.1 / 128
+
+
+def test_patches_show_what_would_be_seen():
+    way = (7 * PIXEL, -12 * PIXEL)
+    start, true = _seen((0, 0), TokenForm.PATCHES), _seen(way, TokenForm.PATCHES)
+    got = move_table(start, np.array(way))
+    assert np.abs(got.crops[8:].astype(int) - true.crops[8:]).mean() < 0.3  # from above, to the pixel
+    wrong = np.abs(start.crops.astype(int) - true.crops).mean()
+    assert np.abs(got.crops.astype(int) - true.crops).mean() < 0.25 * wrong
+
+
+def test_nothing_leaves_the_table_and_the_action_goes_along():
+    given = action((0.4, -0.2), (0.6, 0.2))
+    least, most = room(_seen((0, 0), TokenForm.OBJECTS), given[[[0, 1], [6, 7]]])
+    assert -0.15 < least[0] < -0.05 and 0.2 < most[1] < 0.25 and (least < most).all()
+    bins = move_bins(to_bins(given[None])[0], np.array([0.05, -0.1]))
+    assert from_bins(nearest_bins(bins[None])[0])[[0, 1, 6, 7]] == pytest.approx(
+        [0.45, -0.3, 0.65, 0.1], abs=0.006
+    )
+
+
+@pytest.mark.parametrize("turn", [0.0, -np.pi / 6, np.pi / 2, -2.6, 3.1, -3.14])
+def test_an_action_comes_back_from_its_bins_to_half_a_centimetre_and_half_of_five_degrees(turn: float):
+    given = action((0.2512, -0.4988), (0.7499, 0.333), turn)
+    got = from_bins(nearest_bins(to_bins(given[None]))[0])
+    assert np.abs(got[[0, 1, 6, 7]] - given[[0, 1, 6, 7]]).max() <= 0.005 + 1e-9
+    off = 2 * (np.arctan2(got[11], got[8]) - np.arctan2(given[11], given[8]))
+    assert abs((off + np.pi) % (2 * np.pi) - np.pi) <= np.radians(2.5) + 1e-6
+
+
+def test_a_target_is_spread_around_its_bin_and_turns_go_round():
+    positions = to_bins(np.array([action((0.3, 0.1), (0.5, 0.2), turn) for turn in (-np.pi, 0.4, 3.12)]))
+    for axis, count in enumerate(BINS):
+        target = target_shares(positions[:, axis], axis)
+        assert target.shape == (3, count) and np.allclose(target.sum(axis=1), 1)
+        off = np.abs(target.argmax(axis=1) - nearest_bins(positions)[:, axis])
+        assert np.minimum(off, count - off).max() <= 1
+    assert target_shares(positions[:1, 4], 4)[0, -1] == pytest.approx(
+        target_shares(positions[:1, 4], 4)[0, 1]
+    )

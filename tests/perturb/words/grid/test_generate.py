@@ -10,7 +10,7 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.generate import Paraphrase, grid, markdown, paraphrases, shortfalls
+from assay.perturb.words.grid.generate import Paraphrase, grid, markdown, paraphrases
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Instruction, Task
@@ -154,14 +154,6 @@ def test_too_many_are_refused_and_the_most_named() -> None:
         grid(tasks.suite("libero_goal"), 0, 0)
     with pytest.raises(PerturbationError, match="at least one"):
         next(paraphrases(tasks.load("libero_goal/7"), -1, 0))
-
-
-def test_tasks_that_have_fewer_are_told() -> None:
-    chosen = [tasks.load("libero_goal/7"), tasks.load("libero_goal/3")]
-    made = grid(chosen, 18, 0)
-    told = {(id, str(cell)): count for id, cell, count in shortfalls(made, chosen, 18)}
-    assert told["libero_goal/7", "obj=addition,act=none"] == 3
-    assert not any(id == "libero_goal/3" for id, _ in told)
 
 
 def test_an_empty_instruction_is_refused() -> None:

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from assay.perturb.words.distance import distances
-from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType, cell_of_official
+from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 
 
@@ -36,7 +36,7 @@ def theirs(shared: Path) -> NDArray[np.float64]:
     with (shared / "libero_para" / "metadata.csv").open(encoding="utf-8", newline="") as stream:
         return cell_means(
             (
-                cell_of_official(row["high"], row["mid"], row["low"]),
+                BY_OFFICIAL[row["high"], row["mid"], row["low"]],
                 float(row["keyword_similarity"]),
                 float(row["structural_similarity"]),
             )

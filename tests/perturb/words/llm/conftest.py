@@ -71,7 +71,7 @@ def _cell(user: str, known: dict[Cell, list[str]]) -> Cell:
 @cache
 def _rules() -> dict[str, Cell]:
     return {
-        read_prompts().to_generate("", [], cell, 0, []).user.splitlines()[2]: cell
+        read_prompts().fill("generate", "", [], cell).user.splitlines()[2]: cell
         for cell in CELLS
         if not merged(cell)
     }

@@ -154,18 +154,21 @@ def test_every_step_and_type_has_words_of_its_own():
         merged = cell.object_type.value != "none" and cell.action_type.value != "none"
         made = (
             (
-                PROMPTS.to_merge(original, things, ["a"], ["b"], 3, ["c"]),
-                PROMPTS.to_verify_merged(original, things, cell, ["x", "y"]),
+                PROMPTS.fill("merge", original, things, cell, named=["a"], acted=["b"], count=3, known=["c"]),
+                PROMPTS.fill("verify_merged", original, things, cell, candidates=["x", "y"]),
             )
             if merged
             else (
-                PROMPTS.to_generate(original, things, cell, 3, []),
-                PROMPTS.to_verify(original, things, cell, ["x", "y"]),
+                PROMPTS.fill("generate", original, things, cell, count=3),
+                PROMPTS.fill("verify", original, things, cell, candidates=["x", "y"]),
             )
         )
         for prompt in made:
             assert "{" not in prompt.system + prompt.user and original in prompt.user
-    assert len({PROMPTS.to_verify(original, things, cell, ["x"]).user for cell in CELLS[:10]}) == 10
+    assert (
+        len({PROMPTS.fill("verify", original, things, cell, candidates=["x"]).user for cell in CELLS[:10]})
+        == 10
+    )
 
 
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])
@@ -177,7 +180,7 @@ def test_an_instruction_that_is_none_is_refused_before_anything_is_asked(model, 
 
 
 def test_braces_in_an_instruction_are_just_braces():
-    asked = PROMPTS.to_generate("put the bowl {count} on the stove {x}", [], CELLS[0], 3, [])
+    asked = PROMPTS.fill("generate", "put the bowl {count} on the stove {x}", [], CELLS[0], count=3)
     assert "put the bowl {count} on the stove {x}" in asked.user
 
 

@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Annotated
 
 import numpy as np
+import scipy
 
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, category_group
@@ -22,7 +23,7 @@ from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HU
 from assay.measures.result import Result
 from assay.measures.views.table import Column
 from assay.support.stats.intervals import Interval, paired_difference, share_interval, widen_to_p
-from assay.support.stats.significance import chi_square_above, holm, sign_flip
+from assay.support.stats.significance import holm, sign_flip
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +360,6 @@ def _count_letters(answers: dict[str, np.ndarray]) -> tuple[LetterCounts, ...]:
         if len(places):
             counts = np.bincount(places, minlength=len(LETTERS))
             squares = float(((counts - counts.mean()) ** 2).sum() / counts.mean())
-            p = chi_square_above(squares, len(counts) - 1)
+            p = float(scipy.special.chdtrc(len(counts) - 1, squares))
             results.append(LetterCounts(name, tuple(counts.tolist()), p))
     return tuple(results)

@@ -193,7 +193,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
     @property
     def play(self) -> Stepwise:
-        """The current episode; ``env.unwrapped.play.ended()`` is its record so far."""
+        """The current episode; ``env.unwrapped.play.finish()`` is its record so far."""
         return self._player.play
 
     def _observe(self) -> dict[str, Any]:

@@ -68,5 +68,5 @@ class HarnessPlayer:
     def _record(self, note: str = "", broken: PolicyError | None = None) -> None:
         self._recorded = True
         if self._out is not None:
-            ended = self.play.ended(note, broken=broken)
+            ended = self.play.finish(note, broken=broken)
             record(self._out, self.play.spec, replace(ended, seconds=time.perf_counter() - self._start_time))

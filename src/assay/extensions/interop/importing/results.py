@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from assay.extensions.interop.importing.reported import (
     plus_condition,
 )
 from assay.perturb.releases import Unavailable
-from assay.runs.rows import COLUMNS, mixed_labels
+from assay.runs.rows import COLUMNS
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 from assay.tasks.formats import ReleaseError
@@ -157,7 +157,7 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedResults:
     planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
-    text_labels = mixed_labels(
+    text_labels = _mixed_labels(
         episode.labels for evaluation in evaluations for episode in evaluation.episodes
     )
     for evaluation in evaluations:
@@ -205,6 +205,16 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRes
         unpaired=unpaired,
         remarks=tuple(_remarks(evaluations, changed, unpaired, has_controls=bool(starts))),
     )
+
+
+def _mixed_labels(labels: Iterable[Mapping[str, Label]]) -> set[str]:
+    """Names of labels of which some values are text and others are not."""
+    kinds: dict[str, set[bool]] = {}
+    for label in labels:
+        for name, value in label.items():
+            if value is not None:
+                kinds.setdefault(name, set()).add(isinstance(value, str))
+    return {name for name, is_text in kinds.items() if len(is_text) > 1}
 
 
 def _spec(episode: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:

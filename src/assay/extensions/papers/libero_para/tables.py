@@ -24,7 +24,7 @@ from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.perturb.words.grid.table import GridStats, GridWording, grid_stats
 from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
-from assay.support.stats.significance import pearson
+from assay.support.stats.significance import t_below
 
 CellKey = tuple[str, str]
 """An object type and an action type."""
@@ -350,6 +350,15 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
             for worded, other in zip(wordings, others, strict=True)
         ]
     )
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """The correlation of two samples (n,) and its two-sided p if both were normal and independent."""
+    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
+    freedom = len(x) - 2
+    if freedom < 1 or abs(r) == 1:
+        return r, 1.0 if freedom < 1 else 0.0
+    return r, 2 * t_below(-abs(r) * (freedom / (1 - r * r)) ** 0.5, freedom)
 
 
 def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:

@@ -71,7 +71,8 @@ CELLS = tuple(
     if cell != ORIGINAL
 )
 """The grid: 10 action-only cells, 3 object-only ones and 30 combinations."""
-_BY_OFFICIAL = {cell.official: cell for cell in CELLS}
+BY_OFFICIAL = {cell.official: cell for cell in CELLS}
+"""The cells by the columns ``high``, ``mid`` and ``low`` of LIBERO-Para's metadata."""
 
 
 def cell_of(object_type: str, action_type: str) -> Cell:
@@ -87,12 +88,4 @@ def cell_of(object_type: str, action_type: str) -> Cell:
         raise PerturbationError(
             "object type 'none' with action type 'none' is the original, not a paraphrase"
         )
-    return cell
-
-
-def cell_of_official(high: str, mid: str, low: str) -> Cell:
-    """The cell of a row of LIBERO-Para's metadata. Raises PerturbationError for names it does not use."""
-    cell = _BY_OFFICIAL.get((high, mid, low))
-    if cell is None:
-        raise PerturbationError(f"LIBERO-Para has no type {high}, {mid}, {low}")
     return cell

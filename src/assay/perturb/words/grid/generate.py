@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -123,17 +122,6 @@ def grid(
     return tuple(paraphrases)
 
 
-def shortfalls(
-    made: Iterable[Paraphrase], tasks: Sequence[Task], per_cell: int
-) -> Iterator[tuple[str, Cell, int]]:
-    """Tasks with fewer paraphrases in a cell than their even part: id, cell, and how many."""
-    counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in made)
-    for cell in CELLS:
-        for task in tasks:
-            if counts[task.id, cell] < per_cell // len(tasks):
-                yield task.id, cell, counts[task.id, cell]
-
-
 class _Pool:
     """Every paraphrase of a task: all sentences with all names."""
 
@@ -149,9 +137,19 @@ class _Pool:
         names = _shuffle(self._names[cell.object_type], rng)
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
-                text = self._meaning.punctuate(sentence.format_map(names[(turn + place) % len(names)]))
+                text = _punctuate(
+                    sentence.format_map(names[(turn + place) % len(names)]), self._meaning.original
+                )
                 if text != self._meaning.original and not (DOUBLED.search(text) or _echoes(text)):
                     yield text
+
+
+def _punctuate(text: str, original: str) -> str:
+    """Write a sentence with the capital and the full stop that the original has."""
+    bare = original.strip()
+    if bare[0].isupper():
+        text = text[0].upper() + text[1:]
+    return f"{text}." if bare.endswith(".") and text[-1] not in "?." else text
 
 
 def _echoes(text: str) -> bool:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from assay.perturb.words.grid.cells import ObjectType
-from assay.perturb.words.grid.generate import new_names
-from assay.tasks.language import Meaning, Mention, Noun
+from assay.tasks.language import Meaning, Noun
 
 _ARTICLE = re.compile("a|an|both|each|its|my|our|that|the|their|these|this|those|two|your")
 _BOUND = re.compile(
@@ -98,70 +96,10 @@ class Finder:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """What a text calls one of the original's nouns."""
-
-    form: str
-    """As the original has it."""
-    kept: bool
-    """Whether the text says so too."""
-    qualifiers: tuple[str, ...]
-    """Words before it that the original does not have there."""
-    renamed: Mapping[str, ObjectType]
-    """Other names of it that the lexicon knows, and their types."""
-    added: tuple[str, ...]
-    """Words before any name of it that the original does not have there."""
-    shortened: bool
-    """Whether the text says the end of it alone: "bottle" for "wine bottle"."""
-
-
 def _rank(noun: Noun, name: str) -> int:
     """How good a claim a noun has to a name: 0 for its own, then plain synonyms, names in context, any other."""
     listed = (noun.habitual, noun.contextual, noun.also)
     return next((rank for rank, names in enumerate(listed, 1) if name in map(str.lower, names)), 0)
-
-
-@cache
-def _names_by_type(noun: Noun, form: str) -> Mapping[str, ObjectType]:
-    """The names that the lexicon has for a form of a noun, in both numbers, and their types."""
-    return {
-        " ".join(words_of(written)): kind
-        for kind in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
-        for name in new_names(noun, kind, form)
-        for written in (name, noun.plural_of(name))
-    }
-
-
-def describe_naming(
-    mention: Mention, names: Sequence[FoundName], originally: Sequence[FoundName], meaning: Meaning
-) -> Naming:
-    """What a text with these names calls a noun of the original, which has those."""
-    noun, form = mention.noun, mention.original
-    mentioned = {other.noun.name for other in meaning.mentions}
-    others = {other.original for other in meaning.mentions} - {form}
-    listed = _names_by_type(noun, mention.form)
-    mine = [name for name in names if noun.name in name.nouns and name.name not in others]
-    same = [name for name in mine if name.name.endswith(form) and name.name not in listed]
-    before = {word for name in originally if name.name == form for word in name.between}
-    elsewhere = {word for name in originally if name.name in others for word in name.between} - before
-    mine = [
-        name
-        for name in mine
-        # What "top" says of the drawer in the original it says of the drawer here.
-        if name in same or (name.nouns & mentioned == {noun.name} and elsewhere.isdisjoint(name.between))
-    ]
-    # "Inside the open drawer" says what becomes of it, not which one it is.
-    before |= {word for step in meaning.steps for word in (*(step.states or ()), step.verb.participle)}
-    new = [word for name in same for word in (*name.between, *words_of(name.name.removesuffix(form)))]
-    return Naming(
-        form=form,
-        kept=bool(same),
-        qualifiers=tuple(word for word in new if word not in before),
-        renamed={name.name: listed[name.name] for name in mine if name.name in listed},
-        added=tuple(word for name in mine for word in name.between if word not in before),
-        shortened=any(form.endswith(f" {name.name}") for name in mine),
-    )
 
 
 def _after_article(words: tuple[str, ...], start: int) -> tuple[str, ...] | None:

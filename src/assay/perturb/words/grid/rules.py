@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -11,11 +11,11 @@ from pathlib import Path
 from assay import tasks
 from assay.errors import AssayError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType, cell_of
-from assay.perturb.words.grid.generate import DOUBLED
-from assay.perturb.words.grid.names import Finder, FoundName, Naming, describe_naming, words_of
+from assay.perturb.words.grid.generate import DOUBLED, new_names
+from assay.perturb.words.grid.names import Finder, FoundName, words_of
 from assay.perturb.words.grid.table import GridRow
 from assay.tasks import Task
-from assay.tasks.language import Meaning, Step, lexicon, read_task
+from assay.tasks.language import Meaning, Mention, Noun, Step, lexicon, read_task
 from assay.tasks.language.lexicon import PARTICLES, attribute_words, verb_table
 from assay.tasks.language.phrases import FIELD, pronoun
 
@@ -171,6 +171,66 @@ Flaw = tuple[str, str]
 """The rule that is broken, and how."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """What a text calls one of the original's nouns."""
+
+    form: str
+    """As the original has it."""
+    kept: bool
+    """Whether the text says so too."""
+    qualifiers: tuple[str, ...]
+    """Words before it that the original does not have there."""
+    renamed: Mapping[str, ObjectType]
+    """Other names of it that the lexicon knows, and their types."""
+    added: tuple[str, ...]
+    """Words before any name of it that the original does not have there."""
+    shortened: bool
+    """Whether the text says the end of it alone: "bottle" for "wine bottle"."""
+
+
+@cache
+def _names_by_type(noun: Noun, form: str) -> Mapping[str, ObjectType]:
+    """The names that the lexicon has for a form of a noun, in both numbers, and their types."""
+    return {
+        " ".join(words_of(written)): kind
+        for kind in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
+        for name in new_names(noun, kind, form)
+        for written in (name, noun.plural_of(name))
+    }
+
+
+def _describe_naming(
+    mention: Mention, names: Sequence[FoundName], originally: Sequence[FoundName], meaning: Meaning
+) -> _Naming:
+    """What a text with ``names`` calls a noun of the original, whose names are ``originally``."""
+    noun, form = mention.noun, mention.original
+    mentioned = {other.noun.name for other in meaning.mentions}
+    others = {other.original for other in meaning.mentions} - {form}
+    listed = _names_by_type(noun, mention.form)
+    mine = [name for name in names if noun.name in name.nouns and name.name not in others]
+    same = [name for name in mine if name.name.endswith(form) and name.name not in listed]
+    before = {word for name in originally if name.name == form for word in name.between}
+    elsewhere = {word for name in originally if name.name in others for word in name.between} - before
+    mine = [
+        name
+        for name in mine
+        # What "top" says of the drawer in the original it says of the drawer here.
+        if name in same or (name.nouns & mentioned == {noun.name} and elsewhere.isdisjoint(name.between))
+    ]
+    # "Inside the open drawer" says what becomes of it, not which one it is.
+    before |= {word for step in meaning.steps for word in (*(step.states or ()), step.verb.participle)}
+    new = [word for name in same for word in (*name.between, *words_of(name.name.removesuffix(form)))]
+    return _Naming(
+        form=form,
+        kept=bool(same),
+        qualifiers=tuple(word for word in new if word not in before),
+        renamed={name.name: listed[name.name] for name in mine if name.name in listed},
+        added=tuple(word for name in mine for word in name.between if word not in before),
+        shortened=any(form.endswith(f" {name.name}") for name in mine),
+    )
+
+
 def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[Flaw]:
     """Everything that is wrong with a paraphrase of an instruction."""
     yield from plain_flaws(text, meaning.original)
@@ -181,7 +241,7 @@ def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[F
     names = [name for name in finder.find(text) if name.name not in literal]
     yield from _scene_flaws(names, forms, meaning)
     yield from _kept_flaws(text, names, meaning)
-    namings = [describe_naming(mention, names, finder.original, meaning) for mention in meaning.mentions]
+    namings = [_describe_naming(mention, names, finder.original, meaning) for mention in meaning.mentions]
     yield from _object_flaws(namings, cell.object_type)
     yield from (("action", reason) for reason in shape_flaws(text, cell.action_type, meaning))
 
@@ -245,7 +305,7 @@ def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator
             )
 
 
-def _object_flaws(namings: list[Naming], type: ObjectType) -> Iterator[Flaw]:
+def _object_flaws(namings: list[_Naming], type: ObjectType) -> Iterator[Flaw]:
     """Names change on the object axis, in its way only."""
     substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
     for naming in namings:

@@ -17,12 +17,10 @@ from assay.perturb.words.grid.cells import ActionType
 from assay.tasks.language import Meaning, Step, Verb, verb_named
 from assay.tasks.language.lexicon import PrecedingVerbs, load_yaml, verb_table
 from assay.tasks.language.phrases import (
+    FIELD,
     is_long,
     is_plural,
     pronoun,
-    split_part_and_whole,
-    with_noun_alone,
-    without_both,
 )
 from assay.tasks.language.steps import write_passive, write_step
 
@@ -31,6 +29,8 @@ _HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
 _TAKING = ("on", "onto", "in", "into")
 _ADJACENT_PLACES = re.compile(r"\{(?:x|bare)\} \{there\}|\{so\}")
 """Frames that put an object's own place ("the bowl on the tray") directly before its destination."""
+_PART_OF_WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\{\w+\})")
+"""Matches "the middle {n0} of the {n1}"."""
 
 
 @cache
@@ -139,12 +139,13 @@ def _coordinate(steps: Sequence[Step]) -> Iterator[str]:
     if len(steps) > 1 or steps[0].fetch is not None:
         yield from _fill(groups["several"], _split_steps(steps))
         return
-    step, parts = steps[0], split_part_and_whole(steps[0].thing)
+    step = steps[0]
+    parts = _PART_OF_WHOLE.fullmatch(step.thing)
     for verb in _preceding_verbs(step, verb_table().coordinated):
         yield from _fill(groups["one"], _describe_preceding(step, verb))
         if parts is not None and step.states is not None:
-            part, whole = parts
-            fields = {"get_whole": verb.phrase(whole), "do_part": write_step(step, thing=f"its {part}")}
+            do_part = write_step(step, thing=f"its {parts['part']}")
+            fields = {"get_whole": verb.phrase(parts["whole"]), "do_part": do_part}
             yield from _fill(groups["part"], fields)
 
 
@@ -276,3 +277,15 @@ def _is_again(step: Step) -> bool:
 def _subject(step: Step) -> str:
     """The object of a step as a subject: never "it"."""
     return with_noun_alone(step.thing) if _is_again(step) else step.thing
+
+
+def without_both(phrase: str) -> str:
+    """Several objects, as worded with "not": "the two {p0}" for "both {p0}"."""
+    rest = phrase.removeprefix("both ")
+    return rest if rest == phrase or rest.startswith("the ") else f"the two {rest}"
+
+
+def with_noun_alone(phrase: str) -> str:
+    """An object that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"; of several, all."""
+    field = FIELD.search(phrase)
+    return f"the {field[0]}" if field and " and the " not in phrase else phrase

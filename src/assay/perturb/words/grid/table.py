@@ -19,7 +19,7 @@ from typing import Any
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.distance.pride import ALPHA
-from assay.perturb.words.grid.cells import ActionType, ObjectType, cell_of, cell_of_official
+from assay.perturb.words.grid.cells import BY_OFFICIAL, ActionType, ObjectType, cell_of
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.tasks import Task
 from assay.tasks.formats.libero_para import SUITE
@@ -196,9 +196,8 @@ def _types(fields: Mapping[str, str]) -> tuple[str, str]:
 
 @cache
 def _in_our_words(high: str, mid: str, low: str) -> tuple[str, str]:
-    try:
-        cell = cell_of_official(high, mid, low)
-    except PerturbationError:
+    cell = BY_OFFICIAL.get((high, mid, low))
+    if cell is None:
         return ", ".join((high, mid, low)), "none"
     return str(cell.object_type), str(cell.action_type)
 

@@ -175,13 +175,13 @@ class _Steps:
         self,
         task: Task,
         screen: Rules | Sentences,
-        told: Prompts,
+        prompts: Prompts,
         wanted: int,
         client: Client,
         ledger: Ledger,
         on_cell: Callable[[str], None],
     ) -> None:
-        self._task, self._screen, self._told, self._wanted = task, screen, told, wanted
+        self._task, self._screen, self._prompts, self._wanted = task, screen, prompts, wanted
         self._client, self._ledger, self._on_cell = client, ledger, on_cell
         self._about = task.instruction.text, scene_names(task)
 
@@ -215,10 +215,10 @@ class _Steps:
 
     async def _along_one_axis(self, cell: Cell) -> list[str]:
         def ask(count: int, known: Sequence[str]) -> ModelPrompt:
-            return self._told.to_generate(*self._about, cell, count, known)
+            return self._prompts.fill("generate", *self._about, cell, count=count, known=known)
 
         def check(candidates: Sequence[str]) -> ModelPrompt:
-            return self._told.to_verify(*self._about, cell, candidates)
+            return self._prompts.fill("verify", *self._about, cell, candidates=candidates)
 
         return await self._collect(cell, max(self._wanted, EXAMPLES), ask, check)
 
@@ -230,10 +230,12 @@ class _Steps:
             return []
 
         def ask(count: int, known: Sequence[str]) -> ModelPrompt:
-            return self._told.to_merge(*self._about, named, acted, count, known)
+            return self._prompts.fill(
+                "merge", *self._about, cell, named=named, acted=acted, count=count, known=known
+            )
 
         def check(candidates: Sequence[str]) -> ModelPrompt:
-            return self._told.to_verify_merged(*self._about, cell, candidates)
+            return self._prompts.fill("verify_merged", *self._about, cell, candidates=candidates)
 
         return await self._collect(cell, self._wanted, ask, check)
 

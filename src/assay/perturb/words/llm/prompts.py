@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
-from typing import Literal
+from typing import Any, Literal
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
@@ -73,60 +73,44 @@ class Prompts(YamlRecord):
     merge: Texts
     verify_merged: Texts
 
-    def to_generate(
-        self, original: str, things: Sequence[str], cell: Cell, count: int, known: Sequence[str]
-    ) -> ModelPrompt:
-        """Step 1: rewordings along one axis; none like those that are known."""
-        fields = {"rule": self._rule(cell), "keep": self._keep(cell), "known": _not_again(known)}
-        return self._fill(self.generate, original, things, count=count, **fields)
-
-    def to_verify(
-        self, original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]
-    ) -> ModelPrompt:
-        """Step 2: which of them keep to the rules."""
-        rules = {"rule": self._rule(cell), "keep": self._keep(cell)}
-        return self._fill(self.verify, original, things, candidates=_number_lines(candidates), **rules)
-
-    def to_merge(
+    def fill(
         self,
+        step: str,
         original: str,
         things: Sequence[str],
-        named: Sequence[str],
-        acted: Sequence[str],
-        count: int,
-        known: Sequence[str],
+        cell: Cell,
+        *,
+        count: int = 0,
+        known: Sequence[str] = (),
+        candidates: Sequence[str] = (),
+        named: Sequence[str] = (),
+        acted: Sequence[str] = (),
     ) -> ModelPrompt:
-        """Step 3: both changes in one sentence, after examples of each axis."""
-        examples = {"named": _bullets(named), "acted": _bullets(acted), "known": _not_again(known)}
-        return self._fill(self.merge, original, things, count=count, **examples)
+        """Return the prompt of a step: ``generate``, ``verify``, ``merge`` or ``verify_merged``.
 
-    def to_verify_merged(
-        self, original: str, things: Sequence[str], cell: Cell, candidates: Sequence[str]
-    ) -> ModelPrompt:
-        """Step 4: which of those keep to the rules."""
+        ``known`` are rewordings not to be repeated; ``named`` and ``acted`` are examples of the two axes to merge.
+        """
+        texts: Texts = getattr(self, step)
         rules = {
-            "object_rule": self._object_rule(cell.object_type),
-            "action_rule": self._action_rule(cell.action_type),
+            "object_rule": _find_rule(self.object_rules, cell.object_type),
+            "action_rule": _find_rule(self.action_rules, cell.action_type),
         }
-        return self._fill(self.verify_merged, original, things, candidates=_number_lines(candidates), **rules)
-
-    def _fill(self, texts: Texts, original: str, things: Sequence[str], **fields: object) -> ModelPrompt:
-        system = texts.system.format(every=self.every, lines=self.lines, numbers=self.numbers)
-        return ModelPrompt(system, texts.user.format(original=original, things=", ".join(things), **fields))
-
-    def _rule(self, cell: Cell) -> str:
-        if cell.object_type is ObjectType.NONE:
-            return self._action_rule(cell.action_type)
-        return self._object_rule(cell.object_type)
-
-    def _object_rule(self, type: ObjectType) -> str:
-        return {str(name): rule for name, rule in self.object_rules.items()}[type.value]
-
-    def _action_rule(self, type: ActionType) -> str:
-        return {str(name): rule for name, rule in self.action_rules.items()}[type.value]
-
-    def _keep(self, cell: Cell) -> str:
-        return self.keep.things if cell.object_type is ObjectType.NONE else self.keep.action
+        is_action = cell.object_type is ObjectType.NONE
+        return ModelPrompt(
+            texts.system.format(every=self.every, lines=self.lines, numbers=self.numbers),
+            texts.user.format(
+                original=original,
+                things=", ".join(things),
+                rule=rules["action_rule" if is_action else "object_rule"],
+                keep=self.keep.things if is_action else self.keep.action,
+                count=count,
+                known=f" None of these, which are there already:\n{_bullets(known)}" if known else "",
+                candidates="\n".join(f"{number}. {line}" for number, line in enumerate(candidates, start=1)),
+                named=_bullets(named),
+                acted=_bullets(acted),
+                **rules,
+            ),
+        )
 
 
 @cache
@@ -167,13 +151,9 @@ def _check_fields(text: str, where: str, valid: Sequence[str], needed: Sequence[
             raise PerturbationError(f"{where}: must have the field {{{name}}}")
 
 
-def _not_again(known: Sequence[str]) -> str:
-    return f" None of these, which are there already:\n{_bullets(known)}" if known else ""
-
-
 def _bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _number_lines(lines: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+def _find_rule(rules: Mapping[Any, str], type: str) -> str:
+    return rules.get(str(type), "")

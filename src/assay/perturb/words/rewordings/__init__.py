@@ -28,9 +28,8 @@ from assay.perturb.words.rewordings.designs import (
     OtherTask,
     Rewording,
     compositions,
-    counterfactuals,
-    new_tasks,
     other_tasks,
+    to_rewordings,
 )
 from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
 from assay.perturb.words.rewordings.sentences import (
@@ -67,8 +66,7 @@ __all__ = [
     "Verbose",
     "alternatives",
     "compositions",
-    "counterfactuals",
     "new_goals",
-    "new_tasks",
     "other_tasks",
+    "to_rewordings",
 ]

@@ -25,7 +25,7 @@ from assay.perturb.words.rewordings.corrupted import (
     Substitute,
     Typos,
 )
-from assay.perturb.words.rewordings.goals import Alternative, _owner, alternatives, new_goals
+from assay.perturb.words.rewordings.goals import Alternative, _owner, alternatives
 from assay.perturb.words.rewordings.sentences import (
     Concise,
     Passive,
@@ -157,47 +157,30 @@ STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(
 """How people write in a hurry."""
 
 
-def new_tasks(task: Task) -> tuple[Rewording, ...]:
-    """LIBERO-PRO's task perturbation: every goal that was never trained in the scene, with its instruction."""
-    return _to_rewordings(new_goals(task))
+def other_tasks(task: Task, change: type[OtherTask | Counterfactual] = OtherTask) -> tuple[Rewording, ...]:
+    """Every other goal known for the scene or derived from the task's own, with its instruction.
 
-
-def other_tasks(task: Task) -> tuple[Rewording, ...]:
-    """Every other goal known for the scene or derived from the task's own, with its instruction."""
-    return _to_rewordings(alternatives(task))
-
-
-def _to_rewordings(found: tuple[Alternative, ...]) -> tuple[Rewording, ...]:
-    return tuple(
-        Rewording(
-            f"task_{number}",
-            OtherTask(*fields_of(alternative)),
-            True,
-            {"plausible": True} | _asked_labels(alternative),
-        )
-        for number, alternative in enumerate(found, start=1)
-    )
-
-
-def counterfactuals(task: Task) -> tuple[Rewording, ...]:
-    """Every instruction that asks for something else in the scene; the task's own goal still counts.
-
-    Number by number the same as `other_tasks`: of two episodes with one number and one seed, that one says
-    whether the policy did what it was asked, and this one whether it did what it had learnt.
+    Number by number the same for both changes: of two episodes with one number and one seed, `OtherTask` shows
+    whether the policy did what it was asked, and `Counterfactual` whether it did what it had learnt.
     """
+    return to_rewordings(alternatives(task), change)
+
+
+def to_rewordings(
+    others: tuple[Alternative, ...], change: type[OtherTask | Counterfactual] = OtherTask
+) -> tuple[Rewording, ...]:
+    """Turn other goals into perturbations, numbered from 1."""
+    plausible = change is OtherTask
+    name = "task" if plausible else "counterfactual"
     return tuple(
         Rewording(
-            f"counterfactual_{number}",
-            Counterfactual(*fields_of(alternative)),
-            False,
-            {"plausible": False} | _asked_labels(alternative),
+            f"{name}_{number}",
+            change(*fields_of(other)),
+            plausible,
+            {"plausible": plausible, "asked_goal": str(other.goal), "asked_from": other.known_from},
         )
-        for number, alternative in enumerate(alternatives(task), start=1)
+        for number, other in enumerate(others, start=1)
     )
-
-
-def _asked_labels(alternative: Alternative) -> dict[str, Label]:
-    return {"asked_goal": str(alternative.goal), "asked_from": alternative.known_from}
 
 
 _OPPOSITES = (

@@ -9,9 +9,7 @@ from assay.extensions.tabletop.policies.perception import may_have_texture, see_
 from assay.extensions.tabletop.policies.reader import PromptReader
 from assay.extensions.tabletop.prompts.perturbations import (
     PermutedObjects,
-    PromptMask,
     PromptParaphrase,
-    PromptPart,
     TextReferents,
 )
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
@@ -21,7 +19,6 @@ from assay.extensions.tabletop.tasks.task import Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.render import Photograph, render_picture
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
-from assay.extensions.tabletop.world.simulation import ActionEffect
 from assay.perturb import apply_perturbations
 
 SOLVED = ("T1", "T2", "T3", "T6", "T7", "T9", "T11", "T16", "T17")
@@ -41,14 +38,6 @@ def test_it_does_what_is_asked_in_words_alone_and_sweeps(drawing: str):
 
 def test_the_order_of_objects_is_nothing_to_it(drawing: str):
     assert play(make(Setting("T5", 0)), PromptReader(), perturbations=(PermutedObjects(),)).success
-
-
-def test_told_nothing_it_does_nothing(drawing: str):
-    for part in (PromptPart.LANGUAGE, PromptPart.INSTRUCTION, PromptPart.VISUAL):
-        played = play(
-            apply_perturbations(make(Setting("T1", 0)), PromptMask(part), seed=0), PromptReader(), most=2
-        )
-        assert set(played.env.effects) == {ActionEffect.NOTHING}
 
 
 def test_it_goes_by_pixels_and_not_by_what_they_were_drawn_from(drawing: str):
