@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import assay
 from assay import errors
 from assay.errors import AssayError, BDDLError, did_you_mean
@@ -61,37 +59,20 @@ def test_every_line_of_the_tree_is_read():
     assert len(LINE.findall(errors.__doc__)) == len(re.findall(r"\w+Error\b", errors.__doc__)) > 30
 
 
-@pytest.mark.parametrize(
-    ("file", "line", "message"),
-    [
-        ("a.bddl", 3, "a.bddl:3: odd"),
-        (Path("b/a.bddl"), None, "b/a.bddl: odd"),
-        (None, 3, "3: odd"),
-        (None, None, "odd"),
-    ],
-)
-def test_a_bddl_error_begins_with_its_place(file: Path | str | None, line: int | None, message: str):
-    error = BDDLError("odd", file=file, line=line)
-    assert str(error) == message
-    assert (error.reason, error.line) == ("odd", line)
+def test_bddl_error_begins_with_its_place():
+    for file, line, place in (
+        ("a.bddl", 3, "a.bddl:3: "),
+        (Path("b/a.bddl"), None, "b/a.bddl: "),
+        (None, 3, "3: "),
+    ):
+        error = BDDLError("odd", file=file, line=line)
+        assert str(error) == f"{place}odd" and (error.reason, error.line) == ("odd", line)
 
 
-def test_the_nearest_name_is_offered():
+def test_nearest_name_is_suggested_or_valid_names_are_listed():
     assert did_you_mean("agentveiw", ["frontview", "agentview"]) == "did you mean 'agentview'?"
-
-
-def test_the_nearest_name_is_found_whatever_its_case():
     assert did_you_mean("UPRIGHTON", ["UprightOn", "On"]) == "did you mean 'UprightOn'?"
-
-
-def test_names_that_are_near_to_nothing_get_the_list():
     assert did_you_mean("zzz", ["b", "a", "b"]) == "valid: a, b"
-
-
-def test_a_long_list_is_cut():
     assert did_you_mean("zzz", [f"n{i}" for i in range(9)]) == "valid: n0, n1, n2, n3, n4, n5, ..."
     assert did_you_mean("zzz", "abc", most=3) == "valid: a, b, c"
-
-
-def test_an_empty_list_says_so():
     assert did_you_mean("zzz", []) == "there is none to choose from"

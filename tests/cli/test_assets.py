@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,12 +27,8 @@ def tree(folder: Path) -> Path:
     return folder
 
 
-def test_nothing_is_known_at_first(assay: Run):
-    said = assay("assets", "show")
-    assert said.status == 0 and said.out.count("not known: assay assets get, or assay assets add PATH") == 2
-
-
-def test_what_is_added_is_shown_and_remembered(assay: Run, tmp_path: Path):
+def test_added_assets_are_shown_and_remembered(assay: Run, tmp_path: Path):
+    assert assay("assets", "show").out.count("not known: assay assets get, or assay assets add PATH") == 2
     packages = tree(tmp_path / "site-packages")
     added = assay("assets", "add", packages)
     assert added.status == 0 and added.err == ""
@@ -48,48 +43,24 @@ def test_what_is_added_is_shown_and_remembered(assay: Run, tmp_path: Path):
     }
 
 
-def test_the_environment_is_shown_in_place_of_memory(
-    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_environment_is_shown_in_place_of_memory(assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assay("assets", "add", tree(tmp_path / "p"))
     monkeypatch.setenv("ASSAY_LIBERO_ASSETS", "/from/the/environment")
     said = assay("assets", "show")
     assert "/from/the/environment" in said.out and "robosuite/models/assets" in said.out
 
 
-@pytest.mark.parametrize("name", ["gone", "empty", "file"])
-def test_a_folder_without_assets_is_one_line(assay: Run, tmp_path: Path, name: str):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("")
-    said = assay("assets", "add", tmp_path / name)
-    assert said.status == 2 and said.out == "" and said.err.count("\n") == 1
-    assert str(tmp_path / name) in said.err
-    assert not config_file().exists()
-
-
-def test_a_damaged_memory_is_one_line(assay: Run):
+def test_damaged_configuration_is_named(assay: Run):
     config_file().parent.mkdir(parents=True)
     config_file().write_text("{")
     said = assay("assets", "show")
-    assert said.status == 2 and said.err.count("\n") == 1 and str(config_file()) in said.err
+    assert said.status == 2 and str(config_file()) in said.err
 
 
-@pytest.mark.parametrize("name", ["[/x]", "[red]y"])
-def test_a_folder_with_signs_of_markup_is_shown_as_it_is(assay: Run, tmp_path: Path, name: str):
-    packages = tree(tmp_path / name)
-    said = assay("assets", "add", packages)
-    assert said.status == 0 and f"{name}/libero/libero/assets" in said.out
-
-
-def test_a_long_folder_is_shown_whole(assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", ["[/x]", "[red]y", f"{'x' * 60}/{'y' * 60}"])
+def test_folders_are_shown_literally_and_whole(
+    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     monkeypatch.setattr(console.output, "_width", 80)
-    packages = tree(tmp_path / ("x" * 60) / ("y" * 60))
-    said = assay("assets", "add", packages)
-    assert str(packages / "libero/libero/assets") in said.out
-
-
-@pytest.mark.skipif(os.name != "posix", reason="a file in place of a folder")
-def test_a_memory_that_cannot_be_written_is_one_line(assay: Run, no_assets: Path, tmp_path: Path):
-    no_assets.write_text("a file where the folder should be")
-    said = assay("assets", "add", tree(tmp_path / "p"))
-    assert said.status == 2 and said.err.count("\n") == 1
+    packages = tree(tmp_path / name)
+    assert str(packages / "libero/libero/assets") in assay("assets", "add", packages).out

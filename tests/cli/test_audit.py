@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 FEW = ("--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2", "--workers", "0")
 
 
-def test_an_audit_prints_writes_and_draws(assay: Callable, tmp_path: Path):
+def test_audit_prints_writes_and_draws(assay: Callable, tmp_path: Path):
     text, picture = tmp_path / "a.md", tmp_path / "a.svg"
     said = assay("audit", "libero", *FEW, "--out", tmp_path / "runs", "--markdown", text, "--figure", picture)
     assert said.status == 0 and "without sight (unseeing): undecided in the only condition" in said.out
@@ -18,21 +18,3 @@ def test_an_audit_prints_writes_and_draws(assay: Callable, tmp_path: Path):
     assert text.read_text().startswith("## Shortcuts through libero\n") and "<svg" in picture.read_text()
     told = json.loads(assay("audit", "libero", *FEW, "--out", tmp_path / "runs", "--json", "-").out)
     assert [each["name"] for each in told["policies"]] == ["oracle", "blind", "unseeing", "replay"]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("nonsense",), "nonsense"),
-        (("libero", "--figure", "x.gif"), "valid: a name that ends in .png"),
-        (("libero", "--least", "2", *FEW), "between 0 and 1"),
-        (("libero", "--policy", "blind", *FEW), "blind: each policy should be given once"),
-    ],
-)
-def test_bad_input_is_told_in_one_line(assay: Callable, tmp_path: Path, given: tuple[str, ...], words: str):
-    said = assay("audit", *given, "--out", tmp_path / "runs")
-    assert (
-        said.status == 2
-        and words in said.err.splitlines()[-1]
-        and said.err.splitlines()[-1].startswith("error: ")
-    )

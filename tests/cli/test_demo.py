@@ -18,7 +18,9 @@ SIZE = 128
 pytestmark = pytest.mark.usefixtures("no_assets")
 
 
-def test_it_writes_a_contact_sheet(drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_demo_writes_a_contact_sheet(
+    drawing: str, assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(scene_images, "FIRST_SIZE", SIZE)
     monkeypatch.setattr(scene_images, "REACH_STEPS", 10)
     said = assay("demo", "--pictures", "--out", tmp_path / "new/folder")
@@ -34,25 +36,3 @@ def test_it_writes_a_contact_sheet(drawing: str, assay: Run, tmp_path: Path, mon
     for top in rows:
         for left in range(20, 4 * SIZE, SIZE + 3):
             assert sheet[top : top + SIZE, left : left + SIZE].std() > 15
-
-
-def test_an_unknown_pack_is_one_line(assay: Run, tmp_path: Path):
-    said = assay("demo", "--out", tmp_path, "--assets", "primitive")
-    assert said.status == 2 and said.err.count("\n") == 1 and "did you mean 'primitives'?" in said.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_pack_without_its_files_is_one_line(assay: Run, tmp_path: Path):
-    said = assay("demo", "--out", tmp_path, "--assets", "libero")
-    assert said.status == 2 and said.err.count("\n") == 1 and "ASSAY_LIBERO_ASSETS" in said.err
-
-
-def test_without_a_way_to_draw_it_is_one_line(executable: Run, tmp_path: Path):
-    said = executable("demo", "--pictures", "--out", tmp_path, MUJOCO_GL="nonsense")
-    assert said.status == 2 and said.err.count("\n") == 1 and "MUJOCO_GL" in said.err
-
-
-def test_a_place_that_cannot_be_written_is_one_line(drawing: str, assay: Run, tmp_path: Path):
-    (tmp_path / "file").write_text("")
-    said = assay("demo", "--out", tmp_path / "file")
-    assert said.status == 2 and said.err.count("\n") == 1

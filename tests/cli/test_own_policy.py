@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import assay as api
-from assay.episodes import EpisodeSpec
 from assay.errors import RunError
 from assay.runs.store import Store
 
@@ -49,15 +48,21 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("my_own_policy", None)
 
 
-def test_try_says_where_a_class_broke_and_leaves_errors_out_of_the_rate(assay: Run, module: Path):
-    said = assay("try", "--policy", "python:my_own_policy:Raises", *TASK)
-    assert said.status == 1 and "0/0" in said.out
+def test_place_of_a_policys_exception_is_shown_and_stored(assay: Run, module: Path, tmp_path: Path):
+    policy, out = "python:my_own_policy:Raises", tmp_path / "a.assay"
+    said = assay("try", "--policy", policy, *TASK)
+    assert said.status == 1 and "0/0" in said.out, "errors do not count in the rate"
     line = MODULE.splitlines().index('    def deeper(self): return {}["image"]') + 1
     assert f'my_own_policy.py", line {line}, in deeper' in said.err
-    assert "rollout.py" not in said.err, "Assay's own frames are nobody's business"
+    assert "rollout.py" not in said.err, "Assay's own frames are left out"
+    api.run("libero", policy, tasks="libero_goal/7", seeds=1, steps=1, workers=0, out=out)
+    with Store.reading(out) as store:
+        ((reason, traceback),) = store.tracebacks().items()
+    assert reason == "Raises, step 0: KeyError: 'image'" and "in deeper" in traceback
+    assert "in deeper" in assay("runs", "show", out).err
 
 
-def test_a_class_that_cannot_be_made_is_a_place_and_one_line_and_leaves_no_file(assay: Run, module: Path):
+def test_policy_class_that_fails_to_construct_leaves_no_file(assay: Run, module: Path):
     said = assay("run", "libero", "--policy", "python:my_own_policy:Unmade", *TASK, "--workers", "1")
     assert said.status == 2 and "Unmade() failed: FileNotFoundError" in said.err.splitlines()[-1]
     assert "my_own_policy.py" in said.err and not list(Path().glob("runs/*.assay"))
@@ -65,7 +70,7 @@ def test_a_class_that_cannot_be_made_is_a_place_and_one_line_and_leaves_no_file(
     assert said.status == 2 and said.err.count("\n") == 1 and not list(Path().glob("runs/*.assay"))
 
 
-def test_cut_actions_are_counted_stored_and_told(assay: Run, module: Path, tmp_path: Path):
+def test_clipped_actions_are_counted_stored_and_reported(assay: Run, module: Path, tmp_path: Path):
     said = assay("try", "--policy", "python:my_own_policy:Large", *TASK)
     assert "100 % of the actions (2 of 2, in 1 of 1 episodes) were outside [-1, 1]" in said.err
     out = tmp_path / "a.assay"
@@ -78,7 +83,7 @@ def test_cut_actions_are_counted_stored_and_told(assay: Run, module: Path, tmp_p
     assert "normalised actions?" in " ".join(json.loads(assay("report", out, "--json", "-").out)["problems"])
 
 
-def test_a_policy_that_was_edited_is_not_mixed_into_the_same_file(assay: Run, module: Path, tmp_path: Path):
+def test_edited_policy_is_not_mixed_into_the_same_file(assay: Run, module: Path, tmp_path: Path):
     out = tmp_path / "a.assay"
 
     def run() -> Any:
@@ -99,18 +104,7 @@ def test_a_policy_that_was_edited_is_not_mixed_into_the_same_file(assay: Run, mo
         assert store.meta["label"] == "ours" and store.done == 1
 
 
-def test_the_place_where_it_broke_is_stored(assay: Run, module: Path, tmp_path: Path):
-    out = tmp_path / "a.assay"
-    api.run(
-        "libero", "python:my_own_policy:Raises", tasks="libero_goal/7", seeds=1, steps=1, workers=0, out=out
-    )
-    with Store.reading(out) as store:
-        ((reason, told),) = store.tracebacks().items()
-    assert reason == "Raises, step 0: KeyError: 'image'" and "in deeper" in told
-    assert "in deeper" in assay("runs", "show", out).err
-
-
-def test_a_policy_that_was_mended_after_nothing_but_errors_goes_on_in_the_same_file(
+def test_policy_mended_after_errors_alone_is_resumed_in_the_same_file(
     assay: Run, module: Path, tmp_path: Path
 ):
     out = tmp_path / "a.assay"
@@ -118,18 +112,8 @@ def test_a_policy_that_was_mended_after_nothing_but_errors_goes_on_in_the_same_f
     api.run("libero", "python:my_own_policy:Raises", **settings)
     module.write_text(MODULE.replace('return {}["image"]', "return np.zeros((1, 7))"))
     importlib.reload(sys.modules["my_own_policy"])
-    again = (
-        "run",
-        "libero",
-        "--policy",
-        "python:my_own_policy:Raises",
-        *TASK[:2],
-        "--seeds",
-        "1",
-        "--steps",
-        "1",
-    )
-    said = assay(*again, "--workers", "0", "--out", out)
+    command = "run libero --policy python:my_own_policy:Raises --tasks libero_goal/7 --seeds 1 --steps 1"
+    said = assay(*command.split(), "--workers", "0", "--out", out)
     assert "these errors are of an earlier command; --retry-errors" in said.out
     run = api.run("libero", "python:my_own_policy:Raises", **settings, retry_errors=True)
     assert run.frame()["outcome"].to_list() == ["failure"]
@@ -138,7 +122,7 @@ def test_a_policy_that_was_mended_after_nothing_but_errors_goes_on_in_the_same_f
         api.run("libero", "python:my_own_policy:Raises", **settings)
 
 
-def test_ctrl_c_keeps_what_try_has_done(assay: Run, module: Path):
+def test_try_keeps_finished_episodes_on_ctrl_c(assay: Run, module: Path):
     module.write_text(
         MODULE
         + "\nclass Stops(Still):\n    def reset(self, instruction, spec):\n"
@@ -148,29 +132,7 @@ def test_ctrl_c_keeps_what_try_has_done(assay: Run, module: Path):
     assert said.status == 130 and "0/1" in said.out and "interrupted after 1 of 5 episodes" in said.err
 
 
-def test_all_of_a_traceback_is_there_for_the_asking(assay: Run):
+def test_debug_shows_the_whole_traceback(assay: Run):
     said = assay("--debug", "try", "--policy", "orcale")
     assert said.status == 2 and "Traceback" in said.err and "registry.py" in said.err
     assert assay("try", "--policy", "orcale").err.count("\n") == 1, "asked once, not for ever"
-
-
-def test_episodes_of_an_earlier_plan_are_not_run(assay: Run, module: Path, tmp_path: Path):
-    out = tmp_path / "a.assay"
-    with Store.writing(out) as store:
-        store.plan(EpisodeSpec("libero_goal/7", seed, steps=1) for seed in range(3))
-    command = (
-        "run",
-        "libero",
-        "--policy",
-        "idle",
-        "--tasks",
-        "libero_goal/8",
-        "--seeds",
-        "1",
-        "--steps",
-        "1",
-    )
-    said = assay(*command, "--workers", "1", "--out", out)
-    assert said.status == 0 and "1 episode recorded" in said.out
-    with Store.reading(out) as store:
-        assert (store.planned, store.done) == (4, 1)

@@ -23,8 +23,11 @@ pytestmark = pytest.mark.usefixtures("no_assets")
 SMALL = ("corruption", "--tasks", "libero_goal/7,libero_goal/8", "--seeds", "4")
 
 
+RUN = "run libero --policy idle --tasks libero_goal/7 --steps 1 --workers 1"
+
+
 @pytest.mark.usefixtures("wide")
-def test_it_says_what_a_run_costs_and_finds_and_how_many_seeds_to_choose(assay: Run, tmp_path: Path):
+def test_plan_reports_cost_power_and_seeds_for_a_budget(assay: Run, tmp_path: Path):
     recorded(tmp_path / "a.assay", "oracle", "ssss", 3.0)
     said = assay(
         "plan", *SMALL, "--policy", "oracle", "--runs", tmp_path, "--budget", "2h", "--detect", "20"
@@ -38,7 +41,7 @@ def test_it_says_what_a_run_costs_and_finds_and_how_many_seeds_to_choose(assay: 
 
 
 @pytest.mark.usefixtures("wide")
-def test_it_says_that_no_scene_can_be_solved_in_so_few_steps(assay: Run, tmp_path: Path):
+def test_plan_warns_if_no_scene_can_be_solved_within_the_steps(assay: Run, tmp_path: Path):
     said = assay(
         "plan", "pro", "--conditions", "displace=0.2", "--tasks", "libero_goal/1", "--seeds", "1",
         "--policy", "idle", "--steps", "2", "--runs", tmp_path,
@@ -47,7 +50,7 @@ def test_it_says_that_no_scene_can_be_solved_in_so_few_steps(assay: Run, tmp_pat
     assert "the oracle solved none of 1 unperturbed episode within --steps 2" in said.out
 
 
-def test_without_a_policy_it_tells_losses_and_not_time(assay: Run):
+def test_plan_without_a_policy_has_losses_but_no_time(assay: Run):
     said = assay("plan", "surface", "--tasks", "libero_goal/7", "--seeds", "4", "--json", "-")
     told = json.loads(said.out)
     assert told["seconds"] is None and told["tested"][0]["starts"] == 4
@@ -56,34 +59,21 @@ def test_without_a_policy_it_tells_losses_and_not_time(assay: Run):
     assert said.status == 2 and "--budget needs --policy" in said.err and said.err.count("\n") == 1
 
 
-def test_long_work_needs_yes_where_nobody_can_be_asked(
-    assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_long_run_needs_yes_without_a_terminal(assay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0, steps=1)
-    command = (
-        "run",
-        "libero",
-        "--policy",
-        "idle",
-        "--tasks",
-        "libero_goal/7",
-        "--seeds",
-        "3",
-        "--steps",
-        "1",
-    )
     out = tmp_path / "new.assay"
-    said = assay(*command, "--workers", "1", "--out", out)
-    assert said.status == 2 and said.err.count("\n") == 1 and not out.exists()
+    command = (*RUN.split(), "--seeds", "3", "--out", out)
+    said = assay(*command)
+    assert said.status == 2 and not out.exists()
     assert "this takes about 3 h 00 min: 3 episodes" in said.err and "pass --yes to start it" in said.err
-    said = assay(*command, "--workers", "1", "--out", out, "--dry-run")
+    said = assay(*command, "--dry-run")
     assert said.status == 0 and "3 episodes" in said.out and not out.exists()
-    said = assay(*command, "--workers", "1", "--out", out, "--yes")
+    said = assay(*command, "--yes")
     assert said.status == 0 and "3 episodes recorded" in said.out
 
 
-def test_on_a_terminal_it_asks(tmp_path: Path):
+def test_long_run_asks_for_confirmation_on_a_terminal(tmp_path: Path):
     recorded(tmp_path / "earlier.assay", "idle", "ff", 3600.0, steps=1)
     command = [str(Path(sys.executable).with_name("assay")), "run", "libero", "--policy", "idle"]
     command += ["--tasks", "libero_goal/7", "--seeds", "1", "--steps", "1", "--workers", "1"]
@@ -101,21 +91,9 @@ def test_on_a_terminal_it_asks(tmp_path: Path):
     assert process.returncode == 1 and not (tmp_path / "new.assay").exists()
 
 
-def test_short_work_is_begun_unasked(tmp_path: Path, assay: Run, monkeypatch: pytest.MonkeyPatch):
+def test_short_run_starts_without_confirmation(tmp_path: Path, assay: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(confirm, "LONG_RUN_S", 10.0)
     recorded(tmp_path / "earlier.assay", "idle", "ff", 4.0)
-    command = (
-        "run",
-        "libero",
-        "--policy",
-        "idle",
-        "--tasks",
-        "libero_goal/7",
-        "--steps",
-        "1",
-        "--workers",
-        "1",
-    )
-    assert assay(*command, "--seeds", "2", "--out", tmp_path / "a.assay").status == 0
+    assert assay(*RUN.split(), "--seeds", "2", "--out", tmp_path / "a.assay").status == 0
     with Store.reading(tmp_path / "a.assay") as store:
         assert store.done == 2

@@ -11,7 +11,6 @@ from typer.testing import CliRunner, Result
 
 from assay import tasks
 from assay.cli.tasks import app
-from assay.errors import TaskError
 from assay.tasks import bddl
 
 
@@ -31,12 +30,7 @@ def test_list_takes_a_selection_and_prints_json():
     assert [item["id"] for item in listed] == ["libero_goal/7", "libero_10/0"]
 
 
-def test_list_refuses_an_unknown_suite():
-    error = run("list", "libero_gaol").exception
-    assert isinstance(error, TaskError) and "did you mean 'libero_goal'?" in str(error)
-
-
-def test_labels_counts_what_tasks_ask_for_and_draws_it(tmp_path: Path):
+def test_labels_are_counted_and_drawn(tmp_path: Path):
     counted = json.loads(run("labels", "libero_goal", "--json", "-", "--out", str(tmp_path)).stdout)
     assert (counted["tasks"], counted["scenes"]) == (10, 1)
     assert counted["labels"]["interaction"]["composite"] == {"scenes": 1, "tasks": 1}
@@ -62,16 +56,7 @@ def test_show_prints_everything_and_draws_into_out(tmp_path: Path, monkeypatch: 
     assert Path("out/libero_goal_3.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize(
-    ("option", "file"), [("some/folder", "some/folder/libero_10_0.png"), ("a/b.png", "a/b.png")]
-)
-def test_show_draws_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, file: str):
-    monkeypatch.chdir(tmp_path)
-    assert f"image: {file}" in run("show", "libero_10/0", "--picture", option).stdout
-    assert Path(file).is_file()
-
-
-def test_show_goes_on_where_no_picture_can_be_drawn(tmp_path: Path):
+def test_show_prints_the_task_without_a_renderer(tmp_path: Path):
     result = subprocess.run(
         [sys.executable, "-m", "assay", "tasks", "show", "libero_goal/3"],
         env=os.environ | {"MUJOCO_GL": "nonsense"},
@@ -83,17 +68,6 @@ def test_show_goes_on_where_no_picture_can_be_drawn(tmp_path: Path):
     assert result.returncode == 0
     assert "no image: MUJOCO_GL is 'nonsense'" in result.stdout
     assert "instruction" in result.stdout
-
-
-def test_show_fails_where_a_picture_was_asked_for_and_cannot_be_drawn(tmp_path: Path):
-    (tmp_path / "file").write_text("")
-    result = run("show", "libero_goal/3", "--picture", str(tmp_path / "file/x.png"))
-    assert isinstance(result.exception, OSError)
-
-
-def test_show_refuses_another_kind_of_picture(tmp_path: Path):
-    error = run("show", "libero_goal/3", "--picture", str(tmp_path / "x.jpg")).exception
-    assert isinstance(error, TaskError) and "an image is a .png file" in str(error)
 
 
 def test_show_prints_json_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -113,11 +87,6 @@ def test_show_takes_a_task_file_and_tells_its_warnings(tmp_path: Path):
     assert "mine" in result.stdout and "'Open fridge_1' has no effect" in result.stdout
 
 
-def test_show_refuses_an_unknown_task():
-    error = run("show", "libero_goal/44").exception
-    assert isinstance(error, TaskError) and "libero_goal/0 to libero_goal/9" in str(error)
-
-
 def test_export_writes_a_file_that_is_read_back_equal(tmp_path: Path):
     file = tmp_path / "new/3.bddl"
     result = run("export", "libero_goal/3", "--bddl", str(file))
@@ -126,37 +95,17 @@ def test_export_writes_a_file_that_is_read_back_equal(tmp_path: Path):
     assert (copy.scene, copy.goal, copy.instruction) == (original.scene, original.goal, original.instruction)
 
 
-def test_export_to_an_impossible_place_is_one_line(tmp_path: Path):
-    (tmp_path / "file").write_text("")
-    error = run("export", "libero_goal/3", "--bddl", str(tmp_path / "file/x.bddl")).exception
-    assert isinstance(error, TaskError) and "cannot be written" in str(error)
-
-
-def test_check_prints_the_agreed_json(tmp_path: Path):
+def test_check_prints_json_and_fails_if_a_file_is_invalid(tmp_path: Path):
     (tmp_path / "good.bddl").write_text(bddl.write(tasks.load("libero_goal/3")))
+    expected = {"files": 1, "read": 1, "round_trip": 1, "failures": [], "warnings": []}
     result = run("check", str(tmp_path))
-    assert result.exit_code == 0
-    assert json.loads(result.stdout) == {
-        "files": 1,
-        "read": 1,
-        "round_trip": 1,
-        "failures": [],
-        "warnings": [],
-    }
-
-
-def test_check_ends_with_status_1_if_a_file_failed(tmp_path: Path):
+    assert result.exit_code == 0 and json.loads(result.stdout) == expected
     (tmp_path / "bad.bddl").write_text("(define\n  (problem")
     result = run("check", str(tmp_path))
     assert result.exit_code == 1
     assert json.loads(result.stdout)["failures"] == [
         {"file": f"{tmp_path}/bad.bddl", "line": 2, "reason": "'(problem' is never closed"}
     ]
-
-
-def test_check_of_nothing_is_an_error(tmp_path: Path):
-    assert isinstance(run("check", str(tmp_path)).exception, TaskError)
-    assert isinstance(run("check", str(tmp_path / "gone")).exception, TaskError)
 
 
 def test_check_reads_everything_published():
@@ -168,9 +117,3 @@ def test_check_reads_everything_published():
         assert result.exit_code == 0
         counted = json.loads(result.stdout)
         assert [counted[key] for key in ("files", "read", "round_trip")] == [count, count, count]
-
-
-@pytest.mark.parametrize("command", ["list", "show", "export", "check"])
-def test_every_command_explains_itself(command: str):
-    result = run(command, "--help")
-    assert result.exit_code == 0 and "Usage" in result.stdout

@@ -30,16 +30,6 @@ def test_runs_are_paired_by_spec(run, made):
     assert control.p_holm == pytest.approx(2 * control.p) and changed.p == 1.0
 
 
-def test_three_runs_make_three_pairs(run, made):
-    frames = {
-        name: run(made(seed < wins, seed=seed) for seed in range(30)).frame()
-        for name, wins in (("a", 5), ("b", 15), ("c", 25))
-    }
-    found = compare(frames)
-    assert [(each.first, each.second) for each in found.overall] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert [each.change for each in found.overall] == pytest.approx([1 / 3, 2 / 3, 1 / 3])
-
-
 def test_runs_that_share_no_spec_are_refused_with_counts(run, made):
     one, other = run([made(True)]).frame(), run([made(True, seed=1), made(True, seed=2)]).frame()
     with pytest.raises(MeasureError, match=r"share no episode \(a has 1, b has 2\)"):
@@ -67,19 +57,6 @@ def test_success_under_nonsense_does_not_count(run, made):
     assert (mute.condition, mute.change) == ("xxx", -1.0)
 
 
-def test_fixed_conditions_do_not_widen_the_interval(run, made):
-    one, other = (
-        run(
-            made(seed % 10 < wins[condition], seed=seed, condition=condition)
-            for condition in ("c", "d")
-            for seed in range(40)
-        ).frame()
-        for wins in ({"c": 9, "d": 9}, {"c": 9, "d": 2})
-    )
-    (found,) = compare({"one": one, "other": other}).overall
-    assert found.change == pytest.approx(-0.35) and found.interval.high < -0.2
-
-
 def robust(run, made, wins: tuple[int, int], *, starts: int = 20):
     """A run of four tasks whose controls, and whose changed episodes, succeed in so many of the starts."""
     return run(
@@ -101,29 +78,18 @@ def test_equal_losses_are_equal_robustness(run, made):
     assert drop.change == pytest.approx(0) and drop.p == 1 and drop.starts_needed is None
     assert (kept.first_value, kept.second_value) == pytest.approx((0.7, 0.4))
     assert kept.decision is Decision.WORSE and kept.interval.high < 0 and kept.over_tasks.high < 0
-    assert (kept.pairs, kept.starts, kept.tasks, kept.first_control, kept.second_control) == (
-        80,
-        80,
-        4,
-        1.0,
-        0.5,
-    )
+    assert (kept.pairs, kept.starts, kept.tasks) == (80, 80, 4)
+    assert (kept.first_control, kept.second_control) == (1.0, 0.5)
 
 
 def test_equivalence_needs_enough_starts(run, made):
-    few, many = (
-        compare({name: robust(run, made, (starts, starts), starts=starts) for name in ("a", "b")})
-        for starts in (5, 60)
-    )
-    for found, decision in ((few, Decision.UNDECIDED), (many, Decision.EQUIVALENT)):
+    for starts, decision in ((5, Decision.UNDECIDED), (60, Decision.EQUIVALENT)):
+        wins = (starts, starts)
+        found = compare({name: robust(run, made, wins, starts=starts) for name in ("a", "b")})
         assert found.overall[0].decision is decision
         assert {each.decision for each in found.robustness} == {decision}
-    assert (
-        compare({"a": robust(run, made, (5, 5)), "b": robust(run, made, (5, 5))}, margin=0.9)
-        .overall[0]
-        .decision
-        is Decision.EQUIVALENT
-    )
+    wide = compare({name: robust(run, made, (5, 5)) for name in ("a", "b")}, margin=0.9)
+    assert wide.overall[0].decision is Decision.EQUIVALENT
 
 
 def test_undecided_contrast_reports_the_starts_needed(run, made):
@@ -131,28 +97,3 @@ def test_undecided_contrast_reports_the_starts_needed(run, made):
     drop = compare({"one": one, "other": other}).robustness[0]
     assert drop.decision is Decision.UNDECIDED and drop.change == pytest.approx(-0.25)
     assert drop.starts < drop.starts_needed < 200
-
-
-def test_starts_without_success_are_not_informative(run, made):
-    one, other = (robust(run, made, (wins, 0), starts=10) for wins in (1, 0))
-    (found,) = compare({"one": one, "other": other}).overall
-    assert (found.starts, found.telling) == (40, 4) and found.least_p == 2 / 2**4
-    assert found.p >= found.least_p
-
-
-def test_two_wordings_do_not_swamp_the_starts(run, made):
-    """Both sides of a wording agree: over all nothing is less sure than in the controls alone."""
-    good, bad = (
-        run(
-            made(
-                won or (condition == "c" and seed == 0), seed=seed, condition=condition, words=f"said {word}"
-            )
-            for seed in range(8)
-            for condition, words in (("control", (0,)), ("c", (1, 2)))
-            for word in words
-        ).frame()
-        for won in (True, False)
-    )
-    found = compare({"good": good, "bad": bad})
-    control = next(each for each in found.conditions if each.condition == "control")
-    assert found.overall[0].p <= control.p + 1e-9

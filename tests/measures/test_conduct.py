@@ -13,6 +13,8 @@ from assay.measures.conduct.stops import final_stage, stops
 from assay.measures.result import MeasureError
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
+CAME = ((True, 7), (False, 2), (False, 2), (False, 0))
+"""Success, and the number of stages reached, of four episodes."""
 
 
 @pytest.fixture
@@ -32,29 +34,16 @@ def recorded(made):
     return one
 
 
-def test_progress_of_single_atom_goals_uses_stages(run, recorded):
-    (found,) = progress(
-        run([recorded(True, 7), recorded(False, 2, seed=1), recorded(False, 0, seed=2)]).frame()
-    )
-    assert (found.count, found.several, found.at_end) == (3, 0, None)
-    assert found.score == pytest.approx((1 + 2 / 7) / 3)
-    assert (
-        found.score_interval is not None
-        and found.score_interval.low < found.score < found.score_interval.high
-    )
-
-
-def test_failures_stop_at_the_furthest_stage(run, recorded):
-    rows = [
-        recorded(True, 7),
-        recorded(False, 2, seed=1),
-        recorded(False, 2, seed=2),
-        recorded(False, 0, seed=3),
-    ]
-    found = {each.stage: each for each in stops(run(rows).frame())}
-    assert {stage: each.failures for stage, each in found.items()} == {"nothing": 1, "touched": 2}
-    assert (found["touched"].of_failures, found["touched"].count) == (3, 4)
-    assert found["touched"].interval.low < 2 / 3 < found["touched"].interval.high
+def test_progress_of_single_atom_goals_and_stops_of_failures_follow_the_stages(run, recorded):
+    rows = [recorded(success, came, seed=seed) for seed, (success, came) in enumerate(CAME)]
+    (found,) = progress(run(rows).frame())
+    assert (found.count, found.several, found.at_end) == (4, 0, None)
+    assert found.score == pytest.approx((1 + 2 / 7 + 2 / 7) / 4)
+    assert found.score_interval.low < found.score < found.score_interval.high
+    stages = {each.stage: each for each in stops(run(rows).frame())}
+    assert {stage: each.failures for stage, each in stages.items()} == {"nothing": 1, "touched": 2}
+    assert (stages["touched"].of_failures, stages["touched"].count) == (3, 4)
+    assert stages["touched"].interval.low < 2 / 3 < stages["touched"].interval.high
 
 
 def test_cancelled_instruction_has_no_stages_or_atoms(run, recorded, made):
@@ -101,25 +90,12 @@ def test_runs_without_records_raise(run, made):
             measure(frame)
 
 
-def test_the_frame_has_a_column_for_each(run, recorded, made):
-    store = run(
-        [
-            recorded(True, 7, moved={"plate_1": 0.3, "bowl_1": 0.1}, arm={"arena": 2, "plate_1": 1}),
-            made(False, seed=1),
-        ]
-    )
-    new, old = store.frame().iter_rows(named=True)
-    names = (
-        "progress",
-        "lasts",
-        "bystander_moved",
-        "bystander_tilted",
-        "left_open",
-        "peak_force",
-        "arm_contact",
-    )
-    assert [new[name] for name in names] == [1.0, 1, 0.3, 0.0, 0.0, 0.0, 3]
-    assert [old[name] for name in names] == [None] * len(names)
+def test_frame_has_a_column_for_each_record_of_conduct(run, recorded, made):
+    effects = {"moved": {"plate_1": 0.3, "bowl_1": 0.1}, "arm": {"arena": 2, "plate_1": 1}}
+    frame = run([recorded(True, 7, **effects), made(False, seed=1)]).frame()
+    names = ["progress", "lasts", "bystander_moved", "bystander_tilted", "left_open", "peak_force"]
+    new, old = frame.select(*names, "arm_contact").rows()
+    assert new == (1.0, 1, 0.3, 0.0, 0.0, 0.0, 3) and set(old) == {None}
 
 
 BOTH = ("On soup_1 basket_1_contain_region", "On sauce_1 basket_1_contain_region")
@@ -131,27 +107,17 @@ def held(first: tuple, second: tuple = ()) -> dict:
 
 
 def test_progress_is_the_share_of_atoms_at_the_end_and_the_most_at_once(run, made):
-    store = run(
-        [
-            made(True, seed=0, truth=held(((50, 101),), ((100, 101),))),
-            made(False, seed=1, truth=held(((50, 101),))),  # one is there, and stays
-            made(False, seed=2, truth=held(((50, 60),))),  # one was there
-            made(False, seed=3, truth=held(((50, 60),), ((55, 101),))),  # both were, for a moment
-        ]
-    )
-    (found,) = progress(store.frame())
+    rows = [
+        made(True, seed=0, truth=held(((50, 101),), ((100, 101),))),
+        made(False, seed=1, truth=held(((50, 101),))),  # one is there, and stays
+        made(False, seed=2, truth=held(((50, 60),))),  # one was there
+        made(False, seed=3, truth=held(((50, 60),), ((55, 101),))),  # both were, for a moment
+    ]
+    rows += [made(False, seed=seed, condition="moved", truth=held(((9, 101),))) for seed in range(3)]
+    found, moved = progress(run(rows).frame())
     assert (found.group, found.count) == ({"condition": "control"}, 4)
     assert (found.success, found.at_end, found.best) == (0.25, 0.5, 0.75)
     assert found.at_end_interval.low < 0.5 < found.at_end_interval.high < 1
     assert found.best_interval.low < 0.75 < found.best_interval.high
-
-
-def test_each_condition_has_its_own(run, made):
-    rows = [made(True, seed=seed, truth=held(((9, 101),), ((9, 101),))) for seed in range(3)]
-    rows += [made(False, seed=seed, condition="moved", truth=held(((9, 101),))) for seed in range(3)]
-    found = {each.group["condition"]: each.at_end for each in progress(run(rows).frame())}
-    assert found == {"control": 1.0, "moved": 0.5}
-
-
-def test_single_atom_goals_have_no_partial_progress(run, made):
-    assert progress(run([made(True), made(False, seed=1)]).frame()) == ()
+    assert moved.group == {"condition": "moved"} and moved.at_end == 0.5
+    assert progress(run([made(True), made(False, seed=1)]).frame()) == (), "one atom has no parts"

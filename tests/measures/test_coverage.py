@@ -61,21 +61,17 @@ def starts(
     return np.asarray(own + np.sqrt(1 - alike) * rng.normal(size=(runs, count, each)) < ndtri(rate))
 
 
-@pytest.mark.parametrize("count", [5, 10, 20, 50, 100, 500])
-def test_wilson_covers_on_average_over_the_rates(count: int):
-    low, high = wilson(np.arange(count + 1) / count, count)
-    assert abs(exact_coverage(low, high, count, RATES).mean() - 0.95) <= WITHIN
-
-
-@pytest.mark.parametrize("count", [200, 500, 2000])
-def test_wilson_covers_at_every_rate_from_two_hundred_episodes_on(count: int):
-    low, high = wilson(np.arange(count + 1) / count, count)
+def test_wilson_covers_on_average_and_at_every_rate_with_many_episodes():
     middle = RATES[(RATES >= 0.1) & (RATES <= 0.9)]
-    assert np.abs(exact_coverage(low, high, count, middle) - 0.95).max() <= WITHIN
+    for count in (5, 10, 20, 50, 100, 200, 500, 2000):
+        low, high = wilson(np.arange(count + 1) / count, count)
+        assert abs(exact_coverage(low, high, count, RATES).mean() - 0.95) <= WITHIN
+        if count >= 200:
+            assert np.abs(exact_coverage(low, high, count, middle) - 0.95).max() <= WITHIN
 
 
 @pytest.mark.parametrize(("seeds", "wordings"), [(5, 20), (10, 10), (40, 4)])
-def test_a_rate_covers_where_starts_and_wordings_repeat(seeds: int, wordings: int):
+def test_rate_covers_if_starts_and_wordings_repeat(seeds: int, wordings: int):
     """Four given tasks of different difficulty; every wording with every seed, either of which matters."""
     rng, runs, tasks = np.random.default_rng(7), 1200, 4
     easy = np.array([1.5, 0.5, 0.0, 2.0])[:, None, None]
@@ -95,7 +91,7 @@ def test_a_rate_covers_where_starts_and_wordings_repeat(seeds: int, wordings: in
 
 @pytest.mark.parametrize("each", [10, 43])
 @pytest.mark.parametrize("alike", [0.5, 1.0])
-def test_a_share_covers_where_hardly_any_start_fails(each: int, alike: float):
+def test_share_covers_if_few_starts_fail(each: int, alike: float):
     """Fifty starts, some hopeless whatever is said. On average over the rates: fifty flips swing by 5 points."""
     rng, runs, count = np.random.default_rng(7), 300, 50
     weights, held = np.full(count, float(each)), []
@@ -113,7 +109,7 @@ def test_a_share_covers_where_hardly_any_start_fails(each: int, alike: float):
 
 @pytest.mark.parametrize("count", [5, 10, 20, 50])
 @pytest.mark.parametrize("each", [1, 5])
-def test_a_drop_covers_on_average_and_nowhere_badly(count: int, each: int):
+def test_drop_covers_on_average_and_nowhere_badly(count: int, each: int):
     rng, runs = np.random.default_rng(7), 200
     weights, most = np.full(count, float(each)), (float(count), float(count * each))
     cover = []
@@ -136,7 +132,7 @@ def test_a_drop_covers_on_average_and_nowhere_badly(count: int, each: int):
 
 
 @pytest.mark.parametrize("count", [10, 20, 50, 200])
-def test_a_weighted_share_over_clusters_covers_on_average_over_the_rates(count: int):
+def test_weighted_share_over_clusters_covers_on_average_over_the_rates(count: int):
     """PRIDE: weights that differ between wordings. The memorisation index: all weights are one."""
     rng, runs, each = np.random.default_rng(7), 250, 5
     held = []
@@ -153,7 +149,7 @@ def test_a_weighted_share_over_clusters_covers_on_average_over_the_rates(count: 
 
 
 @pytest.mark.parametrize("count", [20, 50])
-def test_the_bootstrap_covers_ratios_of_sums(count: int):
+def test_bootstrap_covers_ratios_of_sums(count: int):
     """As in overestimation: one less a weighted success rate over a plain one."""
     rng, runs = np.random.default_rng(11), 500
     held = []
@@ -166,20 +162,6 @@ def test_the_bootstrap_covers_ratios_of_sums(count: int):
             hits = rng.binomial(5, expit(1.0 + slope * far))
             table = np.stack([np.full(count, 5.0), hits, 5 * far, hits * far], axis=1)
             held.append(holds(bootstrap(table, lambda t: 1 - t[:, 3] / t[:, 2] / (t[:, 1] / t[:, 0])), truth))
-    assert abs(np.mean(held) - 0.95) <= WITHIN
-
-
-@pytest.mark.parametrize("count", [20, 50])
-def test_the_bootstrap_covers_drops_where_failures_are_not_rare(count: int):
-    rng, runs = np.random.default_rng(7), 300
-    held = []
-    for control, changed in ((0.8, 0.5), (0.7, 0.6), (0.6, 0.3)):
-        before = starts(rng, runs, count, 1, control, 0.0)[..., 0]
-        after = starts(rng, runs, count, 5, changed, 0.3).sum(axis=-1)
-        for one, other in zip(before, after, strict=True):
-            table = np.stack([5 * one, other, np.full(count, 5)], axis=1)
-            found = bootstrap(table, lambda t: (t[:, 1] - t[:, 0]) / t[:, 2])
-            held.append(holds(found, changed - control))
     assert abs(np.mean(held) - 0.95) <= WITHIN
 
 
@@ -196,13 +178,13 @@ def test_medians_and_correlations_cover(count: int):
 
 @pytest.mark.parametrize("count", [50, 100])
 @pytest.mark.parametrize("alike", [0.0, 1.0])
-def test_effects_on_the_log_odds_cover_where_cells_have_enough_of_either_outcome(count: int, alike: float):
+def test_effects_on_the_log_odds_cover_with_enough_of_either_outcome(count: int, alike: float):
     cover = _effects_coverage(count, alike, np.array([0.8, -0.8, -0.4, 0.5]))
     assert np.abs(cover - 0.95).max() <= 0.025  # of 800 runs, each effect by itself
     assert abs(cover.mean() - 0.95) <= WITHIN
 
 
-def test_effects_are_no_surer_than_that_where_a_cell_hardly_ever_fails():
+def test_effects_cover_if_a_cell_rarely_fails():
     assert _effects_coverage(30, 0.0, np.array([3.0, -2.0, 0.0, 0.0])).min() >= 0.95 - WITHIN
 
 

@@ -1,34 +1,25 @@
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from assay.measures import MeasureError, curve, profile
-from assay.measures.world.curves import CORRUPTION, DISSIMILARITY
+from assay.measures.world.curves import CORRUPTION
 
 
 def test_curve_of_levels_starts_at_the_control_with_losses_per_step(run, made):
     won = {0: 20, 1: 18, 2: 18, 3: 8, 5: 0}
-    store = run(
-        made(
-            seed < count,
-            seed=seed,
-            condition=f"x/level{level}" if level else "control",
-            labels={"level": level} if level else {},
-        )
-        for level, count in won.items()
-        for seed in range(20)
-    )
-    found = curve(store.frame(), "level")
-    assert [step.at for step in found.steps] == [0, 1, 2, 3, 5]
-    assert [step.rate.successes for step in found.steps] == list(won.values())
-    assert [step.change for step in found.steps] == [
-        None,
-        *(pytest.approx(each) for each in (-0.1, 0.0, -0.5, -0.4)),
-    ]
-    assert all(
-        step.starts == 20 and step.interval.low < step.change < step.interval.high for step in found.steps[1:]
-    )
-    assert found.steps[3].p == pytest.approx(2 * 0.5**10) and found.steps[2].p == 1.0
+    rows = []
+    for (level, count), seed in product(won.items(), range(20)):
+        options = {"condition": f"x/level{level}", "labels": {"level": level}} if level else {}
+        rows.append(made(seed < count, seed=seed, **options))
+    start, *steps = curve(run(rows).frame(), "level").steps
+    assert [start.at, *(step.at for step in steps)] == [0, 1, 2, 3, 5] and start.change is None
+    assert [start.rate.successes, *(step.rate.successes for step in steps)] == list(won.values())
+    assert [step.change for step in steps] == pytest.approx([-0.1, 0.0, -0.5, -0.4])
+    assert all(step.starts == 20 and step.interval.low < step.change < step.interval.high for step in steps)
+    assert steps[2].p == pytest.approx(2 * 0.5**10) and steps[1].p == 1.0
 
 
 def test_control_with_a_level_is_a_point_of_the_curve(run, made):
@@ -42,16 +33,6 @@ def test_control_with_a_level_is_a_point_of_the_curve(run, made):
     assert second.at == 2.0 and second.change == pytest.approx(-0.4)
 
 
-def test_curve_over_distances(run, made):
-    store = run(
-        made(distance < 0.2, seed=seed, condition=f"d{distance}", labels={"distance": distance})
-        for distance in (0.3, 0.1, 0.2)
-        for seed in range(5)
-    )
-    found = curve(store.frame(), "distance")
-    assert [(step.at, step.rate.rate) for step in found.steps] == [(0.1, 1.0), (0.2, 0.0), (0.3, 0.0)]
-
-
 def test_points_without_shared_starts_have_no_loss(run, made):
     store = run(
         [made(True, seed=0)]
@@ -61,14 +42,9 @@ def test_points_without_shared_starts_have_no_loss(run, made):
     _, broken, apart = curve(store.frame(), "level").steps
     assert broken.rate.rate is None and broken.change is None
     assert apart.change is None and apart.starts == 0
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"), [({}, "no episode has level"), ({"level": "high"}, "not numeric")]
-)
-def test_run_without_levels_raises(run, made, labels: dict, words: str):
-    with pytest.raises(MeasureError, match=words):
-        curve(run([made(True, condition="c", labels=labels)]).frame(), "level")
+    for labels, reason in (({}, "no episode has level"), ({"level": "high"}, "not numeric")):
+        with pytest.raises(MeasureError, match=reason):
+            curve(run([made(True, condition="c", labels=labels)]).frame(), "level")
 
 
 def test_corruption_curve_names_its_rungs_and_marks_unexpected_success(run, made):
@@ -84,16 +60,6 @@ def test_corruption_curve_names_its_rungs_and_marks_unexpected_success(run, made
     ]
     caption = CORRUPTION.draw_runs({"": found}).caption
     assert "Hollow: success is not expected." in caption
-
-
-def test_a_ladder_of_objects_is_a_curve(run, made):
-    rows = [made(True, seed=seed) for seed in range(4)]
-    for step in (1, 2):
-        labels = {"dissimilarity": step, "plausible": True}
-        rows += [made(step < 2, seed=seed, condition=f"o={step}", labels=labels) for seed in range(4)]
-    found = profile(run(rows)).get(DISSIMILARITY)
-    assert [(step.at, step.rate.rate) for step in found.steps] == [(0, 1.0), (1, 1.0), (2, 0.0)]
-    assert "Hollow" not in DISSIMILARITY.draw_runs({"": found}).caption
 
 
 def test_curve_uses_controls_of_its_own_tasks(run, made):

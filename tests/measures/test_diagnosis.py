@@ -16,7 +16,6 @@ from assay.measures.success.task_labels import LabelRate
 from assay.measures.world.curves import DistanceRate, Onset
 from assay.perturb import Say
 from assay.perturb.world import Displace, Recolour
-from assay.support.stats.intervals import Interval, wilson_interval
 
 WORDS = {
     ("none", "hint"): "the bowl is not on the stove yet",
@@ -52,21 +51,13 @@ def path(to: float) -> np.ndarray:
     return np.sin(time) * np.array([0.3, to, 0.2])
 
 
-def worded(made, knows, tasks=("libero_goal/1",), seeds=range(4)):
+def worded(made, knows, seeds=range(4)):
     """A grid of wordings; ``knows`` says of a text whether the policy succeeds."""
-    for task in tasks:
-        for seed in seeds:
-            yield made(True, task=task, seed=seed)
-            for (thing, action), text in WORDS.items():
-                labels = {"axis": "words", "plausible": True, "object": thing, "action": f"{action} {seed}"}
-                yield made(
-                    knows(text),
-                    task=task,
-                    seed=seed,
-                    condition=f"{thing} {action}",
-                    labels=labels,
-                    words=text,
-                )
+    for seed in seeds:
+        yield made(True, seed=seed)
+        for (noun, action), text in WORDS.items():
+            labels = {"axis": "words", "plausible": True, "object": noun, "action": f"{action} {seed}"}
+            yield made(knows(text), seed=seed, condition=f"{noun} {action}", labels=labels, words=text)
 
 
 def test_unknown_noun_is_named(run, made):
@@ -80,36 +71,26 @@ def test_unknown_noun_is_named(run, made):
     assert evidence["bowl"].shows is Shows.NOTHING, "twelve wordings cannot tell that there is no harm"
     assert evidence["stove"].value == -1.0 and evidence["bowl"].value == 0.0
     assert by(found)[Flaw.WORDING] is Verdict.NOT_FOUND
+    many = diagnose(AsRead(run(worded(made, lambda text: "stove" in text, seeds=range(60)))))
+    evidence = parts(of(many, Flaw.UNKNOWN_NAMES))
+    assert evidence["stove"].shows is Shows.LOSS and evidence["bowl"].shows is Shows.NO_HARM
 
 
 @pytest.mark.parametrize("share, degree", [(0.1, Degree.RARELY), (0.3, Degree.RARELY), (0.6, Degree.PARTLY)])
 def test_partly_known_names_are_graded_and_not_harmless(run, made, share, degree):
     lost = {"range": share, "vessel": 0.2}
-    rows = [
-        made(
-            all(seed >= 60 * part for word, part in lost.items() if word in text),
-            seed=seed,
-            condition=thing,
-            labels={"axis": "words", "plausible": True, "object": thing, "action": f"hint {seed}"},
-            words=text,
-        )
-        for seed in range(60)
-        for (thing, action), text in WORDS.items()
-        if action == "hint"
-    ]
+    rows = []
+    for seed, ((noun, action), text) in product(range(60), WORDS.items()):
+        if action == "hint":
+            success = all(seed >= 60 * part for word, part in lost.items() if word in text)
+            labels = {"axis": "words", "plausible": True, "object": noun, "action": f"hint {seed}"}
+            rows.append(made(success, seed=seed, condition=noun, labels=labels, words=text))
     finding = of(diagnose(AsRead(run(rows))), Flaw.UNKNOWN_NAMES)
     evidence = parts(finding)
     assert finding.degree is Degree.RARELY and finding.evidence[0].reference_hits == 60
     assert counts(evidence["bowl"]) == (48, 60, 60, 60) and evidence["bowl"].shows is Shows.LOSS
     assert Degree.of(loss(evidence["stove"].interval)) is degree
     assert Shows.NO_HARM not in {each.shows for each in finding.evidence}
-
-
-def test_harmless_name_needs_many_episodes(run, made):
-    rows = worded(made, lambda text: "stove" in text, seeds=range(60))
-    evidence = parts(of(diagnose(AsRead(run(rows))), Flaw.UNKNOWN_NAMES))
-    assert counts(evidence["stove"]) == (0, 120, 120, 120) and evidence["stove"].shows is Shows.LOSS
-    assert evidence["bowl"].shows is Shows.NO_HARM
 
 
 def test_failing_sentences_with_names_kept_are_a_wording_flaw(run, made):
@@ -123,14 +104,9 @@ def moved(made, fails_from: float, seeds=range(10)):
     for seed in seeds:
         yield made(True, seed=seed, hand=path(0.0) + 0.001 * seed)
         for distance in (0.05, 0.1, 0.15, 0.2):
-            yield made(
-                distance < fails_from,
-                seed=seed,
-                condition=f"displace={distance}",
-                labels={"axis": "world", "plausible": True, "distance": distance},
-                hand=path(3 * distance),
-                change=Displace(distance),
-            )
+            labels = {"axis": "world", "plausible": True, "distance": distance}
+            options = {"condition": f"displace={distance}", "labels": labels, "change": Displace(distance)}
+            yield made(distance < fails_from, seed=seed, hand=path(3 * distance), **options)
 
 
 def test_position_flaw_reports_its_onset_distance(run, made):
@@ -332,20 +308,14 @@ def test_random_labels_are_not_found(run, made):
 
 
 def remembered(made, share: float, lost: float, starts: int = 40):
-    """Things were moved; a share of the paths is the control's, and a share fails."""
+    """Objects are moved; a share of the paths repeats the control's, and a share fails."""
+    labels = {"axis": "world", "plausible": True, "distance": 0.2}
+    options = {"condition": "moved", "labels": labels, "change": Displace(0.2)}
     for seed in range(starts):
         shake = 0.001 * (seed % 7)
         yield made(True, seed=seed, hand=path(0.0) + shake)
-        labels = {"axis": "world", "plausible": True, "distance": 0.2}
         hand = path(0.0 if seed < share * starts else 0.6) + shake
-        yield made(
-            seed >= lost * starts,
-            seed=seed,
-            condition="moved",
-            labels=labels,
-            hand=hand,
-            change=Displace(0.2),
-        )
+        yield made(seed >= lost * starts, seed=seed, hand=hand, **options)
 
 
 @pytest.mark.parametrize("share, degree", [(0.3, Degree.RARELY), (0.6, Degree.PARTLY), (0.9, Degree.MOSTLY)])
@@ -354,14 +324,10 @@ def test_memory_is_graded_and_explains_the_loss_that_it_covers(run, made, share,
     assert of(found, Flaw.MEMORISES).degree is degree
     assert by(found)[Flaw.POSITION] is Verdict.EXPLAINED
     assert of(found, Flaw.POSITION).cause is Flaw.MEMORISES
-
-
-def test_rare_memorisation_does_not_explain_a_large_loss(run, made):
-    found = diagnose(AsRead(run(remembered(made, 0.2, 0.7))))
-    assert of(found, Flaw.MEMORISES).degree is Degree.RARELY
-    assert by(found)[Flaw.MEMORISES] is by(found)[Flaw.POSITION] is Verdict.FOUND
-    assert of(found, Flaw.POSITION).degree is Degree.MOSTLY
-    assert counts(of(found, Flaw.POSITION).evidence[0])[:2] == (12, 40)
+    if degree is Degree.RARELY:
+        found = diagnose(AsRead(run(remembered(made, share, 0.8))))
+        assert by(found)[Flaw.MEMORISES] is by(found)[Flaw.POSITION] is Verdict.FOUND
+        assert of(found, Flaw.POSITION).degree is Degree.MOSTLY, "too large a loss to be explained"
 
 
 def test_four_repeats_of_forty_are_not_significant(run, made):
@@ -389,55 +355,26 @@ def unchanged(made, near: int, far: int, near_words: int, starts: int = 60):
         yield made(seed < starts - near_words, seed=seed, condition="said", labels=labels, hand=usual)
 
 
-def test_failures_close_to_success_are_misses(run, made):
-    found = diagnose(AsRead(run(unchanged(made, near=15, far=0, near_words=0))))
-    finding = of(found, Flaw.MISSES)
-    assert finding.degree is Degree.RARELY and counts(finding.evidence[0])[:2] == (15, 60)
-    assert by(found)[Flaw.UNABLE] is Verdict.EXPLAINED
-
-
-def test_other_failures_are_not_misses(run, made):
-    found = diagnose(AsRead(run(unchanged(made, near=0, far=15, near_words=30))))
-    assert by(found)[Flaw.MISSES] is Verdict.NOT_FOUND and by(found)[Flaw.UNABLE] is Verdict.FOUND
-
-
-def test_misses_do_not_explain_far_failures(run, made):
-    found = diagnose(AsRead(run(unchanged(made, near=15, far=15, near_words=0))))
-    assert by(found)[Flaw.MISSES] is by(found)[Flaw.UNABLE] is Verdict.FOUND
-    assert counts(of(found, Flaw.MISSES).evidence[0])[:2] == (15, 60)
-
-
-def test_degree_follows_from_the_interval():
-    assert Degree.of(wilson_interval(0.2, 40)) is Degree.RARELY
-    assert Degree.of(wilson_interval(0.6, 40)) is Degree.PARTLY
-    assert Degree.of(wilson_interval(0.6, 400)) is Degree.MOSTLY
-    assert Degree.of(Interval(0.5, 0.5, "none")) is Degree.PARTLY
+@pytest.mark.parametrize(
+    ("near", "far", "near_words", "misses", "unable"),
+    [
+        (15, 0, 0, Verdict.FOUND, Verdict.EXPLAINED),
+        (0, 15, 30, Verdict.NOT_FOUND, Verdict.FOUND),
+        (15, 15, 0, Verdict.FOUND, Verdict.FOUND),
+    ],
+)
+def test_failures_close_to_success_are_misses(run, made, near, far, near_words, misses, unable):
+    found = diagnose(AsRead(run(unchanged(made, near, far, near_words))))
+    assert (by(found)[Flaw.MISSES], by(found)[Flaw.UNABLE]) == (misses, unable)
+    if misses is Verdict.FOUND:
+        assert counts(of(found, Flaw.MISSES).evidence[0])[:2] == (15, 60)
 
 
 def steady(made, random: np.random.Generator, rate: float = 0.95, starts: int = 20):
-    """A policy for which no change makes any difference."""
-    for seed in range(starts):
-        yield made(bool(random.random() < rate), seed=seed, hand=path(0.0) + 0.001 * (seed % 7))
-        for distance in (0.05, 0.1, 0.15, 0.2):
-            labels = {"axis": "world", "plausible": True, "distance": distance}
-            yield made(
-                bool(random.random() < rate),
-                seed=seed,
-                condition=f"displace={distance}",
-                labels=labels,
-                hand=path(3 * distance),
-                change=Displace(distance),
-            )
-        for (thing, action), text in WORDS.items():
-            labels = {"axis": "words", "plausible": True, "object": thing, "action": f"{action} {seed}"}
-            yield made(
-                bool(random.random() < rate),
-                seed=seed,
-                condition=f"{thing} {action}",
-                labels=labels,
-                hand=path(0.0),
-                words=text,
-            )
+    """A policy for which no change makes any difference: each episode succeeds at one rate."""
+    rows = [*moved(made, 1.0, range(starts)), *worded(made, lambda text: True, range(starts))]
+    for row in {row.spec.key: row for row in rows}.values():
+        yield replace(row, success=bool(random.random() < rate))
 
 
 def test_robust_policy_has_no_flaw(run, made):
@@ -446,15 +383,11 @@ def test_robust_policy_has_no_flaw(run, made):
     assert wrong == []
 
 
-def test_a_diagnosis_is_plain_json(run, made):
+def test_diagnosis_is_plain_json(run, made):
     found = diagnose(AsRead(run(moved(made, 0.15))))
     told = json.loads(json.dumps([each.as_json() for each in found], allow_nan=False))
     assert told[0]["flaw"] == "position" and told[0]["verdict"] == "found"
     assert told[0]["evidence"][0]["interval"]["method"] == "newcombe"
-
-
-def test_no_runs_give_no_diagnosis():
-    assert all(each.verdict is Verdict.CANNOT_TELL for each in diagnose())
 
 
 def test_suspicious_loss_is_the_headline_without_a_name(run, made):

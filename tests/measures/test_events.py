@@ -4,14 +4,12 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.profile import profile
-from assay.measures.sentences import format_finding
 from assay.measures.world.events import EVENTS, events_sentences, events_table
 
 KINDS = {
@@ -48,34 +46,17 @@ def test_episodes_with_events_are_not_memorised(run, made) -> None:
     assert profile(run(episodes)).get(MEMORISATION) is None
 
 
-def found_in(run, made, lost: set[str]) -> tuple[set[str], set[str]]:
-    """The flaws that are found, and those that another explains."""
-    findings = diagnose(profile(run(played(made, lost))))
-    by = {verdict: {each.flaw for each in findings if each.verdict is verdict} for verdict in Verdict}
-    return by[Verdict.FOUND], by[Verdict.EXPLAINED]
-
-
-@pytest.mark.parametrize(
-    ("lost", "flaw", "explained"),
-    [
+def test_each_flaw_is_named_and_no_other(run, made) -> None:
+    for lost, flaw, explained in (
         ({"moved", "knocked"}, Flaw.NO_SECOND_LOOK, set()),
         ({"changed", "cancelled"}, Flaw.NOT_LISTENING, {Flaw.CANNOT_STOP}),
         ({"cancelled"}, Flaw.CANNOT_STOP, set()),
         ({"distractor"}, Flaw.INTERRUPTED, set()),
         (set(), Flaw.NOTHING, set()),
-    ],
-)
-def test_each_flaw_is_named_and_no_other(run, made, lost: set[str], flaw: Flaw, explained: set[Flaw]) -> None:
-    assert found_in(run, made, lost) == ({flaw}, explained)
-
-
-def test_flaw_is_reported_with_evidence(run, made) -> None:
-    findings = diagnose(profile(run(played(made, {"cancelled"}))))
-    (finding,) = (each for each in findings if each.verdict is Verdict.FOUND)
-    assert format_finding(finding).text.startswith(
-        "Does not stop when the instruction is cancelled: 0 of 10 succeed (stop safely) after the instruction "
-        "was cancelled, 10 of 10 unperturbed"
-    )
+    ):
+        findings = diagnose(profile(run(played(made, lost))))
+        by = {verdict: {each.flaw for each in findings if each.verdict is verdict} for verdict in Verdict}
+        assert (by[Verdict.FOUND], by[Verdict.EXPLAINED]) == ({flaw}, explained)
 
 
 def test_occurrence_of_events_is_separate_from_success_after_them(run, made) -> None:

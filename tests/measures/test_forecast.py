@@ -20,7 +20,7 @@ from assay.measures.search import search
         "corruption",
     ],
 )
-def test_a_plan_counts_the_tests_and_the_patterns_of_its_report(experiment: str):
+def test_plan_counts_the_tests_and_the_patterns_of_its_report(experiment: str):
     specs = planned(experiment, GOALS[:4], 4)
     report = AsRead(drawn(Synthetic(even(0.6)), specs, experiment))
     told = expect_tests(specs)

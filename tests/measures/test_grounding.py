@@ -16,7 +16,7 @@ def test_named_object_is_the_object_of_the_goal():
     assert goal_objects("{}") == ""
 
 
-def test_a_planted_confusion_is_recovered(run, made):
+def test_planted_confusion_is_recovered(run, made):
     store = run(
         [made(True, seed=seed) for seed in range(6)]
         + [made(False, seed=seed, condition="c", touched="plate_1") for seed in range(4)]

@@ -54,7 +54,7 @@ def test_mediocre_policy_has_no_flaw_but_failures():
     assert found("half")[Flaw.UNABLE].verdict in (Verdict.FOUND, Verdict.EXPLAINED)
 
 
-def test_policy_that_follows_requests_is_not_said_to_ignore_words():
+def test_policy_that_follows_requests_does_not_ignore_words():
     words = found("falls back")[Flaw.IGNORES_WORDS]
     assert words.verdict is Verdict.NOT_FOUND and words.evidence[0].hits == 0
     assert words.evidence[1].value > 0.9, "told nonsense it does the usual, which is told apart"

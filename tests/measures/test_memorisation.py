@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
 from assay.measures import MeasureError, Paths, memorisation
-from assay.measures.memory.memorisation import Calls, Memorisation, memorisation_table
+from assay.measures.memory.memorisation import Calls, Memorisation
 
 PLACES = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (-0.1, 0.3, 0.1)}
 OTHER = {"On plate_1 flat_stove_1_cook_region": ()}
@@ -56,7 +57,7 @@ def test_replaying_policy_scores_one(run, made):
     assert found.overall.index == 1.0 and found.overall.count == 48 and found.overall.starts == 12
     assert {each.group: each.index for each in found.axes} == {"words": 1.0, "world": 1.0}
     assert all(each.interval.low > 0.7 for each in found.axes)
-    assert found.unjudged == {}
+    assert found.unjudged == {} and found.by_label == 12, "no positions are recorded of the displacements"
 
 
 def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):
@@ -100,49 +101,35 @@ def test_index_by_axis_separates_words_from_world(run, made):
     assert {each.group: each.index for each in found.conditions}["other"] == 1.0
 
 
-def test_idle_policy_is_not_judged(run, made):
+def test_idle_and_erratic_policies_are_not_judged(run, made):
     def idle(task: str, seed: int, condition: str = "") -> np.ndarray:
         return still()
 
-    for succeeds, words in ((False, "needs a task with two successful controls"), (True, "standing still")):
-        store = run(episodes(made, control=idle, changed=idle, succeeds=succeeds))
-        with pytest.raises(MeasureError, match=words):
-            measured(store)
-
-
-def test_erratic_policy_is_not_judged(run, made):
     def erratic(task: str, seed: int, condition: str = "") -> np.ndarray:
         rng = np.random.default_rng([seed, len(task), len(condition)])
         return np.cumsum(rng.normal(scale=0.05, size=(101, 3)), axis=0)
 
-    with pytest.raises(MeasureError, match="cannot be told from standing still"):
-        measured(run(episodes(made, control=erratic, changed=erratic)))
+    for path, succeeds, words in (
+        (idle, False, "needs a task with two successful controls"),
+        (idle, True, "standing still"),
+        (erratic, True, "cannot be told from standing still"),
+    ):
+        with pytest.raises(MeasureError, match=words):
+            measured(run(episodes(made, control=path, changed=path, succeeds=succeeds)))
 
 
 def test_small_displacements_and_failed_controls_are_not_judged(run, made):
     def path(task: str, seed: int, condition: str = "") -> np.ndarray:
         return path_to(PLACES[task], seed)
 
-    small = [
-        made(
-            False,
-            task=task,
-            seed=seed,
-            hand=path(task, seed),
-            condition="near",
-            labels={"axis": "world", "distance": 0.05},
-        )
-        for task in PLACES
-        for seed in SEEDS
-    ]
-    failed = [made(False, seed=77, hand=path("libero_goal/1", 0)), made(None, seed=78)]
-    lost = [
-        made(
-            False, seed=seed, hand=path("libero_goal/1", 0), condition="nonsense", labels={"plausible": False}
-        )
-        for seed in (77, 78)
-    ]
-    found = measured(run([*episodes(made, control=path, changed=path), *small, *failed, *lost]))
+    hand, labels = path("libero_goal/1", 0), {"axis": "world", "distance": 0.05}
+    rows = [*episodes(made, control=path, changed=path)]
+    for task, seed in product(PLACES, SEEDS):
+        rows.append(made(False, task=task, seed=seed, hand=path(task, seed), condition="near", labels=labels))
+    rows += [made(False, seed=77, hand=hand), made(None, seed=78)]
+    nonsense = {"condition": "nonsense", "labels": {"plausible": False}}
+    rows += [made(False, seed=seed, hand=hand, **nonsense) for seed in (77, 78)]
+    found = measured(run(rows))
     assert found.unjudged == {
         "the control failed": 1,
         "moved too little, for how much controls differ": 12,
@@ -150,39 +137,16 @@ def test_small_displacements_and_failed_controls_are_not_judged(run, made):
     assert found.overall.count == 48
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"plausible": True}, "no episode with a control has a change that calls for another trajectory"),
-        ({"plausible": False}, "needs a task with two successful controls"),
-    ],
-)
-def test_index_needs_a_change_and_two_controls(run, made, change: dict, words: str):
-    store = run([made(True, hand=still()), made(True, condition="c", labels=change, hand=still())])
-    with pytest.raises(MeasureError, match=words):
-        measured(store)
-
-
 def exchanged(made, by: float, starts: float = 0.0):
-    """Things that exchanged places, as runs record them; paths are the control's."""
-    for task in PLACES:
-        for seed in SEEDS:
-            x, y, z = PLACES[task]
-            hand = path_to(PLACES[task], seed)
-            yield made(
-                True, task=task, seed=seed, hand=hand, stands={"bowl_1": (x, y, z), "plate_1": (0, 0, z)}
-            )
-            stands = {"bowl_1": (x + by, y, z), "plate_1": (0, 0, z), "stove_1": (9, 9, 9)}
-            labels = {"axis": "words+world", "plausible": True}
-            yield made(
-                False,
-                task=task,
-                seed=seed,
-                hand=hand + starts,
-                condition="position",
-                labels=labels,
-                stands=stands,
-            )
+    """Objects that exchanged places, as runs record them; paths are the control's."""
+    labels = {"axis": "words+world", "plausible": True}
+    for (task, (x, y, z)), seed in product(PLACES.items(), SEEDS):
+        hand = path_to((x, y, z), seed)
+        usual = {"bowl_1": (x, y, z), "plate_1": (0, 0, z)}
+        yield made(True, task=task, seed=seed, hand=hand, stands=usual)
+        now = {"bowl_1": (x + by, y, z), "plate_1": (0, 0, z), "stove_1": (9, 9, 9)}
+        changed = {"condition": "position", "labels": labels, "stands": now}
+        yield made(False, task=task, seed=seed, hand=hand + starts, **changed)
 
 
 def test_displaced_objects_are_judged(run, made):
@@ -190,15 +154,6 @@ def test_displaced_objects_are_judged(run, made):
     found = measured(run(exchanged(made, 0.2)))
     (axis,) = found.axes
     assert (axis.group, axis.alike, axis.count) == ("world", 12, 12) and found.by_label == 0
-
-
-def test_displacements_known_from_labels_are_counted(run, made):
-    def path(task: str, seed: int, condition: str = "") -> np.ndarray:
-        return path_to(PLACES[task], seed)
-
-    found = measured(run(episodes(made, control=path, changed=path)))
-    assert found.by_label == 12, "the condition moved; the others are judged by their words"
-    assert "known from a label in 12 of the 48 episodes" in memorisation_table(found, None).note
 
 
 @pytest.mark.parametrize(
@@ -221,9 +176,7 @@ def timed(hand: np.ndarray, *, slower: float = 1.0, later: int = 0) -> np.ndarra
     return np.concatenate([np.repeat(way[:1], later, axis=0), way])
 
 
-@pytest.mark.parametrize(
-    ("slower", "later"), [(1.15, 0), (1.3, 0), (1.0, 10), (1.0, 20), (1.15, 10), (1.3, 20), (0.8, 0)]
-)
+@pytest.mark.parametrize(("slower", "later"), [(1.3, 0), (1.0, 20), (1.15, 10), (1.3, 20), (0.8, 0)])
 def test_slow_replay_is_repeated_and_reaction_is_not(run, made, slower: float, later: int):
     def control(task: str, seed: int) -> np.ndarray:
         return path_to(PLACES[task], seed)
@@ -235,27 +188,19 @@ def test_slow_replay_is_repeated_and_reaction_is_not(run, made, slower: float, l
         x, y, z = PLACES[task]
         return timed(path_to((x - 0.15, y + 0.15, z), seed), slower=slower, later=later)
 
-    memory, notice = (
-        measured(run(episodes(made, control=control, changed=changed))) for changed in (repeats, follows)
-    )
-    assert memory.overall.index == 1.0 and notice.overall.index == 0.0
+    for changed, index in ((repeats, 1.0), (follows, 0.0)):
+        assert measured(run(episodes(made, control=control, changed=changed))).overall.index == index
 
 
 def moved(made, alike: Callable[[int, int], bool], *, seeds: int = 10, each: int = 7, success: bool = False):
-    """Seven displacements of each start; ``alike(seed, number)`` says which of them are ignored."""
-    for task, (x, y, z) in PLACES.items():
-        for seed in range(seeds):
-            yield made(True, task=task, seed=seed, hand=path_to((x, y, z), seed))
-            for number in range(each):
-                place = (x, y, z) if alike(seed, number) else (x + 0.2, y, z)
-                yield made(
-                    success,
-                    task=task,
-                    seed=seed,
-                    condition=f"c{number}",
-                    labels={"axis": "world", "distance": 0.2},
-                    hand=np.concatenate([path_to(place, seed), np.zeros((50, 3))]),
-                )
+    """Displacements of each start; ``alike(seed, number)`` says which of them are ignored."""
+    labels = {"axis": "world", "distance": 0.2}
+    for (task, (x, y, z)), seed in product(PLACES.items(), range(seeds)):
+        yield made(True, task=task, seed=seed, hand=path_to((x, y, z), seed))
+        for number in range(each):
+            place = (x, y, z) if alike(seed, number) else (x + 0.2, y, z)
+            hand = np.concatenate([path_to(place, seed), np.zeros((50, 3))])
+            yield made(success, task=task, seed=seed, condition=f"c{number}", labels=labels, hand=hand)
 
 
 def test_repeating_a_fifth_is_found_for_any_number_of_changes(run, made):
@@ -281,35 +226,28 @@ def test_reaching_the_changed_goal_is_not_repetition(run, made):
     assert (found.overall.alike, found.overall.count, found.reached) == (0, 56, 56)
 
 
-def test_requests_that_include_the_control_task_are_not_judged(run, made):
+def test_guessable_instructions_and_requests_that_include_the_control_task_are_not_judged(run, made):
     (atom,) = made(True).episode.truth
+    requests = (
+        ("two", {atom: (), "On plate_1 flat_stove_1_cook_region": ()}, {"plausible": True}),
+        ("asked", None, {"plausible": False, "asked_goal": f"{atom} and Open drawer_1"}),
+        ("shuffle", None, {"plausible": False, "guessable": True}),
+        ("xxx", None, {"plausible": False}),
+        ("other", OTHER, {"plausible": True}),
+    )
     rows = []
     for seed in SEEDS:
         hand = path_to(PLACES["libero_goal/1"], seed)
         rows.append(made(True, seed=seed, hand=hand))
-        for condition, truth, labels in (
-            ("two", {atom: (), "On plate_1 flat_stove_1_cook_region": ()}, {"plausible": True}),
-            ("asked", None, {"plausible": False, "asked_goal": f"{atom} and Open drawer_1"}),
-            ("other", OTHER, {"plausible": True}),
-        ):
-            labels = {"axis": "words", **labels}
+        for condition, truth, more in requests:
+            labels = {"axis": "words", **more}
             rows.append(made(False, seed=seed, hand=hand, condition=condition, truth=truth, labels=labels))
     found = measured(run(rows))
-    assert [each.group for each in found.conditions] == ["other"]
-    assert found.unjudged == {"the control's task is a part of what is asked for": 12}
-
-
-def test_guessable_instructions_are_not_judged(run, made):
-    rows = []
-    for seed in SEEDS:
-        hand = path_to(PLACES["libero_goal/1"], seed)
-        rows.append(made(True, seed=seed, hand=hand))
-        for condition, guessable in (("shuffle", {"guessable": True}), ("xxx", {})):
-            labels = {"axis": "words", "plausible": False, **guessable}
-            rows.append(made(False, seed=seed, hand=hand, condition=condition, labels=labels))
-    found = measured(run(rows))
-    assert [each.group for each in found.conditions] == ["xxx"]
-    assert found.unjudged == {"the instruction can be guessed": len(SEEDS)}
+    assert {each.group for each in found.conditions} == {"xxx", "other"}
+    assert found.unjudged == {
+        "the control's task is a part of what is asked for": 12,
+        "the instruction can be guessed": len(SEEDS),
+    }
 
 
 def test_other_requests_are_separate_from_nonsense(run, made):
@@ -334,27 +272,20 @@ def test_other_requests_are_separate_from_nonsense(run, made):
 
 def test_noise_of_the_policy_is_separate_from_layouts(run, made):
     """One start held, ten seeds of the policy: what it does there by itself is what counts as the same path."""
-    frame = run(moved(made, lambda seed, number: True, each=1)).frame()
     store = run(moved(made, lambda seed, number: True, each=1))
-    assert memorisation(frame, Paths.read(store)).noise == {}
-    held = memorisation(frame.with_columns(start=pl.lit(0)), Paths.read(store))
+    assert measured(store).noise == {}
+    held = memorisation(store.frame().with_columns(start=pl.lit(0)), Paths.read(store))
     assert held.noise.keys() == PLACES.keys() and held.overall.starts == 2
     assert all(held.spread[task] == max(0.01, noise) for task, noise in held.noise.items())
 
 
 def test_chance_is_estimated_from_other_tasks(run, made):
     """Two tasks whose paths hardly differ: that a path is the control's own says little."""
-    near = {"libero_goal/1": (0.3, 0.1, 0.1), "libero_goal/4": (0.3, 0.105, 0.1)}
     rows = []
-    for (task, place), truth in zip(
-        near.items(), ({"On a b": ((9, 10),)}, {"On c d": ((9, 10),)}), strict=True
-    ):
-        for seed in SEEDS:
-            hand = path_to(place, seed)
-            rows.append(made(True, task=task, seed=seed, hand=hand, truth=truth))
-            labels = {"axis": "world", "distance": 0.2}
-            rows.append(
-                made(False, task=task, seed=seed, hand=hand, truth=truth, condition="c", labels=labels)
-            )
+    for seed, (number, y, goal) in product(SEEDS, ((1, 0.1, "On a b"), (4, 0.105, "On c d"))):
+        hand, task = path_to((0.3, y, 0.1), seed), f"libero_goal/{number}"
+        same = {"task": task, "seed": seed, "hand": hand, "truth": {goal: ((9, 10),)}}
+        rows.append(made(True, **same))
+        rows.append(made(False, **same, condition="c", labels={"axis": "world", "distance": 0.2}))
     found = measured(run(rows)).overall
     assert found.index == 1.0 and found.chance > 0.8 and found.p > 0.05

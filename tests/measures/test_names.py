@@ -1,40 +1,31 @@
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from assay.measures import MeasureError, label_changes, name_gaps
 from assay.measures.frames import find_renamed
 
 
-@pytest.mark.parametrize(
-    ("text", "nouns"),
-    [
-        ("put the bowl on the stove", ""),
-        ("place the mixing bowl onto the stove, please", ""),
-        ("put the basin on the stove", "bowl"),
-        ("put the basin on the range", "bowl+stove"),
-    ],
-)
-def test_nouns_are_kept_or_renamed_word_for_word(text: str, nouns: str):
-    assert find_renamed("libero_goal/1", text) == nouns
-
-
-def test_unknown_task_has_no_renamed_nouns():
-    assert find_renamed("elsewhere/7", "put the basin on the range") == ""
+def test_nouns_are_kept_or_renamed_word_for_word():
+    for text, nouns in {
+        "put the bowl on the stove": "",
+        "place the mixing bowl onto the stove, please": "",
+        "put the basin on the stove": "bowl",
+        "put the basin on the range": "bowl+stove",
+    }.items():
+        assert find_renamed("libero_goal/1", text) == nouns
+        assert find_renamed("elsewhere/7", text) == ""
 
 
 def rows(made, bowl: bool, stove: bool):
-    """Seeds as strata: success hangs on which name is changed."""
-    for seed in range(6):
-        for place, (text, success) in enumerate(
-            (
-                ("the bowl goes on the stove", True),
-                ("the basin goes on the stove", bowl),
-                ("the bowl goes on the range", stove),
-                ("the basin goes on the range", bowl and stove),
-            )
-        ):
-            yield made(success, seed=seed, condition=f"wording {place}", words=text)
+    """Seeds as strata: success depends on which name is changed."""
+    wins = {("bowl", "stove"): True, ("basin", "stove"): bowl, ("bowl", "range"): stove}
+    wins["basin", "range"] = bowl and stove
+    for seed, ((first, second), success) in product(range(6), wins.items()):
+        condition, text = f"wording {first} {second}", f"the {first} goes on the {second}"
+        yield made(success, seed=seed, condition=condition, words=text)
 
 
 def test_each_noun_is_judged_by_the_wordings_that_rename_it_alone(run, made):

@@ -33,13 +33,13 @@ def test_only_starts_with_successful_controls_are_informative():
 
 
 @pytest.mark.parametrize("times", [1.0, 5.0, 20.0])
-def test_a_total_loss_needs_as_many_seeds_as_the_exact_test_does(times: float):
+def test_total_loss_needs_as_many_seeds_as_the_exact_test_does(times: float):
     needed = next(k for k in range(1, 50) if times * 2.0**-k < SURE)
     found = more_seeds(table(3, 3), times)
     assert found is not None and found.now == 3 and found.needed == max(needed, 4)
 
 
-def test_a_smaller_loss_needs_more_seeds_and_no_loss_needs_none():
+def test_smaller_loss_needs_more_seeds_and_no_loss_needs_none():
     whole, half = more_seeds(table(8, 8), 10.0), more_seeds(table(4, 8), 10.0)
     assert whole is not None and half is not None and half.needed > whole.needed
     assert more_seeds(table(0, 8), 10.0) is None
@@ -55,7 +55,7 @@ def test_advised_seeds_have_the_stated_power():
     assert 0.72 <= np.mean(sure) <= 0.95
 
 
-def test_a_detectable_loss_is_found_in_four_of_five_experiments():
+def test_detectable_loss_is_found_in_four_of_five_experiments():
     starts, times = 40, 10.0
     interval = newcombe((1.0, 1.0), (starts, starts), 0.0).interval
     size = detectable(1.0, interval, starts, times)

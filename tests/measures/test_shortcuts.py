@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -22,22 +23,12 @@ TASKS = ("libero_goal/0", "libero_goal/1")
 
 def frame(wins: dict[str, float], seeds: int = 8, implausible: tuple[str, ...] = ()) -> pl.DataFrame:
     """Episodes of two tasks: each condition with its share of successes, the first seeds first."""
-    return pl.DataFrame(
-        [
-            {
-                "condition": condition,
-                "task": task,
-                "seed": seed,
-                "start": seed,
-                "instruction": "do it",
-                "outcome": "success" if seed < round(share * seeds) else "failure",
-                "plausible": condition not in implausible,
-            }
-            for condition, share in wins.items()
-            for task in TASKS
-            for seed in range(seeds)
-        ]
-    )
+    rows = []
+    for (condition, share), task, seed in product(wins.items(), TASKS, range(seeds)):
+        row = {"condition": condition, "task": task, "seed": seed, "start": seed, "instruction": "do it"}
+        outcome = "success" if seed < round(share * seeds) else "failure"
+        rows.append(row | {"outcome": outcome, "plausible": condition not in implausible})
+    return pl.DataFrame(rows)
 
 
 ALL = {
@@ -47,7 +38,7 @@ ALL = {
 }
 
 
-def test_blind_spots_are_what_is_solved_beyond_doubt_where_success_is_expected():
+def test_blind_spots_are_conditions_solved_significantly_with_success_expected():
     found = shortcuts(ALL)
     assert found.blind_spots(BLIND) == ("control", "moved", "said")
     assert (found.blind_spots(REPLAY), found.telling(REPLAY), found.open(REPLAY)) == (
@@ -62,7 +53,7 @@ def test_blind_spots_are_what_is_solved_beyond_doubt_where_success_is_expected()
     assert told["conditions"][0]["success"]["blind"]["n"] == 16
 
 
-def test_few_episodes_leave_it_undecided_and_a_stricter_share_changes_the_answer():
+def test_few_episodes_are_undecided_and_a_stricter_share_changes_the_answer():
     few = shortcuts({BLIND: frame({"control": 1}, seeds=1)})
     assert few.rows[0].cells["blind"].solved is Solved.OPEN
     assert describe_shortcuts(few) == [
@@ -85,7 +76,7 @@ def test_condition_without_episodes_of_a_policy_is_reported():
         shortcuts({BLIND: frame({})})
 
 
-def test_an_audit_has_sentences_a_table_and_a_figure(tmp_path: Path):
+def test_audit_has_sentences_a_table_and_a_figure(tmp_path: Path):
     found = shortcuts(ALL)
     said = describe_shortcuts(found)
     assert said[0] == (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures.diagnosis import diagnose, examine
+from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Claim, Shows, Verdict
 from assay.measures.flaws import Degree, Flaw
 from assay.measures.profile import profile
@@ -50,13 +50,3 @@ def test_insensitive_policy_has_no_surface_flaw(found) -> None:
     finding = found()
     assert finding.verdict is Verdict.NOT_FOUND and finding.claim is Claim.NO_SIGN
     assert "the worst of all forms is a final full stop: 10 of 10 succeed" in format_finding(finding).text
-
-
-def test_row_is_no_more_significant_than_its_episodes(run, made) -> None:
-    measured = profile(run(written(made, {"full_stop"})))
-    found = examine(measured)
-    finding = next(each for each in found.findings if each.flaw is Flaw.SURFACE)
-    (row,) = (
-        each for each in found.with_adjusted_p(measured)["changes"] if each.group["change"] == "surface"
-    )
-    assert finding.p < 0.05 <= row.p_holm, "all forms together cost less"

@@ -139,7 +139,7 @@ def test_any_composition_is_refused_or_leaves_all_standing_with_the_goal_unreach
         first = world.reset(world.sample(seed))
     except (PerturbationError, PlacementError) as error:
         event(f"refused: {str(error)[:40]}")
-        assert str(error) and "\n" not in str(error)
+        assert str(error)
         return
     event("settled")
     Senses(chosen, task=task.id, seed=seed).observe(first)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.policies.identity import identity, identity_of, source_digests
+from assay.policies.identity import identity, source_digests
 from assay.policies.registry import load_policy
 
 MODULE = """
@@ -128,10 +128,10 @@ def test_a_class_may_have_a_fingerprint(folder: Path):
 
 def test_the_identity_of_an_object_is_its_module_and_its_fingerprint(folder: Path):
     made = importlib.import_module("wrong").Wrong
-    assert identity_of(made("A"))["fingerprint"] == "of A" != identity_of(made("B"))["fingerprint"]
+    assert identity(made("A"))["fingerprint"] == "of A" != identity(made("B"))["fingerprint"]
 
 
 def test_a_class_method_is_not_the_fingerprint_of_an_object(folder: Path):
-    assert identity_of(importlib.import_module("own").Own("b")).keys() == {"own.py"}
+    assert identity(importlib.import_module("own").Own("b")).keys() == {"own.py"}
     broken = importlib.import_module("broken").Broken()
-    assert identity_of(broken).keys() == {"broken.py"}, "it is not even called"
+    assert identity(broken).keys() == {"broken.py"}, "it is not even called"

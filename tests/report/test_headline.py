@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.cli.runs import _terminal_summary
 from assay.measures import Claim, Flaw, Verdict
 from assay.measures.findings import Fall, Unnoticed
 from assay.measures.sentences import Diagnosis
 from assay.report.page import build
 from assay.report.run_report import RunReport
-from assay.report.summary import advice, sentences, terminal_summary
+from assay.report.summary import advice, sentences
 
 TASKS = ("libero_goal/6", "libero_goal/8", "libero_goal/1")
 LEVELS = {
@@ -164,7 +165,7 @@ def test_a_run_of_errors_is_headed_by_the_error(read, made):
         "Every episode ended in an error: 4 x Mine, step 0: KeyError: 'head'.",
     )
     assert "cannot say" not in page and "Success by condition" not in page
-    assert [line for lines in terminal_summary([report]) for line, style in lines if style == "bold"][
+    assert [line for lines in _terminal_summary([report]) for line, style in lines if style == "bold"][
         1:
     ] == list(report.conclusions.found)
 

@@ -36,25 +36,18 @@ def done(path: Path) -> int:
 
 @pytest.fixture
 def facts():
-    """Everything in a run that must not depend on how it was executed: by key."""
+    """Reads everything in a run that must not depend on how it was executed, by key."""
 
-    def of(store: Store) -> dict[str, tuple[object, ...]]:
-        frame = store.frame()
+    def read(store: Store) -> dict[str, tuple[object, ...]]:
         columns = ["outcome", "steps", "decisions", "touched", "moved", "truth", "error"]
         paths = dict(store.trajectories())
+        arrays = ("end_effector", "gripper", "actions")
         return {
             row["key"]: (
                 *(row[name] for name in columns),
-                *(
-                    array.tobytes()
-                    for array in (
-                        paths[row["id"]].end_effector,
-                        paths[row["id"]].gripper,
-                        paths[row["id"]].actions,
-                    )
-                ),
+                *(getattr(paths[row["id"]], name).tobytes() for name in arrays),
             )
-            for row in frame.iter_rows(named=True)
+            for row in store.frame().iter_rows(named=True)
         }
 
-    return of
+    return read

@@ -124,15 +124,8 @@ def test_one_worker_or_two_or_this_process_give_the_same_episodes(tmp_path: Path
     assert found[0] == found[1] == found[2] and len(found[0]) == 8
 
 
-def test_what_is_done_is_never_done_again(tmp_path: Path):
-    path = tmp_path / "a.assay"
-    assert executed(path, plan(1), WorkerConfig("random")).done == 4
-    assert executed(path, plan(1), WorkerConfig("random")) == Ending(0, 0)
-    assert executed(path, plan(2), WorkerConfig("random")) == Ending(4, 0)
-
-
 @pytest.mark.parametrize(("name", "reason"), [("Segfaults", "SIGSEGV"), ("Exits", "exit status 3")])
-def test_an_episode_that_kills_its_worker_twice_is_an_error_and_the_run_goes_on(
+def test_episode_that_kills_its_worker_twice_is_an_error_and_the_run_continues(
     tmp_path: Path, module: str, name: str, reason: str
 ):
     path = tmp_path / "a.assay"
@@ -145,7 +138,7 @@ def test_an_episode_that_kills_its_worker_twice_is_an_error_and_the_run_goes_on(
         assert store.reasons() == {f"the worker died: {reason} (2 times on this episode)": 2}
 
 
-def test_a_policy_that_hangs_is_ended(tmp_path: Path, module: str):
+def test_policy_that_hangs_is_ended(tmp_path: Path, module: str):
     path = tmp_path / "a.assay"
     specs = [spec for spec in plan(2) if spec.task == "libero_goal/7" and spec.condition == "control"]
     executed(path, specs, WorkerConfig(f"{module}:Hangs"), workers=1, timeout=4.0)
@@ -154,7 +147,7 @@ def test_a_policy_that_hangs_is_ended(tmp_path: Path, module: str):
     assert "no sign of life for 4 s" in reason and sorted(outcomes(path).values()) == ["error", "failure"]
 
 
-def test_what_broke_is_tried_again_with_the_same_seed_and_counted(tmp_path: Path, module: str):
+def test_failed_attempts_are_retried_with_the_same_seed_and_counted(tmp_path: Path, module: str):
     for retries, expected in ((0, "error"), (1, "failure")):
         path = tmp_path / f"{retries}.assay"
         executed(path, plan(1), WorkerConfig(f"{module}:Moody", retries=retries), workers=1)
@@ -163,7 +156,7 @@ def test_what_broke_is_tried_again_with_the_same_seed_and_counted(tmp_path: Path
             assert set(store.frame()["attempts"]) == {retries + 1}
 
 
-def test_a_policy_that_is_away_stops_the_run_and_is_tried_again_later(tmp_path: Path, module: str):
+def test_policy_that_is_away_stops_the_run_and_is_tried_again_later(tmp_path: Path, module: str):
     path = tmp_path / "a.assay"
     ending = executed(path, plan(4), WorkerConfig(f"{module}:Away"), workers=1)
     assert "nobody answers" in ending.reason and ending.left > 0
@@ -171,13 +164,12 @@ def test_a_policy_that_is_away_stops_the_run_and_is_tried_again_later(tmp_path: 
         assert len(store.todo()) == 16
 
 
-def test_a_policy_that_cannot_be_loaded_is_one_line(tmp_path: Path, module: str):
-    with pytest.raises(PolicyError, match="OSError: no checkpoint") as caught:
+def test_policy_that_cannot_be_loaded_is_refused(tmp_path: Path, module: str):
+    with pytest.raises(PolicyError, match="OSError: no checkpoint"):
         executed(tmp_path / "a.assay", plan(1), WorkerConfig(f"{module}:Unborn"))
-    assert "\n" not in str(caught.value)
 
 
-def test_stopping_finishes_what_runs_and_leaves_the_rest(tmp_path: Path):
+def test_stopping_finishes_running_episodes_and_leaves_the_rest(tmp_path: Path):
     path = tmp_path / "a.assay"
     seen: list[object] = []
     ending = executed(
@@ -207,28 +199,43 @@ def test_conditions_are_decided_alike_by_one_worker_and_by_two(tmp_path: Path):
 
 
 class Scripted:
-    """Performs no episode: controls succeed, and nothing else does."""
+    """Performs no episode: controls succeed, and so do the seeds that a rule names; controls may come last."""
 
     workers = 1
 
+    def __init__(self, succeeds: Callable[[int], bool] = lambda seed: False, *, controls_late: bool = False):
+        self.succeeds, self.controls_late = succeeds, controls_late
+
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        if self.controls_late:
+            played: list[tuple[int, EpisodeSpec]] = []
+            while batch := source.take(None):
+                played += batch
+            yield from map(self.perform, sorted(played, key=lambda item: item[1].condition == "control"))
         while batch := source.take(None):
-            for number, spec in batch:
-                outcome = Outcome.SUCCESS if spec.condition == "control" else Outcome.FAILURE
-                yield Done(number, Episode(outcome, 1, no_trajectory()))
+            yield from map(self.perform, batch)
+
+    def perform(self, item: tuple[int, EpisodeSpec]) -> Event:
+        number, spec = item
+        success = spec.condition == "control" or self.succeeds(spec.seed)
+        return Done(number, Episode(Outcome.SUCCESS if success else Outcome.FAILURE, 1, no_trajectory()))
+
+
+def starts_by_condition(store: Store) -> dict[str, set[tuple[object, ...]]]:
+    return {
+        str(condition): set(group.select("task", "seed").iter_rows())
+        for (condition,), group in store.frame().group_by("condition")
+    }
 
 
 @pytest.mark.parametrize(
     ("rule", "stops"), [("differs=0.05", {"para"}), ("decided=0.5", {"control", "para"})]
 )
-def test_what_stops_early_still_has_its_pairs(tmp_path: Path, rule: str, stops: set[str]):
+def test_condition_that_stops_early_keeps_its_pairs(tmp_path: Path, rule: str, stops: set[str]):
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(plan(30))
         drive(store, Scripted(), until=rule)
-        starts = {
-            str(condition): set(group.select("task", "seed").iter_rows())
-            for (condition,), group in store.frame().group_by("condition")
-        }
+        starts = starts_by_condition(store)
         assert set(store.stopped) == stops and 5 < len(starts["para"]) < 20
         assert starts["para"] <= starts["control"], "every one has its control"
         if rule == "differs=0.05":
@@ -236,51 +243,26 @@ def test_what_stops_early_still_has_its_pairs(tmp_path: Path, rule: str, stops: 
             assert store.stopped["para"]["p"] <= 0.05 and len(starts["control"]) == 60
 
 
-class Even(Scripted):
-    """Controls succeed; the rest does in every second seed, which takes longer to decide."""
-
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        while batch := source.take(None):
-            for number, spec in batch:
-                hit = spec.condition == "control" or spec.seed % 2 == 0
-                yield Done(number, Episode(Outcome.SUCCESS if hit else Outcome.FAILURE, 1, no_trajectory()))
-
-
-def test_controls_go_on_as_long_as_a_condition_does(tmp_path: Path):
-    """Controls are decided after a few episodes, but what goes on without them would have no pairs."""
+def test_controls_continue_as_long_as_a_condition_does(tmp_path: Path):
+    """Controls are decided after a few episodes, but the condition would have no pairs without them."""
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(plan(40))
-        drive(store, Even(), until="half-width=0.2")
-        starts = {
-            str(condition): set(group.select("task", "seed").iter_rows())
-            for (condition,), group in store.frame().group_by("condition")
-        }
+        drive(store, Scripted(lambda seed: seed % 2 == 0), until="half-width=0.2")
+        starts = starts_by_condition(store)
         assert set(store.stopped) == {"control", "para"}
         assert starts["para"] == starts["control"] and 20 < len(starts["para"]) < 80
         assert store.stopped["control"]["episodes"] == len(starts["control"])
 
 
-class ControlsLate(Scripted):
-    """All controls are played after everything else, as a slow worker may do it."""
-
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        played: list[tuple[int, EpisodeSpec]] = []
-        while batch := source.take(None):
-            played += batch
-        for number, _ in sorted(played, key=lambda each: each[1].condition == "control"):
-            yield Done(number, Episode(Outcome.FAILURE, 1, no_trajectory()))
-
-
-@pytest.mark.parametrize("executor", [ControlsLate(), Scripted()])
-def test_controls_are_decided_whenever_they_are_done(tmp_path: Path, executor: Scripted):
+def test_controls_are_decided_even_if_they_finish_last(tmp_path: Path):
     with Store.writing(tmp_path / "a.assay") as store:
         store.plan(plan(20))
-        drive(store, executor, until="decided=0.3")
+        drive(store, Scripted(controls_late=True), until="decided=0.3")
         assert set(store.stopped) == {"control", "para"}
 
 
 @pytest.mark.parametrize(("seeds", "stops"), [(30, True), (5, False)])
-def test_a_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, stops: bool):
+def test_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, stops: bool):
     """They share one control: thirty episodes of five starts are five pairs, for the rule and for the report."""
     words = Experiment(
         "words", "Six wordings.", lambda task: (Variant("para", (Say(f"do {each}"),)) for each in range(6))
@@ -296,7 +278,7 @@ def test_a_start_with_several_wordings_is_one_pair(tmp_path: Path, seeds: int, s
             assert found.p == pytest.approx(store.stopped["para"]["p"])
 
 
-def test_a_run_that_is_gone_on_with_plays_episodes_in_the_order_in_which_they_count(tmp_path: Path):
+def test_resumed_run_plays_episodes_in_the_order_in_which_they_count(tmp_path: Path):
     """Of a start's three wordings the first is done: the second still comes after the first of all others."""
     words = Experiment(
         "words", "Three wordings.", lambda task: (Variant("para", (Say(f"do {each}"),)) for each in range(3))
@@ -371,7 +353,7 @@ def driver(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
         process.wait()
 
 
-def test_killed_again_and_again_the_run_ends_as_if_nothing_had_happened(tmp_path: Path, driver, facts):
+def test_run_killed_repeatedly_ends_like_an_undisturbed_one(tmp_path: Path, driver, facts):
     """Workers and the driver are killed in the middle of it, some episodes after the time before."""
     dice = random.Random(5)
     path = tmp_path / "killed.assay"

@@ -58,44 +58,32 @@ def filmed(world: Simulation, tmp_path_factory: pytest.TempPathFactory) -> Filmi
     return filming
 
 
-@pytest.fixture(scope="module")
-def idle(filmed: Filming) -> tuple[Path, list[np.ndarray]]:
-    """A video of nothing done, and its frames."""
-    return filmed(load_policy("idle"))
-
-
 def badge(frame: np.ndarray) -> np.ndarray:
     """The colour of the corner in which the outcome is said."""
     return frame[HEADER + VIDEO_PIXELS + 20, WIDTH - MARGIN - 5]
 
 
-def test_it_shows_both_cameras_at_each_step_and_holds_the_end(
-    idle: tuple[Path, list[np.ndarray]], world: Simulation
-):
-    path, frames = idle
+def test_video_shows_both_cameras_at_each_step_and_the_outcome_at_the_end(filmed: Filming, world: Simulation):
+    path, frames = filmed(load_policy("idle"))
     assert path.name == f"libero_goal_7_003_{SPEC.key[:8]}_failure.mp4"
     assert len(frames) == 4 + 1 + 20 * HOLD_S and frames[0].shape == (HEIGHT, WIDTH, 3)
     start = world.reset(world.sample(SPEC.seed))
     for left, camera in ((MARGIN, "agentview"), (MARGIN + VIDEO_PIXELS, "robot0_eye_in_hand")):
         shown = frames[0][HEADER : HEADER + VIDEO_PIXELS, left : left + VIDEO_PIXELS]
         assert np.abs(shown - start.image(camera, VIDEO_PIXELS)).mean() < 6
-    assert np.abs(frames[-1] - frames[4]).mean() < 2, "the same picture, encoded quickly"
-
-
-def test_the_outcome_is_said_at_the_end_only(idle: tuple[Path, list[np.ndarray]]):
-    _, frames = idle
+    assert np.abs(frames[-1] - frames[4]).mean() < 2, "the same image, encoded quickly"
     assert np.abs(badge(frames[-1]) - COLOURS[Outcome.FAILURE]).max() < 25
     assert badge(frames[0]).min() > 225  # paper
 
 
-def test_an_error_is_named_and_its_reason_cut_to_fit(filmed: Filming):
+def test_error_is_named_and_its_reason_cut_to_fit(filmed: Filming):
     path, frames = filmed(Broken())
     assert path.name.endswith("_error.mp4") and len(frames) == 1 + 1 + 20 * HOLD_S
     assert np.abs(badge(frames[-1]) - COLOURS[Outcome.ERROR]).max() < 25
     assert frames[-1][:, WIDTH - MARGIN + 2 :].min() > 225  # nothing runs over the margin
 
 
-def test_a_long_instruction_stays_within_the_frame(filmed: Filming):
+def test_long_instruction_stays_within_the_frame(filmed: Filming):
     wordy = replace(TASK, instruction=Instruction("turn on the stove and then " * 12))
     _, frames = filmed(load_policy("idle"), wordy)
     assert frames[0][:HEADER, WIDTH - MARGIN + 2 :].min() > 225

@@ -36,13 +36,13 @@ def test_fewer_tasks_or_seeds_in_the_same_file_are_all_that_is_run(tmp_path: Pat
 @pytest.mark.parametrize(
     "policy", ["orakle", "python:no_such_module:Policy", "python:json:nothing", "openpi:/x"]
 )
-def test_a_policy_that_is_none_leaves_no_file(policy: str, tmp_path: Path):
+def test_invalid_policy_leaves_no_file(policy: str, tmp_path: Path):
     with pytest.raises(AssayError):
         execute("libero", policy, tmp_path / "run.assay", replace(WIDE, tasks="libero_goal/7"))
     assert not list(tmp_path.iterdir())
 
 
-def test_conditions_are_decided_where_a_resumed_run_asks_for_fewer_tasks(tmp_path: Path):
+def test_conditions_are_decided_if_a_resumed_run_has_fewer_tasks(tmp_path: Path):
     path = tmp_path / "run.assay"
     wide = replace(WIDE, seeds=tuple(range(8)), until="decided=0.6")
     assert execute("libero", "idle", path, wide, AtOnce()) == Ending(0, 16)

@@ -46,7 +46,7 @@ def played(path: Path, policy: Witness, seeds: list[int], **more: Any) -> assay.
     return assay.run("libero", policy, tasks=STOVE, seeds=seeds, steps=2, out=path, **more)
 
 
-def test_specs_say_so_and_those_of_others_keep_their_keys():
+def test_held_start_changes_the_key_of_its_specs_only():
     spec = EpisodeSpec("libero_goal/1", 5, perturbations=(Displace(0.1),))
     assert "start" not in spec.to_json()
     held = replace(spec, start=3)
@@ -58,7 +58,7 @@ def test_specs_say_so_and_those_of_others_keep_their_keys():
     assert claim(held) == claim(same), "a certificate is about the start, whoever acts"
 
 
-def test_the_start_stays_and_the_policys_seed_varies(tmp_path: Path):
+def test_start_stays_and_the_policys_seed_varies(tmp_path: Path):
     usual, held = Witness(), Witness()
     played(tmp_path / "usual.assay", usual, [3, 4])
     run = played(tmp_path / "held.assay", held, [0, 1], hold_start=3)
@@ -73,7 +73,7 @@ def test_the_start_stays_and_the_policys_seed_varies(tmp_path: Path):
     assert np.array_equal(again.trajectory.end_effector, second.trajectory.end_effector)
 
 
-def test_it_is_resumed_extended_and_merged_with_its_own_alone(tmp_path: Path):
+def test_held_start_is_resumed_extended_and_merged_only_with_the_same_start(tmp_path: Path):
     played(tmp_path / "a.assay", Witness(), [0], hold_start=3)
     assert len(played(tmp_path / "a.assay", Witness(), [0, 1], hold_start=3).frame()) == 2
     for other in ({}, {"hold_start": 4}):
@@ -85,13 +85,10 @@ def test_it_is_resumed_extended_and_merged_with_its_own_alone(tmp_path: Path):
         played(tmp_path / "d.assay", Witness(), [0], hold_start=-1)
 
 
-def test_conditions_are_written_down_and_others_extend_the_run(tmp_path: Path):
+def test_conditions_are_recorded_and_others_extend_the_run(tmp_path: Path):
     def corrupted(conditions: Any = None) -> assay.Run:
-        return assay.run(
-            *("corruption", Witness()),
-            **{"tasks": STOVE, "seeds": 1, "steps": 1, "out": tmp_path / "run.assay"},
-            conditions=conditions,
-        )
+        options: dict[str, Any] = {"tasks": STOVE, "seeds": 1, "steps": 1, "out": tmp_path / "run.assay"}
+        return assay.run("corruption", Witness(), conditions=conditions, **options)
 
     run = corrupted(["empty"])
     assert run.frame()["condition"].to_list() == ["control", "corruption/empty"]

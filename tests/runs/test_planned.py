@@ -9,7 +9,7 @@ from assay.runs.plan import planned_tasks
 SPEC = EpisodeSpec("libero_goal/3", 0)
 
 
-def test_a_plan_is_tasks_with_a_number_of_episodes_each():
+def test_plan_is_tasks_with_a_number_of_episodes_each():
     plan = [
         replace(SPEC, task=task, seed=seed, condition=condition, perturbations=changes)
         for task in ("libero_goal/3", "libero_goal/7")

@@ -37,14 +37,8 @@ def server() -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     """Starts ``assay serve random`` on one port, again and again."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    command = [
-        str(Path(sys.executable).with_name("assay")),
-        "serve",
-        "--policy",
-        "random",
-        "--protocol",
-        "openpi",
-    ]
+    executable = str(Path(sys.executable).with_name("assay"))
+    command = [executable, "serve", "--policy", "random", "--protocol", "openpi"]
     started: list[subprocess.Popen[bytes]] = []
 
     def start() -> subprocess.Popen[bytes]:
@@ -64,7 +58,9 @@ def executed(path: Path, address: str, *, retries: int = 1) -> str:
         return drive(store, LocalProcesses(WorkerConfig(address, retries=retries), 2, timeout=120)).reason
 
 
-def test_a_server_killed_again_and_again_leaves_no_trace(drawing: str, tmp_path: Path, server, facts):
+def test_run_with_a_repeatedly_killed_server_ends_like_an_undisturbed_one(
+    drawing: str, tmp_path: Path, server, facts
+):
     address = f"openpi://127.0.0.1:{server.port}?connect=20&timeout=20"
     process = server()
     executed(tmp_path / "calm.assay", address)
@@ -104,7 +100,7 @@ def test_a_server_killed_again_and_again_leaves_no_trace(drawing: str, tmp_path:
         assert facts(killed) == facts(calm)
 
 
-def test_a_server_that_talks_nonsense_makes_error_episodes_and_never_a_hang(drawing: str, tmp_path: Path):
+def test_server_that_sends_garbage_causes_errors_and_never_hangs(drawing: str, tmp_path: Path):
     dice = random.Random(11)
 
     def babble(connection: ServerConnection) -> None:

@@ -66,7 +66,7 @@ def test_others_may_write_a_run_while_its_scenes_are_certified(
         begin(path, "x", "mine", asked, Watching())
 
 
-def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
+def test_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
     path = tmp_path / "run.assay"
     assert [spec.seed for spec in begin(path, "libero", "mine", ASKED)] == [0, 1, 2, 3]
     assert len(begin(path, "libero", "mine", ASKED)) == 4
@@ -76,9 +76,7 @@ def test_a_run_of_another_policy_or_experiment_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("judged", [Outcome.SUCCESS, Outcome.FAILURE])
-def test_what_was_judged_stays_however_often_it_is_played_again_and_an_error_does_not(
-    tmp_path: Path, judged: Outcome
-):
+def test_first_judged_outcome_is_kept_and_errors_are_replaced(tmp_path: Path, judged: Outcome):
     path = tmp_path / "run.assay"
     spec, *_ = begin(path, "libero", "mine", ASKED)
     broken = Episode(Outcome.ERROR, 1, no_trajectory(), error="broken off", transient=True)

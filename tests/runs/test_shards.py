@@ -8,7 +8,7 @@ import pytest
 from assay import api
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.shards import Shard, ShardPart, merge, missing_shards
+from assay.runs.shards import Shard, ShardPart, merge
 from assay.runs.store import Store
 
 TABLES = ("specs", "trajectories", "initial_positions", "contacts", "clipped")
@@ -46,10 +46,10 @@ def test_shards_merged_in_any_order_are_the_whole_run_to_the_bit(parts: Path, tm
         rows = [db.execute(f"{query} ORDER BY id").fetchall() for db in (one, other)]
         assert rows[0] == rows[1] and rows[0], query
     with Store.reading(out) as store:
-        assert "shard" not in store.meta and not missing_shards(store.meta)
+        assert "shard" not in store.meta and store.meta["shards"] == {"of": 3, "there": [1, 2, 3]}
 
 
-def test_a_start_and_its_control_are_in_one_shard(parts: Path):
+def test_start_and_its_control_are_in_one_shard(parts: Path):
     for number in (1, 2, 3):
         with Store.reading(parts / f"{number}.assay") as store:
             frame = store.frame()
@@ -59,7 +59,7 @@ def test_a_start_and_its_control_are_in_one_shard(parts: Path):
 def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: Path, tmp_path: Path):
     merge([parts / "3.assay", parts / "1.assay"], tmp_path / "some.assay")
     with Store.reading(tmp_path / "some.assay") as some, Store.reading(parts / "whole.assay") as whole:
-        assert missing_shards(some.meta) == [2]
+        assert some.meta["shards"] == {"of": 3, "there": [1, 3]}
         there = set(some.frame()["key"])
         assert some.frame()["key"].to_list() == [key for key in whole.frame()["key"] if key in there]
 
@@ -75,12 +75,12 @@ def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: P
         ({"shard": "1/3", "until": "decided=0.5"}, "--shard and --until contradict each other"),
     ],
 )
-def test_what_does_not_fit_a_shards_file_is_refused(parts: Path, options: dict, said: str):
+def test_options_that_contradict_a_shards_file_are_refused(parts: Path, options: dict, said: str):
     with pytest.raises(RunError, match=said):
         run(parts / "1.assay", **options)
 
 
-def test_a_whole_run_is_no_shard_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
+def test_whole_runs_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
     with pytest.raises(RunError, match="holds a whole run"):
         run(parts / "whole.assay", shard="1/3")
     with pytest.raises(RunError, match="is not a shard, and other files are"):

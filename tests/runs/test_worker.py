@@ -6,12 +6,12 @@ from assay.episodes import EpisodeSpec, Outcome
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
 
-def test_a_scene_that_cannot_be_made_is_an_error_and_not_a_failure():
+def test_scene_that_cannot_be_made_is_an_error_and_not_a_failure():
     episode = EpisodeRunner(WorkerConfig("idle")).run(EpisodeSpec("libero_goal/77", 0))
     assert episode.outcome is Outcome.ERROR and "libero_goal/77" in episode.error
 
 
-def test_a_video_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path: Path):
+def test_episode_is_kept_if_its_video_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").write_text("not a folder")
     worker = EpisodeRunner(WorkerConfig("idle", videos=tmp_path / "file" / "videos"))
     episode = worker.run(EpisodeSpec("libero_goal/7", 0, steps=3))
@@ -19,7 +19,7 @@ def test_a_video_that_cannot_be_written_is_no_reason_to_lose_an_episode(tmp_path
     assert "no video: " in episode.error
 
 
-def test_a_worker_gives_signs_of_life_at_every_step():
+def test_worker_gives_signs_of_life_at_every_step():
     beats: list[int] = []
     worker = EpisodeRunner(WorkerConfig("idle"))
     worker.run(EpisodeSpec("libero_goal/7", 0, steps=5), lambda: beats.append(1))

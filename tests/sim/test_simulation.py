@@ -14,7 +14,7 @@ from assay import tasks
 from assay.errors import ActionError, AssayError, StateError
 from assay.sim.compile import CompiledScene
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, SUBSTEPS, Simulation
-from assay.sim.states import InitialState, from_flat
+from assay.sim.states import InitialState
 from assay.tasks import Atom, Goal, Predicate
 
 Compiled = Callable[[str], CompiledScene]
@@ -173,11 +173,11 @@ def test_only_what_is_put_changes(world: Simulation):
 
 def test_a_flat_state_may_have_the_fixtures(world: Simulation):
     state = world.sample(0)
-    assert from_flat(world.compiled, state.flat()) == state
-    plain = from_flat(world.compiled, state.vector)
+    assert InitialState.parse(world.compiled, state.flat()) == state
+    plain = InitialState.parse(world.compiled, state.vector)
     assert np.array_equal(plain.vector, state.vector) and not np.array_equal(plain.fixtures, state.fixtures)
     with pytest.raises(StateError, match="needs"):
-        from_flat(world.compiled, state.vector[:-1])
+        InitialState.parse(world.compiled, state.vector[:-1])
 
 
 def test_a_fixture_moved_in_the_model_is_seen_and_belongs_to_the_state(world: Simulation):

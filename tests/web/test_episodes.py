@@ -59,7 +59,7 @@ def test_pages_go_to_the_end_and_no_further(run: OpenRun):
     found = [page(run, Filters(), number=number) for number in (1, 2, 3)]
     assert [len(each.rows) for each in found] == [PAGE, PAGE, 7]
     assert [each.before for each in found] == [0, PAGE, 2 * PAGE]
-    assert {(each.total, each.pages) for each in found} == {(COUNT, 3)}
+    assert {(each.total, each.page_count) for each in found} == {(COUNT, 3)}
     assert page(run, Filters(), number=99) == found[2]
 
 

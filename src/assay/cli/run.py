@@ -155,7 +155,7 @@ def plan(
 
     Nothing is recorded. --budget and --detect suggest a number of seeds, with the command to copy.
     """
-    from assay.measures.forecast import changes_alone, forecast
+    from assay.measures.forecast import forecast
     from assay.policies.registry import check_address
     from assay.runs.estimates import duration, parse_duration
     from assay.runs.plan import RunPlan
@@ -180,7 +180,7 @@ def plan(
         return
     _print_seed_counts(estimate)
     parts = [("all conditions", estimate, options.conditions)]
-    if (limit is not None or detect is not None) and (part := changes_alone(planned)) is not None:
+    if (limit is not None or detect is not None) and (part := _changes_alone(planned)) is not None:
         fewer, names = part
         alone = replace(
             forecast(fewer, None, success=estimate.success),
@@ -210,6 +210,21 @@ def plan(
                     workers=options.workers,
                 )
                 say(f"  {command}")
+
+
+def _changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
+    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it, or nothing."""
+    from assay.episodes import CONTROL
+
+    single: dict[str, bool] = {}
+    for spec in plan.specs:
+        if spec.condition != CONTROL:
+            single[spec.condition] = single.get(spec.condition, True) and len(spec.perturbations) == 1
+    chosen = tuple(name for name, is_single in single.items() if is_single)
+    if not chosen or len(chosen) == len(single):
+        return None
+    conditions = {*chosen, CONTROL}
+    return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen
 
 
 def _suggest(estimate: Forecast, seeds: int | None) -> str:

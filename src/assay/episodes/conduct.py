@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PLACING = ("reached", "touched", "grasped", "lifted", "carried", "placed", "released")
-"""The stages of an atom about where a thing is: On, In, Stack and their like."""
+"""The stages of an atom about where an object is: On, In, Stack and their like."""
 LIFTING = ("reached", "touched", "grasped", "lifted", "done")
-"""Of an atom that wants a thing up."""
+"""Of an atom that wants an object up."""
 TURNING = ("reached", "touched", "moved", "done")
 """Of an atom about a drawer, a door or a knob."""
 FIXED = ("reached", "touched", "done")
@@ -22,7 +22,7 @@ UNTOUCHED = "nothing"
 Stages = Mapping[str, int | None]
 """Stage -> the control step after which it was first seen, in the order of the stages; None for never.
 
-A number above the episode's steps was seen in its aftermath: a thing that was still held when the goal was reached is
+A number above the episode's steps was seen in its aftermath: an object that was still held when the goal was reached is
 let go there.
 """
 
@@ -32,7 +32,7 @@ class SideEffects:
     """What an episode did besides what it was asked for. Small values are left out of the mappings."""
 
     moved: Mapping[str, float] = field(default_factory=dict)
-    """How far things that the goal does not name were in the end from where they stood at the start, metres."""
+    """How far objects that the goal does not name were in the end from where they stood at the start, metres."""
     tilted: Mapping[str, float] = field(default_factory=dict)
     """By how much their upright axis was tilted from how it stood at the start, degrees."""
     opened: Mapping[str, float] = field(default_factory=dict)
@@ -40,10 +40,10 @@ class SideEffects:
     opened in the end: as a part of the way from the start to where LIBERO calls them open or on; 1 is that, or more
     where they go farther."""
     forces: Mapping[str, float] = field(default_factory=dict)
-    """The largest force of one part of the robot (a finger, the hand, the arm) on each thing, newton, of those at the
+    """The largest force of one part of the robot (a finger, the hand, the arm) on each object, newton, of those at the
     end of each control step; the table and the floor are called arena."""
     arm: Mapping[str, int] = field(default_factory=dict)
-    """In how many control steps the arm (its links, not the gripper) touched each thing."""
+    """In how many control steps the arm (its links, not the gripper) touched each object."""
     path: float = 0.0
     """How far the end effector went, metres."""
     jerk: float = 0.0

@@ -83,9 +83,9 @@ class Episode:
     truth: dict[str, Intervals] = field(default_factory=dict)
     """When each atom of the goal was true."""
     initial_positions: dict[str, Position] = field(default_factory=dict)
-    """Where the things that the task is about stood at the start; empty where that is not known."""
+    """Where the objects that the task is about stood at the start; empty where that is not known."""
     contacts: dict[str, Intervals] | None = None
-    """When the robot touched each thing, in the order of the first touches; None where that is not known."""
+    """When the robot touched each object, in the order of the first touches; None where that is not known."""
     error: str = ""
     """What broke, where something did; why it failed, where the policy or the world says so."""
     transient: bool = False

@@ -195,7 +195,10 @@ class Experiment:
         by_task = [(task, tuple(self.variants(task))) for task in chosen]
         there = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
         wanted = choose_conditions(self.conditions, (CONTROL, *there), self.name)
-        return [(task, [each for each in variants if each.condition in wanted]) for task, variants in by_task]
+        return [
+            (task, [variant for variant in variants if variant.condition in wanted])
+            for task, variants in by_task
+        ]
 
     def only(self, conditions: str | None) -> Experiment:
         """The same with only some of its conditions; the control stays. Raises ExperimentError."""

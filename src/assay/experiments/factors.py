@@ -237,14 +237,14 @@ def resolution(count: int, halvings: int) -> int:
     """The length of the shortest word of a design's defining relation; 0 for a full one, which has none."""
     generators = GENERATORS[count, halvings] if halvings else ()
     last = "ABCDEFGH"[count - halvings : count]
-    words = [frozenset(each) | {letter} for each, letter in zip(generators, last, strict=True)]
+    words = [frozenset(generator) | {letter} for generator, letter in zip(generators, last, strict=True)]
     products = []
     for size in range(1, len(words) + 1):
         for chosen in combinations(words, size):
-            word: frozenset[str] = frozenset()
-            for each in chosen:
-                word ^= each
-            products.append(len(word))
+            product: frozenset[str] = frozenset()
+            for word in chosen:
+                product ^= word
+            products.append(len(product))
     return min(products, default=0)
 
 

@@ -22,7 +22,7 @@ _RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
 _PART = "drawer|region|layer|shelf|level|row|compartment"
 _RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
 _SURFACE = re.compile(r"\btop layer\b")
-"""What sounds like a rank and is the upper surface of a thing; LIBERO-X does not count it as a rank."""
+"""What sounds like a rank and is the upper surface of an object; LIBERO-X does not count it as a rank."""
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
@@ -99,7 +99,7 @@ def _relations(task: Task) -> set[str]:
 
 
 def _attributes(task: Task) -> set[str]:
-    """By which looks the instruction tells things apart; by their category, if by none."""
+    """By which looks the instruction tells objects apart; by their category, if by none."""
     spoken = set(words(" ".join(words(task.instruction.text)).replace(*NO_COLOUR)))
     vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
     return {look for look, vocabulary in vocabularies.items() if spoken & vocabulary} or {"category"}

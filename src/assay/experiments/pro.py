@@ -141,7 +141,7 @@ def _displacements(
 
 
 def _ladders(task: Task) -> Iterator[Variant]:
-    """Less and less of the instruction, less and less like the thing, and twice as much to do."""
+    """Less and less of the instruction, less and less like the object, and twice as much to do."""
     for rung in LADDER:
         yield Variant(f"pro/words={rung.name}", (rung.perturbation,), {"axis": "words", **rung.labels})
     if target(task) in movable(task):

@@ -31,7 +31,7 @@ from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
 CROWDED = 6
-"""From how many movable things on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
+"""From how many movable objects on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
 
 
 def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:

@@ -28,7 +28,6 @@ from assay.runs.estimates import (
     Certificates,
     EarlierRuns,
     EpisodePace,
-    alone,
     certificates,
     earlier_runs,
     time_episodes,
@@ -156,15 +155,6 @@ def forecast(
         tested=to_test.changes,
         unexpected=to_test.unexpected,
     )
-
-
-def changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
-    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it."""
-    chosen = alone(plan.specs)
-    if not chosen:
-        return None
-    conditions = {*chosen, CONTROL}
-    return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen
 
 
 def _count_recorded(path: Path, specs: Iterable[EpisodeSpec]) -> int:

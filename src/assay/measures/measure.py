@@ -13,7 +13,7 @@ from assay.measures.run_data import RunData
 from assay.support.plugins import Registry
 
 if TYPE_CHECKING:
-    from assay.measures.failure.path_figures import TaskPaths
+    from assay.measures.failure.failures import TaskPaths
     from assay.measures.profile import Profile
 
 T_co = TypeVar("T_co", covariant=True)

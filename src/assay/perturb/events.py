@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DIRECTIONS = 16
 """How many places around the hand are tried, evenly spread."""
 ABOVE = 0.01
-"""How far above what it lands on a thing comes to be, metres."""
+"""How far above what it lands on an object comes to be, metres."""
 FROM = 0.05
 """How far above the hand the way down is looked for, metres."""
 
@@ -156,7 +156,7 @@ def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, heig
 
 
 def _is_free(simulation: Simulation, thing: EntityIndex, vector: np.ndarray) -> bool:
-    """Whether a thing touches nothing in a state; nothing of the simulation is changed."""
+    """Whether an object touches nothing in a state; nothing of the simulation is changed."""
     model = simulation.model
     trial = mujoco.MjData(model)
     trial.qpos[:], trial.qvel[:] = vector[1 : 1 + model.nq], vector[1 + model.nq :]

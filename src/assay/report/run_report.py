@@ -17,9 +17,8 @@ import polars as pl
 from assay.episodes import Traits
 from assay.errors import RunError
 from assay.measures.diagnosis import examine
-from assay.measures.failure.failures import FAILURES
+from assay.measures.failure.failures import FAILURES, SAMPLE_SIZES, TaskPaths
 from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
-from assay.measures.failure.path_figures import SAMPLE_SIZES, TaskPaths
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.memory.paths import Paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from assay.sim.controller import SCALE
 from assay.sim.observation import Observation
 from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import portrait
-from assay.tasks import Scene, Task, short_name
+from assay.tasks import Scene, Task
 from assay.tasks.scene import Colour, Entity, Finish, Pattern
 
 MAIN_CAMERA, WRIST_CAMERA = "agentview", "robot0_eye_in_hand"
@@ -51,7 +51,8 @@ PATTERN_COLOUR: Colour = (0.80, 0.12, 0.12)
 
 
 @contextmanager
-def _open_scene(scene: Scene, pack: str) -> Iterator[Simulation]:
+def open_scene(scene: Scene, pack: str) -> Iterator[Simulation]:
+    """A simulation of a scene with the assets of a pack, closed at the end."""
     world = Simulation(compile_scene(scene, load_pack(pack)))
     try:
         yield world
@@ -69,50 +70,11 @@ def save_task_image(
     seed: int = 0,
 ) -> Path:
     """Render a task's initial state, sampled by ``seed``, into a PNG of ``size`` x ``size`` pixels."""
-    with _open_scene(task.scene, pack) as world:
+    with open_scene(task.scene, pack) as world:
         image = world.reset(world.sample(seed)).image(camera, size)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(image).save(path)
     return path
-
-
-def save_scene_images(
-    chosen: Iterable[Task], folder: Path, *, on_scene: Callable[[str], None] = lambda id: None
-) -> dict[str, Path]:
-    """Render the initial scenes of tasks into a folder; returns the files by task id. Equal scenes share a file."""
-    by_scene: dict[Scene, Path] = {}
-    by_task: dict[str, Path] = {}
-    for task in chosen:
-        if task.scene not in by_scene:
-            on_scene(task.id)
-            path = folder / f"{short_name(task.id)}.png"
-            by_scene[task.scene] = save_task_image(task, path, size=SHEET_SIZE)
-        by_task[task.id] = by_scene[task.scene]
-    return by_task
-
-
-def save_scene_sheet(
-    path: Path,
-    heading: str,
-    chosen: Sequence[Task],
-    pack: str,
-    on_scene: Callable[[], None] = lambda: None,
-) -> Path:
-    """Write a sheet with each scene of some tasks, at the start of seed 0, and its instructions."""
-    scenes: dict[Scene, list[Task]] = {}
-    for task in chosen:
-        scenes.setdefault(task.scene, []).append(task)
-    cells = []
-    for scene, in_scene in scenes.items():
-        with _open_scene(scene, pack) as world:
-            start = world.reset(world.sample(0))
-            images = [start.image(camera, SHEET_SIZE) for camera in (MAIN_CAMERA, WRIST_CAMERA)]
-        file, _, digest = in_scene[0].id.rpartition("@")
-        title = Path(file).parent.name if file and digest else in_scene[0].id  # the folder of a task file
-        lines = [f"{number}. {task.instruction.text}" for number, task in enumerate(in_scene)]
-        cells.append(SheetCell(title, lines, [images]))
-        on_scene()
-    return save_sheet(path, heading, cells, columns=2)
 
 
 def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lambda name: None) -> Path:
@@ -121,7 +83,7 @@ def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lamb
     for name in FIRST_TASKS:
         on_task(name)
         task = tasks.load(name)
-        with _open_scene(task.scene, pack) as world:
+        with open_scene(task.scene, pack) as world:
             start = world.reset(world.sample(seed=0))
             labels = LABEL_COLOURS[start.segmentation(MAIN_CAMERA, FIRST_SIZE) % len(LABEL_COLOURS)]
             first = start.image(MAIN_CAMERA, FIRST_SIZE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ from assay.measures.flaws import Flaw
 from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
 from assay.measures.result import Missing, attempt
-from assay.measures.sentences import Diagnosis, not_tested
+from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.report.run_report import RunReport
 from assay.runs.description import lateness
-from assay.runs.options import plan_command, run_command
+from assay.runs.options import option_words, run_command
 from assay.runs.provenance import ALL, IDENTITY, all_conditions
 
 MAX_LISTED = 3
@@ -33,9 +34,6 @@ LOW_CONTROL_RATE = 0.2
 DETECTABLE_DROP = 0.2
 """A drop that an experiment should be able to detect."""
 DEFAULT_ASSETS = "primitives"
-
-Line = tuple[str, str]
-"""A line for a terminal and its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
 
 
 def sentences(profile: Profile) -> list[str]:
@@ -207,16 +205,16 @@ def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
     has_few_starts = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
     if has_few_starts and control is not None and (control.rate or 0.0) > DETECTABLE_DROP:
         conditions = all_conditions(meta)
+        options = {
+            "policy": meta.get("policy"),
+            "tasks": ",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
+            "conditions": None if conditions == [ALL] else ",".join(conditions),
+            "success": round(100 * (control.rate or 0.0)),
+            "detect": round(100 * DETECTABLE_DROP),
+        }
         yield Advice(
             f"To see how many seeds would detect a drop of {100 * DETECTABLE_DROP:.0f} points:",
-            plan_command(
-                str(meta.get("experiment")),
-                policy=meta.get("policy"),
-                tasks=",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
-                conditions=None if conditions == [ALL] else ",".join(conditions),
-                success=round(100 * (control.rate or 0.0)),
-                detect=round(100 * DETECTABLE_DROP),
-            ),
+            shlex.join(["assay", "plan", str(meta.get("experiment")), *option_words(options)]),
         )
 
 
@@ -279,42 +277,3 @@ def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
             title = f"{name}, from {listed([run.name for run in runs])} together"
             diagnoses[title] = Diagnosis.of(diagnose(*(run.profile for run in runs)))
     return diagnoses
-
-
-def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
-    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
-    for report in reports:
-        yield list(_run_lines(report, alone=len(reports) == 1))
-    for title, diagnosis in joint_diagnoses(reports).items():
-        seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
-        others = [(f"- {line}", "dim") for line in diagnosis.others]
-        yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
-    if len(reports) > 1:
-        untested = [report.conclusions.untested for report in reports if not report.only_errors]
-        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
-
-
-def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
-    """The summary of one run; untested flaws only if it is ``alone``."""
-    yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
-    for line in banners(report):
-        yield line, "yellow"
-    diagnosis = report.conclusions
-    yield from _diagnosis_lines(diagnosis)
-    if report.only_errors:
-        yield from ((traceback, "") for traceback in report.tracebacks[:3])
-    for step in advice(report):
-        yield f"{step.text} {step.command}".strip(), "cyan"
-    numbers = key_numbers(report.profile)
-    widest = max((len(number.name) for number in numbers), default=0)
-    for number in numbers:
-        yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
-    for line in sentences(report.profile):
-        yield f"- {line}", ""
-    for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
-        yield f"- {line}", "dim"
-
-
-def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
-    yield from ((line, "bold") for line in diagnosis.found)
-    yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))

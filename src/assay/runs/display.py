@@ -7,9 +7,8 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import Self
 
@@ -112,15 +111,6 @@ class RunDisplay(Observer):
     ) -> None:
         self._interrupted.__exit__()
         self._close(kind, error, trace)
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C stop the body at once: no episode is running."""
-        self._interrupted.__exit__()
-        try:
-            yield
-        finally:
-            self._interrupted.__enter__()
 
     def certifying(self, wanted: int) -> None:
         """Start a bar."""

@@ -241,18 +241,14 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
     Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
     """
     options |= {option: settings.get(name) for name, option in _SETTINGS.items()}
-    parts = [*("assay", "run", experiment, "--policy", policy), *_arguments(options, omit="out")]
+    parts = [*("assay", "run", experiment, "--policy", policy), *option_words(options, omit="out")]
     if "certificates" in settings:
         parts.append("--uncertified" if settings["certificates"] is None else "--certified")
-    return shlex.join([*parts, *_arguments({"out": options.get("out")})])
+    return shlex.join([*parts, *option_words({"out": options.get("out")})])
 
 
-def plan_command(experiment: str, **options: object) -> str:
-    """An ``assay plan`` command; options without a value are omitted."""
-    return shlex.join(["assay", "plan", experiment, *_arguments(options)])
-
-
-def _arguments(options: Mapping[str, object], omit: str = "") -> list[str]:
+def option_words(options: Mapping[str, object], omit: str = "") -> list[str]:
+    """Options as words of a command; those without a value are omitted."""
     return [
         word
         for name, value in options.items()

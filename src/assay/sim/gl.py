@@ -13,7 +13,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -149,16 +148,3 @@ def context(width: int, height: int) -> Any:
         return module.GLContext(width, height)
     except (RuntimeError, ImportError) as error:
         raise RenderingError(f"{backend()} passed its test but gives no context now: {error}") from None
-
-
-_OF_THREAD = threading.local()
-
-
-def thread_context() -> Any:
-    """The GL context of this thread, created on first use.
-
-    All renderers of a thread share it: each new context compiles its shaders, which takes software GL 0.25 s.
-    """
-    if not hasattr(_OF_THREAD, "context"):
-        _OF_THREAD.context = context(640, 480)
-    return _OF_THREAD.context

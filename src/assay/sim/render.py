@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -238,7 +239,7 @@ class Renderer:
         if self._context is not None and (self._shadows or not shadows):
             return
         self.close()
-        self._gl = gl.thread_context()
+        self._gl = _thread_context()
         _make_current(self._gl)
         self._context, self._shadows = self._new_context(shadows), shadows
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
@@ -265,6 +266,19 @@ class Renderer:
 
 
 _DRAWING_PROCESS: dict[str, int] = {}
+
+
+_OF_THREAD = threading.local()
+
+
+def _thread_context() -> Any:
+    """The GL context of this thread, created on first use.
+
+    All renderers of a thread share it: each new context compiles its shaders, which takes software GL 0.25 s.
+    """
+    if not hasattr(_OF_THREAD, "context"):
+        _OF_THREAD.context = gl.context(640, 480)
+    return _OF_THREAD.context
 
 
 def _make_current(context: Any) -> None:

@@ -51,14 +51,14 @@ class InitialState:
         """One vector without the drive: LIBERO's state followed by 7 values per fixture."""
         return np.concatenate([self.vector, self.fixtures.ravel()])
 
-
-def from_flat(compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
-    """Parse a vector of LIBERO's, or one of `InitialState.flat` with the fixtures' poses. Raises StateError."""
-    numbers = np.asarray(numbers, dtype=np.float64).ravel()
-    size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
-    if fixtures and numbers.size == size + 7 * fixtures:
-        return validate_state(compiled, InitialState(numbers[:size], numbers[size:].reshape(fixtures, 7)))
-    return validate_state(compiled, InitialState(numbers, central_fixtures(compiled)))
+    @classmethod
+    def parse(cls, compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
+        """Parse a vector of LIBERO's, or one of `InitialState.flat` with the fixtures' poses. Raises StateError."""
+        numbers = np.asarray(numbers, dtype=np.float64).ravel()
+        size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
+        if fixtures and numbers.size == size + 7 * fixtures:
+            return validate_state(compiled, cls(numbers[:size], numbers[size:].reshape(fixtures, 7)))
+        return validate_state(compiled, cls(numbers, central_fixtures(compiled)))
 
 
 def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState:

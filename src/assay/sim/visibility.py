@@ -37,8 +37,6 @@ MIN_SHARE = 0.25
 """Share of an object's unoccluded pixels that one camera must show for it to be visible."""
 PIXELS = 20
 """Number of pixels that one camera must show for it to be visible."""
-REGION_OBJECT_HEIGHT = 0.04
-"""Height of the imaginary object on a region whose visibility is measured, metres."""
 
 MARGIN = 2.0
 """Factor by which a planned object must exceed the limits of visibility: in an episode it stands a little off."""
@@ -237,22 +235,6 @@ def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[s
     fixtures = [boxes_of(model, data, entity.geoms) for entity in entities.values() if not entity.movable]
     eyes = [eye_of(model, data, camera) for camera in cameras]
     return measure_visibility(objects, [*fixtures, robot_boxes(model, data)], eyes)
-
-
-def regions_seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:
-    """Visibility of each region of the workspace to each camera, if a low object covered it."""
-    model, data = simulation.model, simulation.data
-    standing = [boxes_of(model, data, entity.geoms) for entity in simulation.compiled.entities.values()]
-    eyes = [eye_of(model, data, camera) for camera in cameras]
-    views: dict[str, list[Visibility]] = {}
-    for region in simulation.compiled.regions.values():
-        if region.parent is None:
-            half_x, half_y, _ = region.half
-            centre = data.site_xpos[region.site] + (0.0, 0.0, REGION_OBJECT_HEIGHT / 2)
-            half = np.array([[half_x, half_y, REGION_OBJECT_HEIGHT / 2]])
-            box = Boxes(centre[None], np.eye(3)[None], half)
-            views |= measure_visibility({region.name: box}, [*standing, robot_boxes(model, data)], eyes)
-    return views
 
 
 @dataclass(frozen=True, slots=True)

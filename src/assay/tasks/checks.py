@@ -1,4 +1,4 @@
-"""Whether a task makes sense: every name declared once, every relation over things that are there.
+"""Whether a task makes sense: every name declared once, every relation over objects that are there.
 
 The same checks serve task files (which add the line), the catalogue (which adds file and key) and
 tasks made by programs (`check`).
@@ -181,7 +181,7 @@ def _name_flaws(scene: Scene) -> Iterator[TaskFlaw]:
 
 
 def _look_flaw(entity: Entity) -> str | None:
-    """What is wrong with a thing's size and finish, or None."""
+    """What is wrong with an object's size and finish, or None."""
     if not 0 < entity.size < math.inf:
         return f"the size of {quote(entity.name)} is {entity.size:g}; valid: a factor above 0"
     if entity.finish.colour is not None and not all(0 <= value <= 1 for value in entity.finish.colour):

@@ -28,14 +28,14 @@ class Pattern(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Pattern | None:
-        """A pattern by what LIBERO-X calls things that have it: a speckle book, a striped mug."""
+        """A pattern by what LIBERO-X calls objects that have it: a speckle book, a striped mug."""
         words = {"striped": cls.STRIPES, "checkered": cls.CHECKER, "speckle": cls.SPECKLES}
         return words.get(str(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The look of a thing or a surface, where it is not the usual one."""
+    """The look of an object or a surface, where it is not the usual one."""
 
     colour: Colour | None = None
     pattern: Pattern | None = None
@@ -138,7 +138,7 @@ _WORKSPACES = {
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that stands in a scene: a movable object or a fixture."""
+    """A movable object or a fixture of a scene."""
 
     name: str
     """Unique in the scene, e.g. ``plate_1``."""
@@ -168,7 +168,7 @@ class Region:
     target: str
     """The workspace or the entity it belongs to, e.g. ``main_table``."""
     rectangles: tuple[Rectangle, ...] = ()
-    """Where to place things; empty for a region that is part of an entity."""
+    """Where to place objects; empty for a region that is part of an entity."""
     yaw: tuple[float, float] | None = None
     """Lower and upper bound of the yaw of a fixture placed here, radians; None if not given."""
     rgba: tuple[float, float, float, float] | None = None
@@ -207,7 +207,7 @@ _UNARY = {Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One predicate over named things: ``On plate_1 main_table_plate_region``."""
+    """One predicate over named objects: ``On plate_1 main_table_plate_region``."""
 
     predicate: Predicate
     arguments: tuple[str, ...]
@@ -222,16 +222,16 @@ class Scene:
 
     arena: Arena
     fixtures: tuple[Entity, ...]
-    """Things that do not move, without the workspace itself."""
+    """Entities that do not move, without the workspace itself."""
     objects: tuple[Entity, ...]
-    """Things that move."""
+    """Entities that move."""
     regions: tuple[Region, ...]
     initial: tuple[Atom, ...]
-    """Relations that hold at the start; they decide where things are placed."""
+    """Relations that hold at the start; they decide where objects are placed."""
     style: str = ""
     """A variant of the arena's look, named as the task file names it; empty for the usual one."""
     absent: tuple[str, ...] = ()
-    """Things that a goal may name and that are not there on purpose: nothing is true of them."""
+    """Entities that a goal may name and that are absent on purpose: nothing is true of them."""
     staging: Staging = USUAL_STAGING
     """Lights, cameras, surfaces and the robot's start, where they are not the usual ones."""
 

@@ -168,7 +168,7 @@ class Page:
     """Episodes on a page."""
 
     @property
-    def pages(self) -> int:
+    def page_count(self) -> int:
         """Number of pages."""
         return max(1, -(-self.total // self.size))
 

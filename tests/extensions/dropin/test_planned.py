@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.episodes import At
+from assay.episodes import At, Episode, Outcome
 from assay.episodes.events import at_step
-from assay.errors import AssayError, TaskError
+from assay.errors import ActionError, AssayError, TaskError
 from assay.experiments import Experiment, Variant, load_experiment
 from assay.extensions.dropin import benchmark
 from assay.extensions.dropin.env_wrapper import OffScreenRenderEnv
 from assay.extensions.dropin.planned import group_specs, write_plan
+from assay.extensions.dropin.recorder import LANGUAGE_READ, Recorder
 from assay.extensions.dropin.session import VARIABLE, DropinSession
 from assay.perturb.events import Cancel
-from assay.perturb.world import Distractors
 
 
 def opened(
@@ -64,29 +64,15 @@ def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pyte
         benchmark.get_benchmark("libero_10")()
 
 
-MEANWHILE = Experiment(
+CANCELLED = Experiment(
     "made",
-    "Something happens after two steps.",
-    lambda task: (
-        Variant("made/stop", (At(at_step(2), Cancel()),)),
-        Variant("made/thing", (At(at_step(2), Distractors(1)),)),
-    ),
+    "The task is cancelled after two steps.",
+    lambda task: (Variant("made/stop", (At(at_step(2), Cancel()),)),),
 )
 
 
-def test_a_script_sees_the_scene_that_an_event_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    env = opened(MEANWHILE, "made/thing", tmp_path, monkeypatch)
-    env.reset()
-    before = set(env.env.objects_dict)
-    for _ in range(3):
-        env.env.step([0.0] * 7)
-    (new,) = set(env.env.objects_dict) - before
-    assert new.startswith("distractor_")
-    env.close()
-
-
 def test_a_cancelled_task_succeeds_by_stopping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    env = opened(MEANWHILE, "made/stop", tmp_path, monkeypatch)
+    env = opened(CANCELLED, "made/stop", tmp_path, monkeypatch)
     env.reset()
     done, steps = False, 0
     while not done and steps < 60:
@@ -97,3 +83,118 @@ def test_a_cancelled_task_succeeds_by_stopping(tmp_path: Path, monkeypatch: pyte
     (file,) = (tmp_path / "episodes").glob("*.episode")
     episode = pickle.loads(file.read_bytes())
     assert episode.instruction == "turn on the stove" and episode.events[0]["step"] == 2
+
+
+STILL = np.array([0, 0, 0, 0, 0, 0, -1.0])
+MOVES = np.array([0.1, 0, 0, 0, 0, 0, -1.0])
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    monkeypatch.setattr(
+        "assay.extensions.dropin.recorder.session", lambda: DropinSession(episodes=str(tmp_path))
+    )
+    design = load_experiment("pro").only("words=empty")
+    specs = list(design.plan(design.choose("libero_goal/7"), (0, 1), pack="primitives"))
+    monkeypatch.setattr("assay.extensions.dropin.recorder._PROVISIONAL", {})
+    return Recorder(group_specs(specs, {spec: number for number, spec in enumerate(specs)})[1])
+
+
+def episode(folder: Path, number: int) -> Episode:
+    found: Episode = pickle.loads((folder / f"{number}.episode").read_bytes())
+    return found
+
+
+def step(recorder: Recorder, action: np.ndarray = MOVES) -> None:
+    recorder.step(action, absolute=False, observe_at=0)
+
+
+def test_an_episode_ends_at_the_next_reset_or_close(recorder: Recorder, tmp_path: Path):
+    recorder.reset(0)
+    recorder.reset(0)
+    assert not list(tmp_path.glob("*.episode")), "nothing was done in it"
+    step(recorder)
+    recorder.reset(0)
+    first = episode(tmp_path, 2)
+    assert (first.outcome, first.steps, first.instruction) == (Outcome.FAILURE, 1, "")
+    assert "ended the episode after 1 steps" in first.error
+    for _ in range(2):
+        step(recorder)
+    recorder.end(closed=True)
+    assert episode(tmp_path, 3).steps == 2
+
+
+def test_episodes_are_recorded_once(recorder: Recorder, tmp_path: Path):
+    states = recorder._suite_task.states
+    for count in (1, 3):
+        recorder.start_from(states[1])
+        for _ in range(count):
+            step(recorder)
+    recorder.end(closed=True)
+    assert [file.name for file in tmp_path.glob("*.episode")] == ["3.episode"]
+    assert episode(tmp_path, 3).steps == 1
+
+
+def test_a_script_that_reads_no_instruction_gets_one_warning(recorder: Recorder, tmp_path: Path, capsys):
+    for read in (True, False):
+        (tmp_path / LANGUAGE_READ).touch() if read else (tmp_path / LANGUAGE_READ).unlink()
+        for _ in range(2):
+            recorder.reset(0)
+            step(recorder)
+        assert capsys.readouterr().err.count("has not read task.language") == (not read)
+
+
+def test_an_invalid_action_is_an_error_and_an_episode_left_before_acting_a_transient_one(
+    recorder: Recorder, tmp_path: Path
+):
+    recorder.reset(0)
+    step(recorder)
+    with pytest.raises(ActionError):
+        step(recorder, MOVES * np.nan)
+    recorder.reset(0)
+    recorded = episode(tmp_path, 2)
+    assert (recorded.outcome, recorded.steps, recorded.transient) == (Outcome.ERROR, 1, False)
+    assert "finite" in recorded.error or "nan" in recorded.error
+    step(recorder, STILL)
+    recorder.reset(0)
+    recorded = episode(tmp_path, 3)
+    assert (recorded.outcome, recorded.transient) == (Outcome.ERROR, True)
+    assert "before it acted" in recorded.error
+
+
+def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: Recorder, tmp_path: Path):
+    step(recorder)
+    recorder.end()
+    assert [file.name for file in tmp_path.glob("*.unsure")] == ["2.unsure"]
+    Recorder(recorder._suite_task)
+    assert episode(tmp_path, 2).outcome is Outcome.FAILURE
+
+
+def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 3)
+    monkeypatch.setattr("assay.extensions.dropin.recorder.MAX_SETTLING_STEPS", 4)
+    for number, waits, moves, steps in ((2, 2, 5, 5), (3, 9, 0, 7)):
+        for action in [STILL] * waits + [MOVES] * moves:
+            step(recorder, action)
+        recorded = episode(tmp_path, number)
+        assert (recorded.outcome, recorded.steps, recorded.error) == (Outcome.FAILURE, steps, "")
+        recorder.reset(0)
+
+
+def test_a_released_episode_is_chosen_by_another_environment(recorder: Recorder, tmp_path: Path):
+    recorder.start_from(recorder._suite_task.states[1])
+    other = Recorder(recorder._suite_task)
+    step(other)
+    other.end(closed=True)
+    assert [file.name for file in tmp_path.glob("*.episode")] == ["2.episode"]
+
+
+def test_a_child_process_records_no_provisional_episode(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("multiprocessing.parent_process", lambda: "the script's")
+    step(recorder)
+    recorder.end()
+    assert not list(tmp_path.glob("*.unsure")) and not list(tmp_path.glob("*.episode"))

@@ -16,8 +16,10 @@ from scipy.spatial.transform import Rotation
 from tfrecord import example_pb2
 
 from assay import tasks
+from assay.extensions.eqa.build import build
 from assay.extensions.eqa.episode import SourceEpisode, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
+from assay.extensions.eqa.question import QuestionKind
 from assay.extensions.eqa.sources.schema import NEAR
 from assay.extensions.eqa.views import CameraView
 
@@ -81,10 +83,27 @@ class Invented:
             yield SourceEpisode(str(number), text, states, cameras, Drawn(states), scene, achieved)
 
 
+def small_set(out: Path, per_kind: int = 4, views: str = "exo,ego") -> Path:
+    """Build a folder with some questions of each kind in each view."""
+    build(
+        out,
+        [Invented()],
+        dict.fromkeys(QuestionKind, per_kind),
+        [CameraView.parse(name) for name in views.split(",")],
+    )
+    return out
+
+
 @pytest.fixture(scope="session")
 def ready() -> list[PreparedEpisode]:
-    """The invented episodes, prepare_episodes."""
+    """The invented episodes, prepared."""
     return list(prepare_episodes(Invented(), CameraView.parse("both"), Tally()))
+
+
+@pytest.fixture(scope="session")
+def exo_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two questions of each kind in one view; read only."""
+    return small_set(tmp_path_factory.mktemp("exo") / "set", 2, "exo")
 
 
 def encoded(shot: np.ndarray) -> bytes:

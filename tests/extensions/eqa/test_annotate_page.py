@@ -21,8 +21,6 @@ from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import LETTERS, Question, load
 from assay.extensions.eqa.reviews import read_csv
 
-from ..eqa.invented import small_set
-
 HOSTILE = "<script>document.title='owned'</script>"
 Ask = Callable[..., tuple[int, dict[str, str], str]]
 
@@ -38,8 +36,8 @@ def serving(*arguments: str | Path) -> Iterator[tuple[str, subprocess.Popen[str]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_set(tmp_path_factory.mktemp("annotated") / "set", 2, "exo")
+def folder(exo_set: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shutil.copytree(exo_set, tmp_path_factory.mktemp("annotated") / "set")
 
 
 @pytest.fixture(scope="module")

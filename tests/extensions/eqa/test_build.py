@@ -117,15 +117,6 @@ def test_a_damaged_or_incomplete_set_is_refused(folder: Path, tmp_path: Path):
         load(tmp_path)
 
 
-def test_an_instruction_with_unusual_line_ends_is_loaded_again(tmp_path: Path):
-    def change(episode: SourceEpisode) -> SourceEpisode:
-        text = f"{episode.instruction}\u2028now\x85"
-        return replace(episode, instruction=text, achieved=frozenset({text}))
-
-    build(tmp_path / "odd", [changing(change)], {QuestionKind.H_AI: 4}, VIEWS[:1])
-    assert all("\u2028" in option for question in load(tmp_path / "odd") for option in question.options)
-
-
 def test_a_failed_or_killed_build_does_not_block_the_next(folder: Path, tmp_path: Path):
     class Failing(Invented):
         def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:

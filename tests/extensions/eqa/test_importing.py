@@ -32,42 +32,32 @@ def written(path: Path, *lines: dict[str, Any]) -> Path:
 
 def test_a_set_with_the_papers_fields_is_imported(images: list[str], tmp_path: Path):
     labels = [
-        "Move along negative Y direction, Tilt counterclockwise around X-axis",
-        "Move along positive Y direction, Tilt clockwise around X-axis",
-        "Move along positive Y direction, Tilt counterclockwise around X-axis",
-        "Move along negative Y direction, Tilt clockwise around X-axis",
+        f"Move along {way} Y direction, Tilt {turn} around X-axis"
+        for way, turn in (
+            *(("negative", "counterclockwise"), ("positive", "clockwise")),
+            *(("positive", "counterclockwise"), ("negative", "clockwise")),
+        )
     ]
     mid = {"frame_1": images[0], "frame_2": images[1], "options": labels, "answer": "D"}
     written(tmp_path / "bridge_invs_mid_qa.jsonl", mid)
     options = dict(zip("ABCD", ([0.0] * 7, LOW, LOW[::-1], [1.0] * 7), strict=True))
-    low = {
-        "kind": "L-AI",
-        "dataset": "droid",
-        "episode_id": "7",
-        "images": images[:2],
-        "options": options,
-        "answer": LOW,
-    }
-    high = {
-        "level": "high",
-        "task": "State Prediction",
-        "instruction": "fold the cloth",
-        "images": images[:5],
-        "answer": "(b)",
-    }
-    written(tmp_path / "others.jsonl", low, high)
+    low = {"kind": "L-AI", "dataset": "droid", "episode_id": "7", "images": images[:2]}
+    high = {"level": "high", "task": "State Prediction", "instruction": "fold the cloth", "answer": "(b)"}
+    low |= {"options": options, "answer": LOW}
+    written(tmp_path / "others.jsonl", low, high | {"images": images[:5]})
     built = import_set(tmp_path, tmp_path / "set", view="exo2")
     assert built.counts == {"bridge": {"M-AI": 1}, "droid": {"L-AI": 1}, "others": {"H-SP": 1}}
-    by_kind = {each.kind: each for each in load(tmp_path / "set")}
-    mid_signs = (0, -1, 0, 1, 0, 0, 0)
-    assert by_kind[QuestionKind.M_AI].answer == "D" and by_kind[QuestionKind.M_AI].actions[3] == mid_signs
-    assert by_kind[QuestionKind.L_AI].answer == "B" and list(by_kind[QuestionKind.L_AI].actions[1]) == LOW
-    assert by_kind[QuestionKind.L_AI].thresholds[0] == 0.18 and by_kind[QuestionKind.L_AI].episode == "7"
-    assert by_kind[QuestionKind.H_SP].answer == "B" and "fold the cloth" in by_kind[QuestionKind.H_SP].text
-    assert len(by_kind[QuestionKind.H_SP].option_pictures) == 4 and by_kind[QuestionKind.H_SP].view == "exo2"
-    assert all(geometry(each) == "" for each in by_kind.values()), "nothing is known but what is shown"
-    has = AnswerSheet(list(by_kind.values()), {}).has
-    assert has.tolist()[list(by_kind).index(QuestionKind.M_AI)] == [True, True, False]
+    by_kind = {question.kind: question for question in load(tmp_path / "set")}
+    mid_level, low_level, high_level = (
+        by_kind[kind] for kind in (QuestionKind.M_AI, QuestionKind.L_AI, QuestionKind.H_SP)
+    )
+    assert mid_level.answer == "D" and mid_level.actions[3] == (0, -1, 0, 1, 0, 0, 0)
+    assert low_level.answer == "B" and list(low_level.actions[1]) == LOW
+    assert low_level.thresholds[0] == 0.18 and low_level.episode == "7"
+    assert high_level.answer == "B" and "fold the cloth" in high_level.text
+    assert len(high_level.option_pictures) == 4 and high_level.view == "exo2"
+    assert all(geometry(question) == "" for question in by_kind.values()), "no states are known"
+    assert AnswerSheet([mid_level], {}).has.tolist() == [[True, True, False]]
 
 
 INVALID: list[tuple[dict[str, Any], str]] = [

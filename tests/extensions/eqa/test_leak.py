@@ -21,24 +21,13 @@ NOWHERE = Path()
 
 
 def question(kind: QuestionKind, number: int, options: list[str], right: int) -> Question:
-    return Question.of(
-        kind=str(kind),
-        dataset="invented",
-        episode=str(number),
-        group=f"scene {number % 12}",
-        view="exo",
-        text="What did the robot's hand do?",
-        pictures=["a.png", "b.png"],
-        options=options,
-        option_pictures=[],
-        answer=LETTERS[right],
-        moments=[str(number)],
-        states=[],
-        actions=[],
-        achieved=[],
-        thresholds=[],
-        turning="wrapped",
-    )
+    place = {"dataset": "invented", "episode": str(number), "group": f"scene {number % 12}", "view": "exo"}
+    empty: dict[str, list] = {
+        key: [] for key in ("option_pictures", "states", "actions", "achieved", "thresholds")
+    }
+    shown = {"text": "What did the robot's hand do?", "pictures": ["a.png", "b.png"], "options": options}
+    answer = {"answer": LETTERS[right], "moments": [str(number)], "turning": "wrapped"}
+    return Question.of(kind=str(kind), **place, **shown, **empty, **answer)
 
 
 def actions(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -47,12 +36,10 @@ def actions(rng: np.random.Generator, count: int) -> np.ndarray:
 
 def test_independent_options_do_not_leak():
     rng = np.random.default_rng(0)
-    some = [
-        question(
-            QuestionKind.L_AI, number, [format_action(each) for each in actions(rng, 4)], int(rng.integers(4))
-        )
-        for number in range(120)
-    ]
+    some = []
+    for number in range(120):
+        options = [format_action(action) for action in actions(rng, 4)]
+        some.append(question(QuestionKind.L_AI, number, options, int(rng.integers(4))))
     results = probe(some, NOWHERE)
     assert not any(result.leaks for result in results)
     for result in results:

@@ -59,14 +59,6 @@ def test_a_scene_has_several_tasks_solved_from_several_states():
     assert made.steps[1] == max(steps)
 
 
-def test_unsolvable_tasks_are_counted_as_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(scenes, "goal_horizon", lambda goal: 5)
-    monkeypatch.setattr(scenes, "MAX_DRAWS", 2)
-    monkeypatch.setattr(scenes, "MAX_ORACLE_FAILURES", 2)
-    made = make(ORDER, 0)
-    assert not made.tasks and sum(times for why, times in made.refused.items() if "scene:" in why) == 2
-
-
 def test_a_number_without_a_scene_is_recorded_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assay: Callable[..., Any], no_assets: Path
 ):
@@ -142,22 +134,6 @@ def test_generated_tasks_work_in_other_commands(
     assert rows["length"].item() > 10 and instruction in str(rows["tasks"].item().to_list())
 
 
-def test_the_command_reports_deviations_from_label_targets(
-    no_assets: Path, assay: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(scenes, "EXTRA_TASKS", 1)
-    out = tmp_path / "scenes"
-    command = ("scenes", "generate", "--count", "1", "--per-scene", "1", "--tries", "1", "--out", out)
-    said = assay(*command, "--workers", "1", "--labels", "libero-x")
-    assert said.status == 0 and "labels: mean deviation" in said.out and "wanted" in said.out
-    index = json.loads((out / "index.json").read_text())
-    assert index["order"]["labels"] == "libero-x" and len(index["scenes"]["scene_000"]["tasks"]) == 1
-    said = assay(*command, "--labels", "even")
-    assert said.status == 2 and "holds scenes of another request" in said.err
-    said = assay(*command, "--labels", "libero_x")
-    assert said.status == 2 and "did you mean 'libero-x'" in said.err
-
-
 def test_tasks_are_kept_by_the_labels_of_earlier_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     order = SceneRequest(tasks=1, tries=1, labels=LabelTargets.LIBERO_X)
     pair = tuple(map(tasks.load, ("libero_goal/8", "libero_object/0")))  # onto the plate, into the basket
@@ -171,14 +147,11 @@ def test_tasks_are_kept_by_the_labels_of_earlier_scenes(tmp_path: Path, monkeypa
     assert counts[Label("relation", "container")] == counts[Label("relation", "surface")] == 2
 
 
-def test_a_sheet_shows_every_scene_and_its_instructions(
+def test_a_sheet_shows_every_scene(
     made: GeneratedScene, no_assets: Path, assay: Callable[..., Any], tmp_path: Path, drawing: str
 ):
     tasks.save(made.tasks[0], tmp_path / "scenes" / "scene_000" / "0.json")
-    out = tmp_path / "sheet.png"
-    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", out)
-    assert said.status == 0 and str(out) in said.out.replace("\n", "")
-    with Image.open(out) as sheet:
+    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.png")
+    assert said.status == 0
+    with Image.open(tmp_path / "sheet.png") as sheet:
         assert sheet.width > 2 * SHEET_SIZE and sheet.height > SHEET_SIZE
-    said = assay("scenes", "sheet", tmp_path / "scenes", "--out", tmp_path / "sheet.gif")
-    assert said.status == 2 and "valid: a file that ends in .png" in said.err

@@ -103,7 +103,7 @@ def test_sides_are_those_of_the_camera():
     assert gap_between(PLATE, Spot(0.05, 0.05, 0.04, 0.04)) == 0
 
 
-def test_diagonal_or_distant_objects_only_may_stand_at_a_side():
+def test_diagonal_or_distant_objects_are_at_no_certain_side():
     askew, far = Spot(0.12, -0.13, 0.03, 0.03), Spot(0.0, -0.28, 0.03, 0.03)
     assert not any(is_at(askew, side, PLATE) or is_at(far, side, PLATE) for side in Side)
     assert may_be_at(askew, Side.LEFT, PLATE) and may_be_at(askew, Side.FRONT, PLATE)

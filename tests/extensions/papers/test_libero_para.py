@@ -60,7 +60,7 @@ def test_exhibits_of_a_run_without_trajectories_name_what_is_missing(paper: Pape
     assert "Table 4 of bare: needs trajectories" in paper.html()
 
 
-def test_files_are_named_after_the_paper_and_hold_what_the_episodes_say(
+def test_files_are_named_after_the_paper_and_hold_the_measured_numbers(
     paper: PaperReport, everything: Path, tmp_path: Path
 ):
     page = paper.write(tmp_path / "out")
@@ -77,7 +77,7 @@ def test_files_are_named_after_the_paper_and_hold_what_the_episodes_say(
     assert sum(shares) == pytest.approx(1) and int(near["episodes"]) == len(worded)
 
 
-def test_models_are_sorted_by_what_their_success_overstates(
+def test_models_are_sorted_by_the_overestimate_of_their_success(
     write: Callable[..., Path], made: type, tmp_path: Path
 ):
     def run(name: str, hard: int) -> Path:
@@ -122,14 +122,12 @@ def _brief(runs: Sequence[PaperRun]) -> list[PaperSection]:
 BRIEF = Paper("brief", "A paper with one table", _brief)
 
 
-def test_the_api_writes_a_paper_of_one_s_own_too(bare: Path, everything: Path, tmp_path: Path):
+def test_the_api_writes_a_custom_paper(bare: Path, everything: Path, tmp_path: Path):
     page = assay.load_run(bare).report(tmp_path / "out", everything, paper=f"python:{__name__}:BRIEF")
     assert "everything" in page.read_text() and (tmp_path / "out" / "tables" / "table-2.tex").is_file()
 
 
-def test_a_run_that_has_no_paraphrases_says_what_it_lacks(
-    write: Callable[..., Path], made: type, tmp_path: Path
-):
+def test_a_run_without_paraphrases_is_refused(write: Callable[..., Path], made: type, tmp_path: Path):
     plain = {"plain": write(tmp_path / "plain.assay", [made(True)])}
     with pytest.raises(PaperError, match=r"libero-para can be made: .*of plain: no episode has"):
         build_paper("libero-para", plain)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,29 +30,20 @@ def made(tmp_path: Path) -> Made:
         more: Sequence[str] = (),
         before: str = "pro",
     ) -> Path:
-        path = tmp_path / f"{name}.assay"
         conditions = (CONTROL, *(f"{before}/{each}" for each in (*DIMENSIONS, *more)))
-        specs = [
-            EpisodeSpec(
-                f"{suite}/{task}",
-                seed,
-                experiment="pro",
-                condition=condition,
-                perturbations=() if condition == CONTROL else (Say(condition),),
-                labels={} if condition == CONTROL else {"axis": "world", "plausible": True},
-            )
-            for suite in suites
-            for task in range(3)
-            for seed in range(4)
-            for condition in conditions
-        ]
+        specs = []
+        for suite, task, seed, condition in product(suites, range(3), range(4), conditions):
+            changed = condition != CONTROL
+            spec = EpisodeSpec(f"{suite}/{task}", seed, experiment="pro", condition=condition)
+            labels = {"axis": "world", "plausible": True} if changed else {}
+            specs.append(replace(spec, perturbations=(Say(condition),) if changed else (), labels=labels))
+        path = tmp_path / f"{name}.assay"
         with Store.writing(path) as store:
             store.plan(specs)
             for number, spec in enumerate(specs, start=1):
                 won = succeeds(spec.task.split("/")[0], spec.condition.rpartition("/")[2])
-                store.append(
-                    number, Episode(Outcome.SUCCESS if won else Outcome.FAILURE, 10, no_trajectory())
-                )
+                outcome = Outcome.SUCCESS if won else Outcome.FAILURE
+                store.append(number, Episode(outcome, 10, no_trajectory()))
             store.describe(experiment="pro", policy=name)
         return path
 
@@ -95,7 +88,7 @@ def test_every_cell_has_an_interval_and_its_gap_from_the_control(made: Made):
     )
 
 
-def test_published_numbers_stand_beside_with_their_source(made: Made):
+def test_published_numbers_are_listed_with_their_source(made: Made):
     path = made("mine", lambda suite, change: True, ("libero_goal",))
     report = build_paper("libero-pro", {"mine": path}, published=True)
     found = rows(report, "Leaderboard")
@@ -115,7 +108,7 @@ def test_joint_draws_and_frozen_files_have_rows_of_their_own(made: Made):
     assert models == {"joint, joint draws", "frozen, frozen files"}
 
 
-def test_a_run_without_its_conditions_and_a_paper_without_numbers_say_so(made: Made, tmp_path: Path):
+def test_runs_without_conditions_and_papers_without_numbers_are_refused(made: Made, tmp_path: Path):
     path = made("mine", lambda suite, change: True, ("libero_90",))
     with pytest.raises(
         PaperError, match=r"no episode of the four suites has a condition of pro or libero-pro"

@@ -150,7 +150,7 @@ def test_success_by_level_is_within_the_papers_limit_and_without_one(report: Pap
     ]
 
 
-def test_a_run_that_was_stopped_says_nothing_without_a_limit(made: Made):
+def test_a_run_with_a_time_limit_has_no_unlimited_rates(made: Made):
     table, _ = part(made("stopped", declining, limit=1.1), tables.labels_table, 1)
     assert [row["time limit"] for row in lines(table)] == ["1", "1.1"]
     with pytest.raises(MeasureError, match=r"stopped before 1\.1 times"):
@@ -181,7 +181,7 @@ def test_an_episode_counts_for_each_of_its_labels(report: PaperReport):
     assert surface["95 % interval"].low < 0.5 < surface["95 % interval"].high
 
 
-def test_published_numbers_stand_beside_with_their_source(report: PaperReport):
+def test_published_numbers_are_listed_with_their_source(report: PaperReport):
     found = lines(exhibit(report, "Table V").tables[0])
     theirs = {(row["model"], row["time limit"]): row for row in found if row["source"] == "published"}
     assert theirs["pi0.5", "1.1"]["3+ subtasks"] == pytest.approx(0.311)
@@ -194,7 +194,7 @@ def test_published_numbers_stand_beside_with_their_source(report: PaperReport):
                 assert all(shares[label] >= before[label] for label in shares), "more time cannot hurt"
 
 
-def test_things_that_the_goal_does_not_name_are_counted_within_each_limit(made: Made):
+def test_contacts_with_other_objects_are_counted_within_each_limit(made: Made):
     late: dict[str, Intervals] = {BOWL: ((30, 50),), "stove_1": ((105, 120),), PLATE: ((130, 140),)}
     path = made("model", lambda task, level: 145, contacts=late)
     found = {row["time limit"]: row for row in lines(part(path, figures.contact_exhibits)[0])}

@@ -54,7 +54,7 @@ def test_the_sheet_shows_every_task(assay: Callable[..., Said], drawing: str, tm
         assert sheet.height > 17 * 200
 
 
-def test_a_suite_shows_what_becomes_of_a_prompt(
+def test_an_experiment_shows_its_changed_prompts(
     assay: Callable[..., Said], drawing: str, tmp_path: Path
 ) -> None:
     options = ("--tasks", "tabletop/T1/L1", "--sheet", tmp_path / "prompts.png")

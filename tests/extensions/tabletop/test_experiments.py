@@ -9,7 +9,7 @@ import pytest
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Difficulty
 
 
 def test_the_levels_are_made_harder_beside_their_control():

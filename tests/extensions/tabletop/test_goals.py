@@ -1,9 +1,20 @@
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
-from assay.extensions.tabletop.world.goals import GoalProgress, Put, PutGoal, SweepGoal
+import numpy as np
+import pytest
+
+from assay.episodes import EpisodeSpec, Outcome
+from assay.extensions.tabletop.prompts.prompt import Prompt
+from assay.extensions.tabletop.tasks import KINDS, make
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting
+from assay.extensions.tabletop.world.env import play
+from assay.extensions.tabletop.world.goals import Put, PutGoal, SweepGoal, TableGoalProgress
+from assay.extensions.tabletop.world.observation import TableObservation
+from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.extensions.tabletop.world.simulation import ActionEffect, action
 
 SCENE = TableScene((TableItem("a", "letter A", "red", 0.3, 0.0), TableItem("b", "ring", "blue", 0.5, 0.3)))
 
@@ -16,7 +27,7 @@ def test_all_conditions_of_a_stage_must_hold_at_once() -> None:
     both = (Put("a", 0.6, 0.0), Put("b", 0.3, 0.3))
     there, back = PutGoal((both,)), PutGoal((both, (Put("a", 0.3, 0.0), Put("b", 0.5, 0.3))))
     for goal in (there, back):
-        one_by_one = GoalProgress(goal, SCENE)
+        one_by_one = TableGoalProgress(goal, SCENE)
         for pose in ((0.6, 0, 0), (0.3, 0, 0)):
             assert not one_by_one.update(_at(pose, (0.5, 0.3, 0))).success
         assert not one_by_one.update(_at((0.3, 0, 0), (0.3, 0.3, 0))).success
@@ -26,7 +37,7 @@ def test_all_conditions_of_a_stage_must_hold_at_once() -> None:
 
 
 def test_a_bystander_at_the_goal_is_a_mistake_at_every_stage_that_can_be_undone() -> None:
-    progress = GoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
+    progress = TableGoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
     verdict = progress.update(_at((0.6, 0, 0), (0.6, 0.05, 0)))
     assert (verdict.success, verdict.mistake) == (False, "wrong_item")
     assert not progress.update(_at((0.3, 0, 0), (0.6, 0.05, 0))).success
@@ -36,7 +47,7 @@ def test_a_bystander_at_the_goal_is_a_mistake_at_every_stage_that_can_be_undone(
 
 def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), in_order=True)
-    progress = GoalProgress(goal, SCENE)
+    progress = TableGoalProgress(goal, SCENE)
     assert not progress.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
     assert not progress.update(_at((0.62, 0, 0), (0.5, 0.3, 0))).success
     assert progress.update(_at((0.31, 0, 0), (0.5, 0.3, 0))).success
@@ -44,16 +55,16 @@ def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
 
 def test_a_stage_done_too_early_is_a_mistake_and_has_to_be_done_again() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
-    progress = GoalProgress(goal, SCENE)
+    progress = TableGoalProgress(goal, SCENE)
     assert progress.update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
     for _ in range(2):
         assert not progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
     assert not progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
     assert progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
-    assert GoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
+    assert TableGoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
 
 
-def test_a_yaw_counts_where_it_is_asked_for() -> None:
+def test_a_yaw_counts_if_the_goal_asks_for_one() -> None:
     put = Put("a", 0.3, 0.0, np.pi, turned=True)
     assert put.holds_at(np.array([0.3, 0.0, -np.pi + 0.2]))
     assert not put.holds_at(np.array([0.3, 0.0, np.pi - 0.3]))
@@ -71,12 +82,12 @@ def test_a_sweep_needs_the_right_number_of_blocks_wholly_in_the_zone() -> None:
         (((0.42, 0, 0), (0.47, 0, 0), AWAY), False, "too_many"),
         (((0.45, 0, 0), AWAY, (0.45, 0.05, 0)), False, "wrong_item"),
     ):
-        verdict = GoalProgress(SWEEP, BLOCKS).update(_at(*poses))
+        verdict = TableGoalProgress(SWEEP, BLOCKS).update(_at(*poses))
         assert (verdict.success, verdict.mistake) == (success, mistake)
 
 
 def test_crossing_the_line_cannot_be_undone() -> None:
-    progress = GoalProgress(SWEEP, BLOCKS)
+    progress = TableGoalProgress(SWEEP, BLOCKS)
     across, back = ([(x, 0.0, 0.0), AWAY, AWAY] for x in (0.32, 0.45))
     assert progress.update(np.array([across, back])).mistake == "constraint"
     assert not progress.update(np.array([back])).success
@@ -86,6 +97,54 @@ def test_a_corner_of_the_line_inside_a_block_is_on_the_line() -> None:
     # The block stands on its corner: neither its corners nor its middle are over the line.
     half = max(BLOCKS.items[0].solid.half_size)
     beside = [(0.35 + 0.6 * half, 0.2 + 0.6 * half, np.pi / 4), AWAY, AWAY]
-    assert GoalProgress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
+    assert TableGoalProgress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
     clear = [(0.35 + 0.8 * half, 0.2 + 0.8 * half, np.pi / 4), AWAY, AWAY]
-    assert GoalProgress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""
+    assert TableGoalProgress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""
+
+
+@pytest.mark.parametrize("difficulty", list(Difficulty))
+def test_the_oracle_does_every_task(difficulty: Difficulty) -> None:
+    drawn = [Setting(kind.id, 0, kind.levels[0], difficulty) for kind in KINDS.values()]
+    assert not [setting.id for setting in drawn if not play(make(setting), TableOracle()).success]
+
+
+def test_the_oracle_pursues_the_asked_goal_and_success_is_judged_by_the_task() -> None:
+    task = make(Setting("T12", 0))
+    assert isinstance(task.goal, SweepGoal)
+    other = replace(task.goal, targets=task.goal.bystanders, bystanders=task.goal.targets)
+    played = play(replace(task, asked=other), TableOracle())
+    assert not played.success and played.episode.moved in task.goal.bystanders
+    assert played.env.effects[-1] is ActionEffect.NOTHING
+
+
+class _Fixed:
+    """Always does the same."""
+
+    def __init__(self, given: np.ndarray) -> None:
+        self._given = given
+
+    def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
+        pass
+
+    def act(self, observation: TableObservation) -> np.ndarray:
+        return self._given
+
+
+def test_the_wrong_object_in_the_container_is_not_a_success() -> None:
+    task = make(Setting("T7", 0))
+    base, wrong = task.scene.item("base_obj"), task.scene.item("distractor_1")
+    moves = []
+    for piece in wrong.solid.pieces[:1]:
+        own = piece.top.mean(axis=0)
+        c, s = np.cos(wrong.yaw), np.sin(wrong.yaw)
+        grip = (wrong.x + c * own[0] - s * own[1], wrong.y + s * own[0] + c * own[1])
+        moves.append(action(grip, (base.x, base.y)))
+    played = play(task, _Fixed(np.array(moves)), most=task.best)
+    assert played.env.effects[0] is ActionEffect.MOVED
+    assert not played.success
+
+
+@pytest.mark.parametrize("given", [np.zeros(12), np.zeros((0, 12)), np.zeros((1, 7))])
+def test_actions_of_a_wrong_shape_are_refused(given: np.ndarray) -> None:
+    episode = play(make(Setting("T1", 0)), _Fixed(given)).episode
+    assert episode.outcome is Outcome.ERROR and "(k, 12)" in episode.error

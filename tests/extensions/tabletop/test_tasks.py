@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.tabletop.tasks import KINDS, make, resolve_tables, settings
-from assay.extensions.tabletop.tasks.levels import (
+from assay.extensions.tabletop.tasks import KINDS, make, settings
+from assay.extensions.tabletop.tasks.task import (
     HELD_BACK,
     NEW_CONTAINERS,
     SET_1,
     SET_2,
     Difficulty,
     Level,
+    Setting,
     parse_level,
 )
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.extensions.tabletop.world.goals import PutGoal
-from assay.extensions.tabletop.world.scene import CONTAINERS
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))
-def test_every_task_can_be_made_and_its_things_do_not_overlap(difficulty: Difficulty) -> None:
+def test_every_task_can_be_made_without_overlaps(difficulty: Difficulty) -> None:
     for setting in settings(range(2), difficulty=difficulty):
         task = make(setting)
         assert task.prompt.segments
@@ -37,7 +37,7 @@ def test_every_task_can_be_made_and_its_things_do_not_overlap(difficulty: Diffic
             assert not near or inside or blocked, f"{setting.id}: {one.name} on {other.name}"
 
 
-def test_levels_hold_the_numbers_of_tasks_of_the_field() -> None:
+def test_levels_have_the_published_numbers_of_tasks() -> None:
     counts = [sum(level in kind.levels for kind in KINDS.values()) for level in Level]
     assert counts == [13, 13, 12, 4]
 
@@ -63,15 +63,7 @@ def test_difficulties_add_the_published_number_of_bystanders() -> None:
             assert len(make(Setting(task, 0, difficulty=difficulty)).goal.bystanders) == count, task
 
 
-def test_what_serves_as_a_container_is_a_piece_where_things_are_extreme() -> None:
-    for seed in range(5):
-        for task in ("T1", "T2", "T6", "T7"):
-            base = make(Setting(task, seed, difficulty=Difficulty.EXTREME)).scene.item("base_obj")
-            assert base.shape not in CONTAINERS
-            assert base.fixed
-
-
-def test_a_distractor_always_blocks_a_goal_where_rearranging_is_extreme() -> None:
+def test_a_distractor_blocks_a_goal_of_extreme_rearranging() -> None:
     task = make(Setting("T4", 3, difficulty=Difficulty.EXTREME))
     assert isinstance(task.goal, PutGoal)
     blocker = task.scene.item("distractor_1")
@@ -90,11 +82,11 @@ def test_a_setting_gives_the_same_task_in_another_process() -> None:
 
 
 def test_a_selection_of_kinds_levels_and_ids_has_each_task_once() -> None:
-    everything = resolve_tables("all")
+    everything = TABLETOP_WORLD.select("all")
     assert len(everything) == len(set(everything)) == sum(len(kind.levels) for kind in KINDS.values())
-    selected = [entry.id for entry in resolve_tables("T12, T1/L3, tabletop/T1/L3")]
+    selected = [entry.id for entry in TABLETOP_WORLD.select("T12, T1/L3, tabletop/T1/L3")]
     assert selected == ["tabletop/T12/L1", "tabletop/T12/L2", "tabletop/T1/L3"]
-    assert {entry.kind for entry in resolve_tables("L4,T8")} == {"T8", "T10", "T13", "T14"}
+    assert {entry.kind for entry in TABLETOP_WORLD.select("L4,T8")} == {"T8", "T10", "T13", "T14"}
 
 
 def test_unknown_tasks_and_levels_are_refused() -> None:
@@ -107,7 +99,7 @@ def test_unknown_tasks_and_levels_are_refused() -> None:
         (" , ", "selects no tabletop task"),
     ):
         with pytest.raises(TaskError, match=words):
-            resolve_tables(selection)
+            TABLETOP_WORLD.select(selection)
     with pytest.raises(TaskError, match="there is no tabletop task 'T18'"):
         make(Setting("T18", 0))
     with pytest.raises(TaskError, match="did you mean 'extreme'"):

@@ -10,14 +10,13 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import Perturbation, Say, apply_perturbations
+from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.world import (
     Alter,
     Among,
     Distractors,
     Jitter,
     MoveCamera,
-    MoveFixture,
     Orbit,
     Recolour,
     Relight,
@@ -68,25 +67,10 @@ def test_a_pattern_is_drawn_in_the_colour_that_the_words_name(task: Task):
         assert max(finish.colour) > 0.2, "stripes of black on black are none"
 
 
-def test_what_has_two_colours_is_left_as_it_is():
-    with pytest.raises(PerturbationError, match="the words call it white and yellow"):
-        changed(TWO_COLOURS, Recolour(pattern=Pattern.CHECKER))
-
-
-def test_who_says_the_new_colour_may_have_it():
-    made = changed(BLACK_BOWL, Say("pick up the red bowl and place it on the plate"), Recolour(RED))
-    assert about(made).finish.colour == RED
-
-
 @pytest.mark.parametrize(("task", "colour"), [(BLACK_BOWL, "black"), (WHITE_MUG, "white")])
 def test_another_of_the_same_sort_has_the_colour_that_the_words_name(task: Task, colour: str):
     drawn = {about(changed(task, Replace(among=Among.SAME), seed=seed)).category for seed in range(8)}
     assert drawn and all(colour in each and "red" not in each and "yellow" not in each for each in drawn)
-
-
-def test_where_no_other_has_the_colours_nothing_takes_its_place():
-    with pytest.raises(PerturbationError, match="and is white and yellow, as the words have it"):
-        changed(TWO_COLOURS, Replace(among=Among.SAME))
 
 
 def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
@@ -123,22 +107,6 @@ def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbatio
             continue
         assert Ground(task.scene).spots[thing].distance(after) >= least - 1e-9, task.id
     assert len(refused) <= 2, refused
-
-
-def test_a_fixture_that_is_moved_stays_within_reach_and_takes_along_what_it_holds():
-    task = tasks.load("libero_spatial/4")  # the bowl in the drawer
-    for seed in range(3):
-        made = changed(task, Relocate(1.0), seed=seed)
-        ground = Ground(made.scene, made.goal)
-        assert ground.reachable(ground.spots["wooden_cabinet_1"])
-        assert carrier(made.scene, target(made)) == "wooden_cabinet_1"
-
-
-def test_where_it_cannot_be_moved_that_is_said():
-    """A cabinet that was moved out of reach before."""
-    away = MoveFixture(0.4, "wooden_cabinet_1")
-    with pytest.raises(PerturbationError, match="world/jitter: wooden_cabinet_1 cannot be moved by 0"):
-        changed(tasks.load("libero_spatial/4"), away, Jitter(0.03))
 
 
 # -- one on top of the other
@@ -197,7 +165,7 @@ def test_what_is_too_much_together_or_means_what_the_words_mean_is_refused(
         return
     with pytest.raises(PerturbationError) as caught:
         make()
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert words in str(caught.value)
 
 
 # -- more things

@@ -50,7 +50,7 @@ def test_certificates_are_made_once_and_decide_what_is_served(cache: Certificate
     assert whole.steps == [control.steps, moved.steps]
 
 
-def test_a_worker_that_dies_says_nothing_about_the_scene(cache: CertificateCache):
+def test_death_of_a_worker_does_not_judge_the_scene(cache: CertificateCache):
     class Deadly:
         workers = 1
 

@@ -59,7 +59,7 @@ THEN = {name: change for name, change in SINGLE.items() if change.decides}
 
 
 @pytest.mark.parametrize("world", sorted(THEN))
-def test_no_words_looks_or_senses_change_the_scene_that_is_certified(world: str):
+def test_words_looks_and_senses_leave_the_certified_scene_unchanged(world: str):
     certified = realised(claim(changed(THEN[world])))
     compared = 0
     for name, first in FIRST.items():
@@ -77,7 +77,7 @@ def test_no_words_looks_or_senses_change_the_scene_that_is_certified(world: str)
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_a_new_look_leaves_places_as_they_are_drawn_without_it(seed: int):
+def test_new_look_leaves_places_as_they_are_drawn_without_it(seed: int):
     spec = changed(Recolour(None, "stripes"), Relocate(1.0), seed=seed)  # type: ignore[arg-type]
     assert realised(spec) == realised(claim(spec)) == realised(changed(Relocate(1.0), seed=seed))
 
@@ -89,7 +89,7 @@ def test_synonyms_leave_a_double_that_the_tasks_own_words_tell_from_the_original
     assert task_of(spec).instruction != TASK.instruction
 
 
-def test_a_claim_about_another_goal_has_the_places_that_its_words_allow():
+def test_claim_about_another_goal_has_the_places_that_its_words_allow():
     asked = OtherTask(
         "put the bowl next to the plate on the stove", ("On akita_black_bowl_2 flat_stove_1_cook_region",)
     )
@@ -107,7 +107,7 @@ def test_a_claim_about_another_goal_has_the_places_that_its_words_allow():
         (changed(MoveCamera(zoom=1.5), MoveCamera(zoom=1.5)), "zoom is 2.25"),
     ],
 )
-def test_words_and_looks_that_cannot_be_had_are_refused_though_no_claim_holds_them(
+def test_impossible_words_and_looks_are_refused_beyond_the_claim(
     cache: CertificateCache, spec: EpisodeSpec, words: str
 ):
     solved = Certificate(ClaimVerdict.SOLVED, 100)

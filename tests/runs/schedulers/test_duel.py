@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.runs.execute import Observer
-from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.executor import Done, Event, Source
 from assay.runs.options import RunOptions
 from assay.runs.schedulers.duel import Duel, duel
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 from assay.support.stats.judgement import PairVerdict
 from assay.support.streams import stream
+
+from .players import Played, StopsAfter
 
 WORDS = Experiment(
     "words",
@@ -32,45 +32,11 @@ OPTIONS = RunOptions(tasks="libero_goal/1,libero_goal/7", seeds=tuple(range(20))
 Plays = Callable[[EpisodeSpec], Outcome]
 
 
-class Played:
-    """Performs episodes by a rule; remembers the order in which it was asked."""
-
-    def __init__(self, name: str, rule: Plays) -> None:
-        self.address, self._rule = name, rule
-        self.workers = 1
-        self.seen: list[EpisodeSpec] = []
-
-    def identity(self) -> dict[str, str]:
-        return {}
-
-    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
-        return self
-
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        while not stopping() and (batch := source.take(None)):
-            for number, spec in batch:
-                self.seen.append(spec)
-                yield Done(number, Episode(self._rule(spec), 1, no_trajectory(), "do it"))
-
-
-class StopsAfter(Observer):
-    """Stops when so many episodes are done."""
-
-    def __init__(self, episodes: int) -> None:
-        self._left = episodes
-
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        self._left -= spec is not None
-
-    def stopping(self) -> bool:
-        return self._left <= 0
-
-
 class Comes(Played):
     """Fails always; a rule says how far it comes, 0 to 1, None where that is not recorded."""
 
     def __init__(self, name: str, how_far: Callable[[EpisodeSpec], float | None]) -> None:
-        super().__init__(name, never)
+        super().__init__(never, address=name)
         self._how_far = how_far
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
@@ -92,13 +58,13 @@ def often(share: float, name: str) -> Plays:
 
 
 def fought(folder: Path, one: Plays, other: Plays, options: RunOptions = OPTIONS, **more) -> Duel:
-    found = duel(WORDS, (Played("one", one), Played("other", other)), folder, options, **more)
+    found = duel(WORDS, (Played(one, address="one"), Played(other, address="other")), folder, options, **more)
     assert found is not None
     return found
 
 
-def test_it_stops_when_it_is_decided_and_both_played_the_same_starts_in_one_order(tmp_path: Path):
-    players = Played("one", always), Played("other", never)
+def test_duel_stops_when_decided_and_both_play_the_same_starts_in_one_order(tmp_path: Path):
+    players = Played(always, address="one"), Played(never, address="other")
     found = duel(WORDS, players, tmp_path, OPTIONS)
     assert found is not None and found.left == 0
     judged = found.judgement
@@ -113,7 +79,7 @@ def test_it_stops_when_it_is_decided_and_both_played_the_same_starts_in_one_orde
             assert store.done == len(starts) and store.planned == 40
 
 
-def test_the_better_one_and_equals_are_told_apart(tmp_path: Path):
+def test_better_equal_and_undecided_policies_are_distinguished(tmp_path: Path):
     assert fought(tmp_path / "a", never, always).judgement.verdict is PairVerdict.BETTER
     same = often(0.5, "same")
     equal = fought(tmp_path / "b", same, same, margin=0.3).judgement
@@ -127,7 +93,7 @@ def test_the_better_one_and_equals_are_told_apart(tmp_path: Path):
     )
 
 
-def test_an_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_path: Path):
+def test_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_path: Path):
     rules = often(0.3, "one"), often(0.8, "other")
     whole = fought(tmp_path / "whole", *rules)
     assert whole.judgement.verdict is PairVerdict.BETTER
@@ -140,7 +106,7 @@ def test_an_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tm
     assert again.judgement == whole.judgement
     few = replace(OPTIONS, seeds=(0, 1, 2))
     assert fought(tmp_path / "more", *rules, few).judgement.verdict is PairVerdict.UNDECIDED
-    players = Played("one", rules[0]), Played("other", rules[1])
+    players = Played(rules[0], address="one"), Played(rules[1], address="other")
     more = duel(WORDS, players, tmp_path / "more", OPTIONS)
     assert more is not None and more.judgement.verdict is PairVerdict.BETTER
     assert all(
@@ -152,7 +118,7 @@ def test_every_condition_is_decided_if_asked_and_then_no_longer_played(tmp_path:
     def moody(spec: EpisodeSpec) -> Outcome:
         return Outcome.FAILURE if spec.condition == "rude" else Outcome.SUCCESS
 
-    players = Played("one", always), Played("other", moody)
+    players = Played(always, address="one"), Played(moody, address="other")
     found = duel(WORDS, players, tmp_path, OPTIONS, per_start=None, each=True, margin=0.3)
     assert found is not None
     judged = found.judgement
@@ -178,7 +144,7 @@ def test_errors_count_for_neither(tmp_path: Path):
     assert judged.overall.pairs == judged.played / 2 - judged.errors
 
 
-def test_what_cannot_be_is_one_line(tmp_path: Path):
+def test_invalid_duels_are_refused(tmp_path: Path):
     with pytest.raises(RunError, match=r"margin 5: valid: between 0 and 1"):
         fought(tmp_path, always, never, margin=5.0)
     fought(tmp_path, always, never)
@@ -192,12 +158,6 @@ def test_what_cannot_be_is_one_line(tmp_path: Path):
         fought(other, always, never)
 
 
-def test_a_duel_that_was_killed_before_its_first_episode_goes_on(tmp_path: Path):
-    with Store.writing(tmp_path / "A.assay"):
-        pass
-    assert fought(tmp_path, always, never).judgement.verdict is PairVerdict.WORSE
-
-
 def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
     few = replace(OPTIONS, seeds=tuple(range(60)))
     found = fought(tmp_path, often(0.5, "a"), often(0.5, "b"), few, margin=0.001)
@@ -206,7 +166,7 @@ def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
     assert counts.sum() == 120 and counts.min() > 25
 
 
-def test_policies_that_never_succeed_are_told_apart_by_how_far_they_come(tmp_path: Path):
+def test_policies_that_never_succeed_are_compared_by_progress(tmp_path: Path):
     near = Comes("near", lambda spec: stream(spec.key, "near").uniform(0.5, 0.8))
     far = Comes("far", lambda spec: stream(spec.key, "far").uniform(0.0, 0.3))
     by_success = duel(WORDS, (far, near), tmp_path / "success", OPTIONS, margin=0.01)
@@ -221,7 +181,7 @@ def test_policies_that_never_succeed_are_told_apart_by_how_far_they_come(tmp_pat
         duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, margin=0.01)
 
 
-def test_a_duel_by_what_nobody_recorded_or_knows_is_refused_in_one_line(tmp_path: Path):
+def test_duel_by_an_unknown_or_unrecorded_measure_is_refused(tmp_path: Path):
     players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
     with pytest.raises(RunError, match="do not record it"):
         duel(WORDS, players, tmp_path, OPTIONS, measure="progress")

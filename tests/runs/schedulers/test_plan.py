@@ -42,7 +42,7 @@ def test_every_episode_is_handed_out_once_whatever_is_put_back(
         assert done == Counter(range(len(plan))) and len(scheduler) == 0
 
 
-def test_an_interrupted_plan_has_all_conditions_of_all_but_the_last_block_of_starts():
+def test_interrupted_plan_has_all_conditions_of_all_but_the_last_block_of_starts():
     plan = entries(scenes=6, seeds=4 * STARTS_PER_BLOCK)
     scheduler = PlanScheduler(plan)
     done: list[Waiting] = []
@@ -52,7 +52,7 @@ def test_an_interrupted_plan_has_all_conditions_of_all_but_the_last_block_of_sta
     assert sum(count == 6 for count in starts.values()) >= len(starts) - STARTS_PER_BLOCK
 
 
-def test_a_worker_keeps_its_scene_and_others_take_another():
+def test_worker_keeps_its_scene_and_others_take_another():
     plan = entries(scenes=2, seeds=STARTS_PER_BLOCK)
     scheduler = PlanScheduler(plan)
     first, second = scheduler.next(1), scheduler.next(1)
@@ -60,7 +60,7 @@ def test_a_worker_keeps_its_scene_and_others_take_another():
     assert {plan[number].scene for number in scheduler.next(1, "0/1")} == {"0/1"}
 
 
-def test_an_ordered_plan_keeps_its_order_without_dropped_conditions():
+def test_ordered_plan_keeps_its_order_without_dropped_conditions():
     scheduler = OrderedScheduler(reversed(entries(scenes=3, seeds=4)))
     scheduler.drop("condition1")
     order = []

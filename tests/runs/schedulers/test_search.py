@@ -3,72 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from assay.api import SearchResult, search
 from assay.cli.duel import write_report
-from assay.episodes import CONTROL, EpisodeSpec, Outcome
-from assay.episodes.episode import Episode, Trajectory
+from assay.episodes import CONTROL, EpisodeSpec
 from assay.errors import ExperimentError, RunError
 from assay.experiments import axes
 from assay.experiments.axes import AXES, Axis, Rung
 from assay.measures.profile import profile
 from assay.perturb.senses import ActionDelay
 from assay.perturb.words.distance.pride import DistanceError
-from assay.runs.execute import Observer
-from assay.runs.executor import Done, Event, Executor, Source
 from assay.runs.options import RunOptions
 from assay.runs.store import Store
-from assay.runs.worker import WorkerConfig
 from assay.tasks import Task
 
+from .players import Played, StopsAfter
+
 OPTIONS = RunOptions(tasks="libero_goal/1,libero_goal/7", certified=False)
-STILL = Trajectory(*(np.zeros(shape, np.float32) for shape in ((2, 3), (2,), (1, 7))))
-"""Of one step in which nothing moves."""
 Plays = Callable[[EpisodeSpec], bool]
-
-
-class Played:
-    """Performs episodes by a rule, several at once and the last of them first, if asked."""
-
-    address = "played"
-
-    def __init__(self, rule: Plays, workers: int = 1) -> None:
-        self._rule, self.workers = rule, workers
-        self.seen: list[EpisodeSpec] = []
-
-    def identity(self) -> dict[str, str]:
-        return {}
-
-    def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
-        return self
-
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        while not stopping():
-            batch = [each for _ in range(self.workers) for each in source.take(None)]
-            if not batch:
-                return
-            for number, spec in reversed(batch):
-                self.seen.append(spec)
-                outcome = Outcome.SUCCESS if self._rule(spec) else Outcome.FAILURE
-                yield Done(number, Episode(outcome, 1, STILL, "do it"))
-
-
-class StopsAfter(Observer):
-    """Stops when so many episodes are done."""
-
-    def __init__(self, episodes: int) -> None:
-        self._left = episodes
-
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        self._left -= spec is not None
-
-    def stopping(self) -> bool:
-        return self._left <= 0
 
 
 def late(steps: int) -> Plays:
@@ -82,7 +38,7 @@ def searched(
     return search(Played(rule, workers), axes, out=path, options=more.pop("options", OPTIONS), **more)  # type: ignore[arg-type]
 
 
-def test_a_known_threshold_is_in_its_interval_for_every_task(tmp_path: Path):
+def test_known_threshold_is_in_its_interval_for_every_task(tmp_path: Path):
     found = searched(tmp_path / "a.assay", late(8), budget=120)
     assert found.left == 0 and found.played <= 120 and len(found.thresholds.found) == 2
     for each in found.thresholds.found:
@@ -123,7 +79,7 @@ def test_workers_and_interruptions_change_nothing(tmp_path: Path):
     assert search(again, ("delay",), out=part, options=OPTIONS, budget=100) == resumed and not again.seen
 
 
-def test_a_larger_budget_and_another_axis_go_on_from_what_is_there(tmp_path: Path):
+def test_larger_budget_and_another_axis_resume_the_search(tmp_path: Path):
     path = tmp_path / "a.assay"
     little = searched(path, late(5), budget=24)
     assert {each.ended for each in little.thresholds.found} == {"budget"}
@@ -134,7 +90,7 @@ def test_a_larger_budget_and_another_axis_go_on_from_what_is_there(tmp_path: Pat
     assert found["libero_goal/1", "delay"] == (5, 6) and found["libero_goal/1", "noise"] == (10, None)
 
 
-def test_the_floor_and_what_a_task_cannot_have_are_told(tmp_path: Path):
+def test_floor_and_impossible_axes_are_reported(tmp_path: Path):
     floor = searched(tmp_path / "a.assay", lambda spec: False, budget=100)
     assert floor.played == 10 and len(floor.notes) == 2
     assert floor.notes[0] == "libero_goal/1: all of 5 controls failed: nothing can be searched at the floor"
@@ -145,7 +101,7 @@ def test_the_floor_and_what_a_task_cannot_have_are_told(tmp_path: Path):
     )
 
 
-def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Path, monkeypatch):
+def test_task_without_scored_paraphrases_is_left_out_and_reported(tmp_path: Path, monkeypatch):
     def none(pairs: Sequence[tuple[str, str]]) -> list[DistanceError]:
         return [DistanceError("no word of it is known") for _ in pairs]
 
@@ -159,33 +115,22 @@ def test_a_request_without_scored_paraphrases_is_left_out_and_told(tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"axes": ("distnace",)}, "no axis 'distnace': did you mean 'distance'"),
+def test_invalid_searches_are_refused_and_leave_no_file(tmp_path: Path):
+    for options, message in (
         ({"axes": ()}, "no axis is named; valid: distance"),
         ({"axes": ("delay", "delay")}, "each is named once"),
         ({"budget": 11}, "a budget of 11 episodes is 5 for each of 2 searches"),
         ({"level": 1.0}, "level 1: valid: between 0 and 1"),
-        (
-            {"axes": ("size",), "options": RunOptions(tasks="libero_goal/7")},
-            "nothing can be searched: size: libero_goal/7 is about flat_stove_1",
-        ),
-    ],
-)
-def test_what_cannot_be_searched_is_one_line_and_leaves_no_file(tmp_path: Path, options: dict, message: str):
-    with pytest.raises((RunError, ExperimentError), match=message):
-        searched(tmp_path / "a.assay", late(5), **options)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_file_of_another_level_is_refused(tmp_path: Path):
+    ):
+        with pytest.raises((RunError, ExperimentError), match=message):
+            searched(tmp_path / "a.assay", late(5), **options)
+        assert not list(tmp_path.iterdir())
     searched(tmp_path / "a.assay", late(5), budget=24)
     with pytest.raises(RunError, match=r"was searched with level 0\.5, not 0\.8"):
         searched(tmp_path / "a.assay", late(5), budget=80, level=0.8)
 
 
-def test_an_axis_of_ones_own_is_searched_and_the_run_remembers_its_module(tmp_path: Path, monkeypatch):
+def test_axis_of_ones_own_is_searched_and_the_run_remembers_its_module(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(AXES._known, "late", Axis("late", "how late", "steps", own_changes))
     found = searched(tmp_path / "a.assay", late(3), axes=("late",), budget=80)
     assert {(each.axis, each.kept, each.lost) for each in found.thresholds.found} == {("late", 2, 4)}

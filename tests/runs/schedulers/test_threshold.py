@@ -42,14 +42,14 @@ def fails_from(rung: int) -> Callable[[Item], bool]:
     return lambda item: item[1] is None or item[1] < rung
 
 
-def test_the_threshold_is_found_within_the_budget():
+def test_threshold_is_found_within_the_budget():
     search = ThresholdSearch(16, 40)
     episodes = settle(search, fails_from(7))
     assert search.evidence.interval == (7, 7) and search.ended == "settled"
     assert episodes == search.episodes <= 40 and search.starts == search.succeeded
 
 
-def test_a_policy_that_never_fails_takes_fewer_episodes_than_the_budget():
+def test_policy_that_never_fails_takes_fewer_episodes_than_the_budget():
     search = ThresholdSearch(16, 30)
     assert settle(search, lambda item: True) == 20
     assert search.evidence.interval == (16, 16) and search.ended == "settled"
@@ -70,7 +70,7 @@ def test_intervals_contain_the_threshold_in_most_searches_of_a_policy_with_lapse
     assert held >= 37
 
 
-def test_a_search_ends_at_the_floor_and_when_budget_or_seeds_are_used_up():
+def test_search_ends_at_the_floor_and_when_budget_or_seeds_are_used_up():
     floor = ThresholdSearch(8, 100)
     assert settle(floor, lambda item: False) == MIN_CONTROLS
     assert floor.ended == "controls" and floor.evidence.interval == (0, 8)
@@ -81,7 +81,7 @@ def test_a_search_ends_at_the_floor_and_when_budget_or_seeds_are_used_up():
     assert short.ended == "starts"
 
 
-def test_a_search_ends_if_no_start_can_be_solved():
+def test_search_ends_if_no_start_can_be_solved():
     barren, requests = ThresholdSearch(8, 100), list[Item]()
     settle(barren, lambda item: True, lambda item: bool(requests.append(item)))  # type: ignore[func-returns-value]
     assert barren.ended == "refused" and barren.episodes == 0 and len(requests) <= 3 * MAX_BARREN_STARTS

@@ -8,7 +8,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.sim.packs.pack import AssetPack
 from assay.tasks.language import lexicon, verb_named
-from assay.tasks.language.lexicon import names_of, verb_table
+from assay.tasks.language.lexicon import names_of
 
 
 def test_every_thing_of_the_primitives_has_a_name() -> None:
@@ -62,14 +62,6 @@ def test_a_file_of_nouns_that_makes_no_sense_is_refused(tmp_path: Path, text: st
     assert "mine.yaml" in str(refused.value)
 
 
-def test_plurals_are_formed() -> None:
-    nouns = lexicon().nouns
-    assert nouns["moka pot"].plural_of("coffee maker") == "coffee makers"
-    assert nouns["cream cheese box"].plural_of("soft cheese box") == "soft cheese boxes"
-    assert nouns["wine bottle"].plural_of("bottle of wine") == "bottles of wine"
-    assert nouns["shelf"].plural_of("shelf") == "shelves"
-
-
 @pytest.mark.parametrize(
     ("written", "forms"),
     [
@@ -86,8 +78,3 @@ def test_verbs_are_inflected(written: str, forms: tuple[str, str, str]) -> None:
     verb = verb_named(written)
     assert tuple(verb.phrase("it", form) for form in ("base", "ing", "participle")) == forms
     assert verb_named("turn on").phrase("the stove") == "turn on the stove"
-
-
-def test_no_verb_is_both_habitual_and_contextual() -> None:
-    for name, sense in verb_table().senses.items():
-        assert not set(sense.habitual) & set(sense.contextual), name

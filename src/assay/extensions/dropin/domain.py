@@ -23,7 +23,7 @@ from assay.extensions.dropin.simulator import MjSim, ObjectState, Robot, SceneOb
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.observation import Observation
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ, OBSERVED_SUBSTEP, SUBSTEPS, Simulation
-from assay.sim.states import from_flat
+from assay.sim.states import InitialState
 from assay.tasks import Atom, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 
@@ -146,7 +146,7 @@ class FreePlay:
 
     def start_from(self, numbers: np.ndarray) -> Observation:
         """Start from one of LIBERO's states, with or without fixtures."""
-        return self.simulation.reset(from_flat(self.simulation.compiled, numbers))
+        return self.simulation.reset(InitialState.parse(self.simulation.compiled, numbers))
 
     def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
         """One control step."""

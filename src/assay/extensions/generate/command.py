@@ -89,19 +89,29 @@ def sheet(
     assets: Assets = None,
 ) -> None:
     """Render scenes as seen by the main and the wrist camera, with their instructions."""
-    from assay.report.scene_images import save_scene_sheet
-    from assay.tasks import resolve
+    from assay.report.scene_images import MAIN_CAMERA, SHEET_SIZE, WRIST_CAMERA, open_scene
+    from assay.report.sheets import SheetCell, save_sheet
+    from assay.tasks import Scene, Task, resolve
 
     check_picture(out, "--out")
-    chosen = resolve(tasks)
-    count = len({task.scene for task in chosen})
-    if count > MAX_SHEET_SCENES:
-        raise RenderingError(f"a sheet of {count} scenes is too large; valid: up to {MAX_SHEET_SCENES}")
+    scenes: dict[Scene, list[Task]] = {}
+    for task in resolve(tasks):
+        scenes.setdefault(task.scene, []).append(task)
+    if len(scenes) > MAX_SHEET_SCENES:
+        raise RenderingError(f"a sheet of {len(scenes)} scenes is too large; valid: up to {MAX_SHEET_SCENES}")
+    cells = []
     with progress_bar() as bar:
-        progress = bar.add_task("scenes", total=count)
-        save_scene_sheet(
-            out, f"Scenes of {tasks}", chosen, assets or "primitives", lambda: bar.update(progress, advance=1)
-        )
+        progress = bar.add_task("scenes", total=len(scenes))
+        for scene, in_scene in scenes.items():
+            with open_scene(scene, assets or "primitives") as world:
+                start = world.reset(world.sample(0))
+                images = [start.image(camera, SHEET_SIZE) for camera in (MAIN_CAMERA, WRIST_CAMERA)]
+            file, _, digest = in_scene[0].id.rpartition("@")
+            title = Path(file).parent.name if file and digest else in_scene[0].id  # the folder of a task file
+            lines = [f"{number}. {task.instruction.text}" for number, task in enumerate(in_scene)]
+            cells.append(SheetCell(title, lines, [images]))
+            bar.update(progress, advance=1)
+        save_sheet(out, f"Scenes of {tasks}", cells, columns=2)
     say(str(out))
 
 

@@ -34,7 +34,7 @@ from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.packs.pack import AssetPack
 from assay.sim.portraits import alike
-from assay.sim.visibility import MAIN, regions_seen_now, seen_now
+from assay.sim.visibility import MAIN, Boxes, boxes_of, eye_of, measure_visibility, robot_boxes, seen_now
 from assay.sim.world import SceneEnv
 from assay.support import processes
 from assay.support.files import replacing
@@ -139,6 +139,10 @@ MIN_VISIBLE_SHARE = 0.7
 """Of an object or a place in the main camera's image; a scene that has less is drawn again."""
 
 
+REGION_OBJECT_HEIGHT = 0.04
+"""Height of the imaginary object on a region whose visibility is measured, metres."""
+
+
 def hidden_objects(world: Simulation) -> list[str]:
     """The movable objects of which the main camera sees too little: outside the image, or hidden."""
     return [
@@ -148,11 +152,21 @@ def hidden_objects(world: Simulation) -> list[str]:
 
 def hidden_regions(world: Simulation) -> set[str]:
     """The regions of the workspace of which the main camera sees too little, with a low object on them."""
-    return {
-        name
-        for name, (view,) in regions_seen_now(world, (MAIN,)).items()
-        if not view.is_visible(MIN_VISIBLE_SHARE)
-    }
+    model, data = world.model, world.data
+    standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
+    standing.append(robot_boxes(model, data))
+    eye = eye_of(model, data, MAIN)
+    hidden = set()
+    for region in world.compiled.regions.values():
+        if region.parent is None:
+            half_x, half_y, _ = region.half
+            centre = data.site_xpos[region.site] + (0.0, 0.0, REGION_OBJECT_HEIGHT / 2)
+            half = np.array([[half_x, half_y, REGION_OBJECT_HEIGHT / 2]])
+            box = Boxes(centre[None], np.eye(3)[None], half)
+            (view,) = measure_visibility({region.name: box}, standing, [eye])[region.name]
+            if not view.is_visible(MIN_VISIBLE_SHARE):
+                hidden.add(region.name)
+    return hidden
 
 
 MAX_DRAWS = 80

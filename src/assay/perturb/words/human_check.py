@@ -151,16 +151,16 @@ def write_sheet(
     The columns after the texts stay blank: ``same`` takes yes or no, ``decision`` accept or reject. ``pictures``
     maps task ids to files with their initial scene, which get a column after the texts.
     """
-    texts = 1 + len(COLUMNS)
+    blanks = 1 + len(COLUMNS)
     scene = ("scene",) if pictures else ()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*header[:texts], *scene, *header[texts:]))
+        writer.writerow((*header[:blanks], *scene, *header[blanks:]))
         for number, row in chosen.items():
-            written = (row.task, row.object_type, row.action_type, row.original, row.paraphrase)
-            shown = (pictures[row.task],) if pictures else ()
-            writer.writerow((number, *written, *shown, *("" for _ in header[texts:])))
+            texts = (row.task, row.object_type, row.action_type, row.original, row.paraphrase)
+            picture = (pictures[row.task],) if pictures else ()
+            writer.writerow((number, *texts, *picture, *("" for _ in header[blanks:])))
 
 
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:

@@ -1,13 +1,13 @@
-"""Perturbations of the scene and the goal: where things stand, what they are, the room, robot and cameras.
+"""Perturbations of the scene and the goal: where objects stand, what they are, the room, robot and cameras.
 
-position        things stand elsewhere            objects   they look different, or are others
+position        objects stand elsewhere           objects   they look different, or are others
 exchange        they stand in each other's place
 layout          there are more of them
-targets         what is asked for is another thing, or looks another way, and the words say so
-room, cameras   surfaces, light, the robot's start, where cameras look from
+targets         what is asked for is another object, or looks another way, and the words say so
+staging         room, surfaces, light, the robot's start, where cameras look from
 
 ground, kinds   what they go by: the plan of a workspace, and which categories are alike
-spoken          what the words say about where things stand, which must stay true
+spoken          what the words say about where objects stand, which must stay true
 """
 
 from assay.perturb.world.exchange import ExchangePlaces, has_partners

@@ -22,12 +22,12 @@ from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
 APART = 0.11
-"""How far a thing is moved at least, metres: LIBERO-PRO's nearest two that exchange their places are as far apart."""
+"""How far an object is moved at least, metres: LIBERO-PRO's nearest two that exchange their places are as far apart."""
 FOLLOWING = 96
 """How many places beside a landmark are tried for what the words say stands there."""
 
 Moves = Mapping[str, tuple[float, float]]
-"""How far things are moved, by name, metres."""
+"""How far objects are moved, by name, metres."""
 
 
 @perturbation
@@ -51,7 +51,7 @@ class ExchangePlaces(Perturbation):
     only where nothing can."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries who changes places with whom in random order, all things the task is about first."""
+        """Tries who changes places with whom in random order, all objects the task is about first."""
         spoken, things = Spoken(task), things_about(task)
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
         pairs = () if self.free else self._pairs(task, spoken, things, rng)
@@ -72,7 +72,7 @@ class ExchangePlaces(Perturbation):
     def _pairs(
         self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Who might change places with whom: as many of the things as possible first, where there is room first."""
+        """Who might change places with whom: as many of the objects as possible first, where there is room first."""
         scene, spots = task.scene, spoken.spots
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
@@ -114,7 +114,7 @@ class ExchangePlaces(Perturbation):
     def _places(
         self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Free places for the things, each found with the others where they have gone."""
+        """Free places for the objects, each found with the others where they have gone."""
         before = Ground(task.scene)
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
@@ -136,7 +136,7 @@ class ExchangePlaces(Perturbation):
     def _try_moves(
         self, task: Task, spoken: Spoken, moves: Moves, snug: bool, rng: np.random.Generator
     ) -> Scene | None:
-        """The scene with things moved, and what the words say stands beside them; None if they find no room."""
+        """The scene with objects moved, and what the words say stands beside them; None if they find no room."""
         scene = _move_all(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
@@ -157,7 +157,7 @@ class ExchangePlaces(Perturbation):
         return None
 
     def _gone(self, before: Scene, after: Scene, things: tuple[str, ...]) -> list[str]:
-        """Which of the things stand far enough from where they stood."""
+        """Which of the objects stand far enough from where they stood."""
         here, there = Ground(before, snug=True).spots, Ground(after, snug=True).spots
         return [name for name in things if here[name].distance(there[name]) >= self.apart - 1e-9]
 
@@ -178,7 +178,7 @@ def has_partners(task: Task) -> bool:
 
 @lru_cache(maxsize=128)
 def _has_partners(task: Task, pack: AssetPack) -> bool:
-    """``pack``: what the scene is planned for, on which the sizes of things hang."""
+    """``pack``: the asset pack that the scene is planned for; sizes of objects depend on it."""
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
     except PerturbationError:
@@ -195,7 +195,7 @@ def _move_all(scene: Scene, moves: Moves) -> Scene:
 def _with_room(
     scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]] | None:
-    """The move of a thing to a free place; for a fixture, also those of movable things that make room for it."""
+    """The move of an object to a free place; for a fixture, also those of movable objects that make room for it."""
     entities = {entity.name: entity for entity in scene.entities}
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
@@ -224,7 +224,7 @@ def _in_the_way(scene: Scene, task: Task, name: str, snug: bool) -> list[str]:
 
 
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
-    """Whether things have room where they were moved, and the goal's places on the table stay free."""
+    """Whether objects have room where they were moved, and the goal's places on the table stay free."""
     ground = Ground(scene, task.goal, snug=snug)
     entities = {entity.name: entity for entity in scene.entities}
     if not all(fits(ground, entities[name], 0.0, 0.0) for name in moves):
@@ -246,7 +246,7 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 def _beside(
     said: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
-    """How far to move a thing to stand where the words have it: along with a landmark, or beside or between them."""
+    """How far to move an object to stand where the words have it: along with a landmark, or beside or between them."""
     here = spots[said.thing]
     marks = [mark[0] for mark in said.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)

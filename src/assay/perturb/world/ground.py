@@ -21,15 +21,15 @@ UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Pre
 OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
 """What a fixture is opened for."""
 GAP = 0.01
-"""Air between things, metres."""
+"""Air between objects, metres."""
 HAND = 0.05
 """Air that a hand needs, metres."""
 NEAREST, FURTHEST = 0.34, 0.80
-"""How far from the robot's base things may stand to be within reach, metres."""
+"""How far from the robot's base objects may stand to be within reach, metres."""
 X, Y = (-0.36, 0.30), (-0.40, 0.40)
 """The part of a workspace that is used, metres from its centre."""
 IN_VIEW = 0.82
-"""How far from the middle of the camera's picture (0) to its edge (1) the foot of a thing may be."""
+"""How far from the middle of the camera's picture (0) to its edge (1) the foot of an object may be."""
 TRIES = 200
 """How many places are tried."""
 FIELD = 45.0
@@ -158,7 +158,7 @@ class Ground:
         return None
 
     def in_view(self, after: Scene) -> bool:
-        """Whether a change of the scene hides no movable thing from the cameras, new ones included."""
+        """Whether a change of the scene hides no movable object from the cameras, new ones included."""
         return not newly_hidden(self.scene, after)
 
     def _with_entity(self, entity: Entity, spot: Spot) -> Scene:
@@ -197,7 +197,7 @@ def standing_region(scene: Scene, name: str) -> Region | None:
 
 
 def carrier(scene: Scene, name: str) -> str:
-    """The thing on the workspace that an entity stands on or in at the start: itself, most of the time."""
+    """The object on the workspace that an entity stands on or in at the start: itself, most of the time."""
     for _ in range(len(scene.entities)):
         if standing_region(scene, name) is not None:
             return name
@@ -265,7 +265,7 @@ def _beside(scene: Scene, name: str) -> set[str]:
 
 
 def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
-    """A scene with one more movable thing."""
+    """A scene with one more movable object."""
     region = Region(
         f"{entity.name}_init_region",
         scene.arena.workspace,
@@ -295,7 +295,7 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 
 def target(task: Task) -> str:
-    """What a task is about first: a thing that can be moved, if it is about one, else a fixture."""
+    """What a task is about first: an object that can be moved, if it is about one, else a fixture."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]

@@ -62,13 +62,13 @@ def _bases(pack: AssetPack) -> frozenset[str]:
 
 
 def small() -> frozenset[str]:
-    """Small movable things: those of the built-in tasks that the pack has, and those that only it has."""
+    """Small movable objects: those of the built-in tasks that the pack has, and those that only it has."""
     pack = planning_pack()
     return pack.categories & frozenset(SMALL) | (_little(pack) - load_pack(_OWN).categories)
 
 
 def unseen() -> tuple[str, ...]:
-    """Small movable things of sorts that no built-in task has, sorted."""
+    """Small movable objects of sorts that no built-in task has, sorted."""
     return tuple(
         sorted(category for category in _little(planning_pack()) if sort_of(category) not in _trained_sorts())
     )

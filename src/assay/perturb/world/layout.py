@@ -1,4 +1,4 @@
-"""More things on the workspace: irrelevant ones, doubles, something in the way."""
+"""More objects on the workspace: irrelevant ones, doubles, something in the way."""
 
 from __future__ import annotations
 

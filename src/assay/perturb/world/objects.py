@@ -1,4 +1,4 @@
-"""The things a task is about look different, are of another size or sort, or are gone."""
+"""The objects a task is about look different, are of another size or sort, or are gone."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class Alter(Perturbation):
         return changed
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
-        """What may take a thing's place: it with other looks, larger, other models; whichever there are."""
+        """What may take an object's place: it with other looks, larger, other models; whichever there are."""
         usual = replace(thing, size=1.0)
         looks = [
             replace(usual, finish=finish)
@@ -244,7 +244,7 @@ class Remove(Perturbation):
     """What the task is about first, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Takes the thing out of the scene; the goal still names it, and cannot be reached."""
+        """Takes the object out of the scene; the goal still names it, and cannot be reached."""
         entity = named_entity(task.scene, self.thing or target(task))
         if entity in task.scene.fixtures:
             raise PerturbationError(
@@ -254,7 +254,7 @@ class Remove(Perturbation):
 
 
 def without(scene: Scene, entity: Entity) -> Scene:
-    """A scene that lacks a movable thing; what stood on it goes too."""
+    """A scene that lacks a movable object; what stood on it goes too."""
     gone = {entity.name}
     while True:
         resting = {
@@ -278,7 +278,7 @@ def without(scene: Scene, entity: Entity) -> Scene:
 
 
 def _about(task: Task) -> list[Entity]:
-    """One thing of each category that a task's goal is about."""
+    """One object of each category that a task's goal is about."""
     scene = task.scene
     named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
     by_category = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}

@@ -175,7 +175,7 @@ class Relocate(Perturbation):
     """Of the distance to the nearest neighbour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Moves things one after the other."""
+        """Moves objects one after the other."""
         spots = Ground(task.scene, task.goal).spots
 
         def radius(name: str) -> float:

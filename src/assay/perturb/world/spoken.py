@@ -1,6 +1,6 @@
-"""Where the words say that a thing stands: the bowl next to the plate, the left plate.
+"""Where the words say that an object stands: the bowl next to the plate, the left plate.
 
-A relation is read as a number: how far off a thing is from where the words have it. It picks a thing out if
+A relation is read as a number: how far off an object is from where the words have it. It picks an object out if
 that is little, and clearly less than for all others that look the same. Directions are those of the main
 camera, as LIBERO says them: left is towards -y, the front towards +x.
 """
@@ -51,7 +51,7 @@ class Relation:
     """How far off it may be, metres."""
 
     def picks_out(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
-        """Whether the words are true of the thing, and of no other by as much as ``clear`` metres."""
+        """Whether the words are true of the object, and of no other by as much as ``clear`` metres."""
         here = self._off(self.thing, spots)
         return here <= self.limit and all(self._off(like, spots) >= here + clear for like in self.likes)
 
@@ -65,21 +65,21 @@ class Spoken:
 
     def __init__(self, task: Task) -> None:
         self.spots: Mapping[str, Spot] = Ground(task.scene, snug=True).spots
-        """Where things stand before anything is moved."""
+        """Where objects stand before anything is moved."""
         self.relations = tuple(
             name for name in dict.fromkeys(_relations(task)) if name.picks_out(self.spots, clear=0.0)
         )
 
     def hold(self, spots: Mapping[str, Spot]) -> bool:
-        """Whether every relation still picks out what it did, with things at these spots."""
+        """Whether every relation still picks out what it did, with objects at these spots."""
         return all(relation.picks_out(spots) for relation in self.relations)
 
     def about(self, thing: str) -> tuple[Relation, ...]:
-        """What is said about where one thing stands."""
+        """What is said about where one object stands."""
         return tuple(relation for relation in self.relations if relation.thing == thing)
 
     def tell(self, thing: str, double: str, spot: Spot) -> bool:
-        """Whether the words say where a thing stands, and that is not where its double does."""
+        """Whether the words say where an object stands, and that is not where its double does."""
         spots = {**self.spots, double: spot}
         return any(
             replace(relation, likes=(*relation.likes, double)).picks_out(spots)
@@ -88,7 +88,7 @@ class Spoken:
 
     @property
     def condition(self) -> str:
-        """What must stay true, for the end of a reason; empty if the words do not say where things stand."""
+        """What must stay true, for the end of a reason; empty if the words do not say where objects stand."""
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
@@ -119,7 +119,7 @@ def true_to(said: Collection[str], colour: Colour) -> bool:
 
 
 def _relations(task: Task) -> Iterator[Relation]:
-    """What the words after and before the names of the goal's things may say about where they stand."""
+    """What the words after and before the names of the goal's objects may say about where they stand."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
     robot = _robot(scene)
     measures = _MEASURES | {
@@ -134,16 +134,16 @@ def _relations(task: Task) -> Iterator[Relation]:
             for other in scene.entities
             if other != entity and (other.category, other.finish) == (entity.category, entity.finish)
         ]
-        for said in (position for form in names[entity.name] for position in positions(text, form, names)):
-            landmarks, (off, limit) = said.landmarks, measures[said.relation]
-            if said.relation == "middle":
+        for position in (read for form in names[entity.name] for read in positions(text, form, names)):
+            landmarks, (off, limit) = position.landmarks, measures[position.relation]
+            if position.relation == "middle":
                 landmarks = tuple((same,) for same in (entity.name, *alike))
             try:
                 thing, likes = carrier(scene, entity.name), tuple(carrier(scene, same) for same in alike)
                 marks = tuple(tuple(carrier(scene, landmark) for landmark in mark) for mark in landmarks)
             except PerturbationError:
                 continue  # something hangs in the air
-            yield Relation(said.text, thing, likes, marks, off, limit)
+            yield Relation(position.text, thing, likes, marks, off, limit)
 
 
 def _robot(scene: Scene) -> Spot:

@@ -1,4 +1,4 @@
-"""What a task asks to move is another thing, or looks another way, and the words say so: LIBERO-X's fourth level.
+"""What a task asks to move is another object, or looks another way, and the words say so: LIBERO-X's fourth level.
 
 Neither sets the vocabulary of a task: its words keep their form, so that rewordings apply to both, and no scene
 needs to be drawn to know it.
@@ -34,10 +34,10 @@ NEW_SIZES = {"small": 0.75, "large": 1.25}
 OTHER_COLOUR = 2 * COLOUR
 """How far apart two mean colours must be where a word for one of them is to tell which is meant, CIELAB."""
 PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
-"""A thing is partly of a colour if this share of its pixels is. Pixels nearer than that to grey (red, green, blue, 0
+"""An object is partly of a colour if this share of its pixels is. Pixels nearer than that to grey (red, green, blue, 0
 to 1) have no hue; two hues whose cosine is larger are about the same."""
 NARROW = 0.056
-"""How wide a thing may be of which there are large ones, metres: the hand opens by 0.08."""
+"""How wide an object may be of which there are large ones, metres: the gripper opens by 0.08."""
 LOW = 0.055
 """What is higher neither goes into a drawer nor lies still on a wine rack, metres."""
 _PLACES = 20
@@ -106,7 +106,7 @@ def new_names() -> Mapping[str, str]:
 
 
 def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
-    """A task's words, with other names for the things of some categories, in their order."""
+    """A task's words, with other names for the objects of some categories, in their order."""
 
     def rename(category: str, noun: str, plural: bool) -> str:
         listing = " and the ".join(names[category])
@@ -158,7 +158,7 @@ class VariedTarget(Perturbation):
         return replace(task, instruction=self._describe_target(task, words[self.attribute]))
 
     def _vary(self, task: Task, rng: np.random.Generator) -> tuple[Entity, _Look, Task]:
-        """The thing as it was, its new look, and the task with that."""
+        """The object as it was, its new look, and the task with that."""
         things = moved_things(task, self.kind)
         first = things[0]
         look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
@@ -202,7 +202,7 @@ class VariedTarget(Perturbation):
 
 
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
-    """The movable things that a task's goal puts somewhere, in its order. Raises PerturbationError."""
+    """The movable objects that a task's goal puts somewhere, in its order. Raises PerturbationError."""
     objects = {obj.name: obj for obj in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
@@ -229,7 +229,7 @@ class _Look:
 
 
 def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
-    """The new colours by which a thing, or another that goes by the same noun, might be called as it is."""
+    """The new colours by which an object, or another that goes by the same noun, might be called as it is."""
     nouns = {noun.name for noun in lexicon().of_category(thing.category)}
     categories = {category for name in nouns for category in lexicon().nouns[name].things}
     kind = [obj for obj in task.scene.objects if obj.category in categories]
@@ -239,7 +239,7 @@ def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
 
 
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
-    """A look in which a person tells a thing from itself as it is, and from the look-alike, by the attribute.
+    """A look in which a person tells an object from itself as it is, and from the look-alike, by the attribute.
 
     It has none of the colours that are ``taken``.
     """
@@ -282,7 +282,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
 
 
 def _is_partly(thing: Entity, colour: Colour) -> bool:
-    """Whether a good part of a thing has about the hue of a colour, so that a word for it may be used of the thing."""
+    """Whether a good part of an object has about the hue of a colour, so that the colour's name may describe it."""
     seen = portrait(replace(thing, name=""), planning_pack())
     pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
     vivid, wanted = (values - values.mean(axis=-1, keepdims=True) for values in (pixels, np.array(colour)))
@@ -292,14 +292,14 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
 
 
 def _sizes(thing: Entity) -> list[str]:
-    """The sizes at which the hand can take hold of a thing: large ones only if it is narrow."""
+    """The sizes at which the gripper can hold an object: large ones only if it is narrow."""
     return ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
 
 
 def _fits(task: Task, thing: Entity, category: str) -> bool:
-    """Whether a thing of a category can be taken where another stands, and goes where a task puts that.
+    """Whether an object of a category can be taken where another stands, and goes where a task puts that.
 
-    Into a drawer and onto a rack go low things alone; in another thing's hollow stand those that look out of it.
+    Into a drawer and onto a rack go low objects alone; in another object's hollow stand those that look out of it.
     """
     scene, categories = task.scene, {entity.name: entity.category for entity in task.scene.entities}
     height = footprint(category).height

@@ -205,10 +205,10 @@ class Client:
         no sense. What was not answered is not kept.
         """
         question = {"url": self._url, "round": round} | self._body(prompt, lambda image: image.name)
-        kept = self._cache.get(question)
-        if kept is not None:
+        cached_reply = self._cache.get(question)
+        if cached_reply is not None:
             self._ledger.cached += 1
-            return kept
+            return cached_reply
         async with self._places:
             reply = await self._request(
                 self._body(prompt, lambda image: b64encode(image.path.read_bytes()).decode())
@@ -268,13 +268,15 @@ class Client:
             raise _TroubleError(self._report(str(error) or type(error).__name__)) from None
         if response.status_code == 200:
             return bytes(data)
-        said = f"status {response.status_code}: {self._report(data.decode('utf-8', 'replace'))}".rstrip(": ")
+        report = f"status {response.status_code}: {self._report(data.decode('utf-8', 'replace'))}".rstrip(
+            ": "
+        )
         if response.status_code in _PASSING or response.status_code >= 500:
             wait = _seconds(response.headers.get("Retry-After"))
-            raise _TroubleError(said, wait=wait, too_many=response.status_code == _TOO_MANY)
-        if response.status_code in _BLOCKING and _BLOCKED.search(said) and not _FORM.search(said):
-            raise _BlockedError(said)
-        raise RefusedError(f"{self._url} refuses: {said}", response.status_code)
+            raise _TroubleError(report, wait=wait, too_many=response.status_code == _TOO_MANY)
+        if response.status_code in _BLOCKING and _BLOCKED.search(report) and not _FORM.search(report):
+            raise _BlockedError(report)
+        raise RefusedError(f"{self._url} refuses: {report}", response.status_code)
 
     def _reply(self, data: bytes) -> Reply:
         try:

@@ -157,8 +157,8 @@ class OpenAI:
         """The answer."""
         choice, usage = content["choices"][0], content.get("usage") or {}
         message = choice["message"]
-        said = message["content"]  # text, its parts, or nothing: refused, or only thoughts
-        parts = [{"type": "text", "text": said}] if isinstance(said, str) else said or []
+        answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
+        parts = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer or []
         blocked = (
             "content filter" if choice.get("finish_reason") == "content_filter" else message.get("refusal")
         )

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from assay.support.stats.significance import SURE, binomial_at_least
+from assay.support.stats.significance import SURE, binomial_at_least, log_choose
 
 POWER = 0.8
 """How often something that is there should be found: wherever it is said what can be, or how many starts it takes."""
@@ -34,7 +34,7 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
     if lost + won <= 0:
         return 0.0
     telling = np.arange(starts + 1)
-    chances = np.exp(_log_choose(starts, telling) + _times_log(telling, lost + won)
+    chances = np.exp(log_choose(starts, telling) + _times_log(telling, lost + won)
                      + _times_log(starts - telling, 1 - lost - won))  # fmt: skip
     needed = _least_losses(starts, level / family)
     enough = needed <= telling
@@ -77,21 +77,13 @@ def starts_for(loss: float, control: float, family: int = 1, level: float = NAME
 def _least_losses(starts: int, level: float) -> np.ndarray:
     """Of each number of telling starts, 0 to ``starts``, how many must be losses for the tail to be below
     ``level``; more than there are where none are enough."""
-    found = np.empty(starts + 1, int)
+    losses = np.empty(starts + 1, int)
     least = 1
     for telling in range(starts + 1):
         while least <= telling and binomial_at_least(least, telling, 0.5) >= level:
             least += 1
-        found[telling] = least
-    return found
-
-
-def _log_choose(things: int, chosen: np.ndarray) -> np.ndarray:
-    return np.asarray(
-        scipy.special.gammaln(things + 1)
-        - scipy.special.gammaln(chosen + 1)
-        - scipy.special.gammaln(things - chosen + 1)
-    )
+        losses[telling] = least
+    return losses
 
 
 def _times_log(counts: np.ndarray, chance: float) -> np.ndarray:

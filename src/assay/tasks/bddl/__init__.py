@@ -4,7 +4,7 @@
     text = bddl.write(task)
     assert bddl.parse(text, id=task.id) == task
 
-`read_document` and `parse_document` also return warnings: things a file says that have no effect.
+`read_document` and `parse_document` also return warnings: statements of a file that have no effect.
 """
 
 from assay.tasks.bddl.reader import Document, Note, parse, parse_document, parse_goal, read, read_document

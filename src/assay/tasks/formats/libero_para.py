@@ -33,7 +33,7 @@ OBJECT_TYPES = {
     "contextual": ("lexical", "same_polarity_contextual"),
     "habitual": ("lexical", "same_polarity_habitual"),
 }
-"""What is done to the names of things, in our words and in the release's."""
+"""What is done to the names of objects, in our words and in the release's."""
 ACTION_TYPES = {
     **OBJECT_TYPES,
     "coordination": ("structural", "coordination"),

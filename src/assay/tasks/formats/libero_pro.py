@@ -1,7 +1,7 @@
 """LIBERO-PRO: five tables of what takes the place of what, by suite and task file; and frozen task files.
 
 ood_object.yaml             category: [others]
-ood_spatial_relation.yaml   name of a thing: [others it changes places with]
+ood_spatial_relation.yaml   name of an object: [others it changes places with]
 ood_task.yaml               another instruction: its goal
 ood_environment.yaml        [the workspace it has]
 ood_language.yaml           [rewordings]
@@ -44,7 +44,7 @@ _FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
 
 @dataclass(frozen=True, slots=True)
 class PublishedExchange:
-    """A category, or a thing, and another that takes its place."""
+    """A category, or an object, and another that takes its place."""
 
     task: str
     old: str
@@ -128,7 +128,7 @@ def categories(folder: Path) -> Iterator[PublishedExchange]:
 
 
 def positions(folder: Path) -> Iterator[PublishedExchange]:
-    """Things that change places."""
+    """Objects that change places."""
     return _exchanges(folder, "ood_spatial_relation.yaml")
 
 

@@ -1,4 +1,4 @@
-"""What things are called: the surface forms of categories in LIBERO's own instructions."""
+"""Words for objects, attributes and actions, with the names that LIBERO's instructions use for each category."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.tasks.scene import Colour
 
 _WORD = re.compile(r"[a-z0-9']+")
 THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
-"""Names of things end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
+"""Names of objects end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
 
 
 @cache
@@ -47,7 +47,7 @@ def mentions(text: str, form: str) -> bool:
 
 
 def thing_of(name: str) -> str:
-    """The thing that a goal names, or whose region it names; any other name is its own."""
+    """The object that a goal names, or whose region it names; any other name is its own."""
     return match[1] if (match := THING.fullmatch(name)) else name
 
 
@@ -101,7 +101,7 @@ PATTERNS = frozenset(
 )
 SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
-"""Words that choose among several things by their distance from something; "next to" chooses by contact."""
+"""Words that choose among several objects by their distance from something; "next to" chooses by contact."""
 NO_COLOUR = ("orange juice", "juice")
 """A name that contains a colour, and its replacement where colours are looked for."""
 
@@ -164,7 +164,7 @@ class Lexicon(YamlRecord):
     """Where they are written."""
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
-        """The nouns of a category of things. Raises PerturbationError if it has none."""
+        """The nouns of a category of objects. Raises PerturbationError if it has none."""
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(
@@ -174,7 +174,7 @@ class Lexicon(YamlRecord):
         return nouns
 
     def parts_of(self, noun: Noun) -> tuple[Noun, ...]:
-        """The parts of a thing that originals speak of."""
+        """The parts of an object that originals speak of."""
         return tuple(part for part in self.nouns.values() if noun.name in part.part_of)
 
     def with_parts(self, nouns: Iterable[Noun]) -> tuple[Noun, ...]:
@@ -219,7 +219,7 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
 
 PARTICLES = frozenset({"up", "on", "off", "out", "in", "down", "open", "shut", "closed", "over"})
 FOLLOWING = frozenset({"over"})
-"""Particles that always follow the thing."""
+"""Particles that always follow the object."""
 PRONOUNS = frozenset({"it", "them"})
 
 _DOUBLING = re.compile(r"[^aeiou]+[aeiou][bdgklmnpt]")
@@ -239,7 +239,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb with its forms; ``particle`` may follow the thing, ``rest`` may not ("reach for")."""
+    """A verb with its forms; ``particle`` may follow the object, ``rest`` may not ("reach for")."""
 
     base: str
     ing: str
@@ -260,7 +260,7 @@ class Verb:
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
     def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
-        """Verb and thing: "pick up the bowl", "pick it up"; ``apart`` puts the thing between them anyway.
+        """Verb and object: "pick up the bowl", "pick it up"; ``apart`` puts the object between them anyway.
 
         ``form`` is ``base``, ``ing`` or ``participle``.
         """
@@ -279,7 +279,7 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """What is done with a thing before it is moved, or before anything else is done with it."""
+    """What is done with an object before it is moved, or before anything else is done with it."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""What a task's instruction says: its steps and the things they are about, read against scene and goal.
+"""What a task's instruction says: its steps and the objects they are about, read against scene and goal.
 
-Of a thing only its noun may be worded anew, so the steps have a field for each. Everything else that identifies it
+Of an object only its noun may be worded anew, so the steps have a field for each. Everything else that identifies it
 (left, black, next to the ramekin) stays.
 """
 
@@ -69,7 +69,7 @@ class Meaning:
 def read_task(task: Task, lexicon: Lexicon) -> Meaning:
     """Take a task's instruction apart.
 
-    Raises PerturbationError for a thing the lexicon does not know, and for an instruction that cannot be read
+    Raises PerturbationError for an object the lexicon does not know, and for an instruction that cannot be read
     or does not speak of what the goal is about.
     """
     original = task.instruction.text
@@ -100,7 +100,7 @@ def _field(index: int, mention: Mention) -> str:
 def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
     """The text with a field for each noun, the longest that fits; equal nouns get equal fields.
 
-    What is the usual name of one thing of the scene stands for no other.
+    What is the usual name of one object of the scene stands for no other.
     """
     usual = {noun.name for noun in nouns}
     forms = {
@@ -123,7 +123,7 @@ def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention,
 
 
 def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention, ...]) -> None:
-    """Raise where the goal is about a thing that the instruction does not name."""
+    """Raise where the goal is about an object that the instruction does not name."""
     named = {mention.noun.name for mention in mentions}
     named |= {whole for mention in mentions for whole in mention.noun.part_of}
     entities = {entity.name: entity for entity in task.scene.entities}
@@ -138,7 +138,7 @@ def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention,
 
 
 def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
-    """A step about things of the scene, all of them with a name; doors are opened otherwise than drawers."""
+    """A step about objects of the scene, all of them with a name; doors are opened otherwise than drawers."""
     moves = step.action in (Action.PUT, Action.PUSH)
     if step.action is Action.TAKE or (step.fetch is not None and not moves):
         raise PerturbationError("it says what to take, but not where to put it")
@@ -162,7 +162,7 @@ what keeps its name."""
 
 
 def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
-    """An instruction with other names for the things that it moves, which are of these categories.
+    """An instruction with other names for the objects that it moves, which are of these categories.
 
     ``rename`` gives a name without an article; for a plural, with what goes between "both" and it.
     Raises PerturbationError where the words for a category are not to be found, or it is said twice.

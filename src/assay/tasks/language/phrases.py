@@ -23,7 +23,7 @@ RESTING = {
     "on": "on",
     "in": "in",
 }
-"""Where things are put -> where they are then."""
+"""Where objects are put -> where they are then."""
 NEAR = ("next to", "near", "beside", "close to")
 _OTHERS = (
     *("to the back of", "to the side of", "to", "at", "between", "behind", "underneath", "over", "above"),
@@ -109,13 +109,13 @@ _AFTER = {
 }
 """Relation -> the words that may follow a name, and how many landmarks follow them.
 
-What follows ``on`` and ``in`` is not among them: what a thing stands on takes it along.
+What follows ``on`` and ``in`` is not among them: what an object stands on takes it along.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Words beside a name that say where a thing stands."""
+    """Words beside a name that say where an object stands."""
 
     text: str
     """``next to the plate``, ``left plate``."""
@@ -127,7 +127,7 @@ class Position:
 
 
 def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Iterator[Position]:
-    """What is said beside each occurrence of a form of a name; ``names`` are those of all things here.
+    """What is said beside each occurrence of a form of a name; ``names`` are those of all objects here.
 
     The text is in lower case, without punctuation.
     """

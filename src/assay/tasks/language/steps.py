@@ -1,7 +1,7 @@
-"""Instructions as steps: a verb, a thing and a place each, with every "it" spelled out.
+"""Instructions as steps: a verb, an object and a place each, with every "it" spelled out.
 
 An instruction is a row of steps: "pick up X and place it on Y", "put X in Y", "push X to the front of Y",
-"open X", "close X", "turn X on". Names of things are not looked up: the text may have fields for them.
+"open X", "close X", "turn X on". Names of objects are not looked up: the text may have fields for them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATES = {
     Action.TURN_ON: ("on", "off"),
     Action.TURN_OFF: ("off", "on"),
 }
-"""How the thing will be, and how it is."""
+"""How the object will be, and how it is."""
 _SENSES = {"on": "put_on", "onto": "put_on", "on top of": "put_on"}
 _SENSES |= dict.fromkeys(("in", "into", "inside"), "put_in")
 
@@ -57,13 +57,13 @@ class Step:
     thing: str
     """What it is done with, e.g. ``the black bowl next to the ramekin``; in full."""
     preposition: str = ""
-    """How the thing is placed, e.g. ``on top of``; empty where nothing is placed."""
+    """How the object is placed, e.g. ``on top of``; empty where nothing is placed."""
     target: str = ""
     """Where it is placed, e.g. ``the cabinet``; in full."""
     fetch: Verb | None = None
-    """Where the instruction says so: how the thing is taken first, e.g. ``pick up``."""
+    """Where the instruction says so: how the object is taken first, e.g. ``pick up``."""
     late: bool = False
-    """Whether the verb's particle is to follow the thing: ``turn the stove on``."""
+    """Whether the verb's particle is to follow the object: ``turn the stove on``."""
     thing_again: str = ""
     """``it`` or ``them``, where the instruction says so for what the step before has named."""
     place_again: str = ""
@@ -71,32 +71,32 @@ class Step:
 
     @property
     def action(self) -> Action:
-        """What is asked for, wherever the thing goes."""
+        """What is asked for, wherever the object goes."""
         return Action.PUT if self.sense.startswith("put_") else Action(self.sense.removesuffix("_door"))
 
     @property
     def states(self) -> tuple[str, str] | None:
-        """How the thing will be and how it is, for a change of state."""
+        """How the object will be and how it is, for a change of state."""
         return STATES.get(self.action)
 
     @property
     def place(self) -> str:
-        """Where the thing goes, in full: ``on the stove``."""
+        """Where the object goes, in full: ``on the stove``."""
         return f"{self.preposition} {self.target}".strip()
 
     @property
     def place_said(self) -> str:
-        """Where the thing goes, as the instruction has it."""
+        """Where the object goes, as the instruction has it."""
         return self.place_again or self.place
 
     @property
     def thing_said(self) -> str:
-        """The thing as the instruction has it."""
+        """The object as the instruction has it."""
         return self.thing_again or self.thing
 
     @property
     def outcome(self) -> str:
-        """How the thing will be: ``on the stove``, ``inside``, ``open``."""
+        """How the object will be: ``on the stove``, ``inside``, ``open``."""
         if self.states is not None:
             return self.states[0]
         resting = RESTING.get(self.preposition, self.preposition)

@@ -12,7 +12,7 @@ from tests.model_server import ModelServer, Reply
 from assay.extensions.eqa.asking.models import ModelSettings
 from assay.extensions.eqa.question import LETTERS, Question, load
 
-from ..invented import small_set
+from ..conftest import small_set
 
 
 class Vision(ModelServer):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -111,25 +110,6 @@ def test_answers_record_endpoint_time_parameters_and_the_end_of_a_long_reply(vis
     recorded = json.loads(answer.parameters)
     values = [recorded[name] for name in ("temperature", "effort", "extra", "prompt")]
     assert values == [0.0, "low", {"seed": 3}, "direct"]
-
-
-def test_failures_are_counted_by_reason_and_the_rest_continues(vision: Vision, asked):
-    html: tuple[int, dict, bytes] = (200, {}, b"<html>busy</html>")
-    flood: tuple[int, dict, bytes] = (200, {}, b"x" * 5_000_000)
-    vision.faults = {
-        0: chat("I think it is B."),
-        **{1: html, 2: html, 3: flood, 4: flood},
-        5: (429, {"Retry-After": "0"}, b""),
-        7: (400, {}, b"picture too large"),
-        8: chat("Well, first", "length"),
-    }
-    result = asked(count=10, at_once=1)
-    states = Counter(str(answer.state) for answer in result.answers)
-    assert states == {"answered": 5, "unparsed": 2, "unanswered": 3}
-    reasons = [answer.reason for answer in result.answers if answer.reason]
-    assert reasons[:2] == ["more than a letter", "not a chat completion"]
-    assert reasons[2] == "more than 1,000,000 bytes" and "refuses: status 400" in reasons[3]
-    assert reasons[4] == "cut off" and not result.stopped and asked.ledger.retries == 3
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

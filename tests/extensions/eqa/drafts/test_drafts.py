@@ -110,19 +110,6 @@ def test_a_mid_level_prediction_fits_one_image_only(drafts: Drafts):
         assert fitting(draft) == [draft.right], draft.action
 
 
-def test_amounts_are_named_if_labels_do_not_distinguish_moments(ready: Ready):
-    # One episode in which the hand goes one way, so that labels alone cannot tell moments apart.
-    steps = np.linspace(0, 1, 24)[:, None] * (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.95)
-    steps[:, 0] = np.linspace(0, 1, 24)
-    (each, *_) = ready
-    pairs = np.array([(0, frame) for frame in range(8, 24)])
-    line = replace(
-        each, episode=replace(each.episode, states=steps), pairs=pairs, actions=steps[pairs[:, 1]] - steps[0]
-    )
-    (draft,) = plan_drafts([line], NEAR, {QuestionKind.M_SP: 5}, 0)[QuestionKind.M_SP]
-    assert "% of its range" in draft.action and " cm" in draft.action and fitting(draft) == [draft.right]
-
-
 def test_half_turns_in_both_directions_are_the_same_action(ready: Ready):
     (each, *_) = ready
     turns = np.zeros((8, 7))

@@ -20,7 +20,7 @@ from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 from assay.extensions.eqa.scoring.score import Score
 from assay.report.papers.base import Exhibit
 
-from ..invented import small_set
+from ..conftest import small_set
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ SMALL = {"size": 32, "steps": 3}
 
 
 @pytest.mark.parametrize("condition", ["control", "x/level3"])
-def test_gymnasiums_own_checker_has_nothing_to_say(drawing: str, condition: str):
+def test_gymnasiums_own_checker_passes_without_warnings(drawing: str, condition: str):
     from gymnasium.utils.env_checker import check_env
 
     env = gymnasium.make(TASK, condition=condition, size=32)
@@ -42,24 +42,17 @@ def test_gymnasiums_own_checker_has_nothing_to_say(drawing: str, condition: str)
     env.close()
 
 
-def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_path: Path):
+def test_an_episode_equals_that_of_a_run_and_is_recorded(tmp_path: Path):
     condition, seed = "x/level3", 4
-    played = assay.run(
-        "x",
-        Random(),
-        tasks="libero_goal/7",
-        seeds=[seed],
-        conditions=condition,
-        certified=False,
-        steps=12,
-        out=tmp_path / "run.assay",
-    )
+    asked = {"tasks": "libero_goal/7", "seeds": [seed], "conditions": condition, "certified": False}
+    played = assay.run("x", Random(), steps=12, out=tmp_path / "run.assay", **asked)
     (expected,) = [
-        each for each in map(played.episodes.get, played.episodes) if each.row["condition"] != "control"
+        episode
+        for episode in map(played.episodes.get, played.episodes)
+        if episode.row["condition"] != "control"
     ]
-    env = gymnasium.make(
-        TASK, condition=condition, steps=12, images=False, out=tmp_path / "gym.assay", policy="mine"
-    )
+    recording = {"out": tmp_path / "gym.assay", "policy": "mine"}
+    env = gymnasium.make(TASK, condition=condition, steps=12, images=False, **recording)
     policy = Random()
     observation, info = env.reset(seed=seed)
     policy.reset(env.unwrapped.play.instruction, env.unwrapped.play.spec)
@@ -80,7 +73,7 @@ def test_an_episode_is_the_one_that_a_run_plays_and_is_recorded_as_it_is(tmp_pat
     assert mine.row["seconds"] > 0
 
 
-def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_an_error(tmp_path: Path):
+def test_an_abandoned_episode_is_a_failure_and_an_exception_an_error(tmp_path: Path):
     env = gymnasium.make(
         TASK, steps=5, images=False, out=tmp_path / "gym.assay", max_episode_steps=2, disable_env_checker=True
     )
@@ -103,7 +96,7 @@ def test_an_episode_that_the_script_leaves_is_a_failure_and_one_that_breaks_is_a
     ]
 
 
-def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
+def test_images_have_the_requested_orientation_and_seeds_choose_initial_states(drawing: str):
     rotated, upright = (
         gymnasium.make(TASK, **SMALL, orientation=each) for each in (Orientation.ROTATED, Orientation.UPRIGHT)
     )
@@ -120,7 +113,7 @@ def test_images_lie_as_they_are_asked_for_and_seeds_are_starts(drawing: str):
     upright.close()
 
 
-def test_vectors_of_environments_keep_their_words(drawing: str):
+def test_vector_environments_keep_their_instructions(drawing: str):
     several = gymnasium.make_vec(TASK, num_envs=2, vectorization_mode="sync", **SMALL)
     observation, info = several.reset(seed=7)
     assert observation["image"].shape == (2, 32, 32, 3) and info["seed"].tolist() == [7, 8]

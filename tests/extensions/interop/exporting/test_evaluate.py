@@ -24,7 +24,7 @@ class Still:
 GIVEN = {"tasks": "libero_goal/7,libero_goal/0", "conditions": "semantic", "steps": 1, "certified": False}
 
 
-def test_given_seeds_nothing_hangs_on_time_and_the_episodes_are_those_of_a_run(tmp_path: Path):
+def test_with_seeds_an_evaluation_plays_the_episodes_of_a_run(tmp_path: Path):
     given = GIVEN | {"tasks": "libero_goal/7"}
     found = assay.evaluate(Still(), "pro", budget=None, seeds=2, **given)
     assert found.seeds == 2 and found.tasks == ("libero_goal/7",) and found.left_out == ()
@@ -36,7 +36,7 @@ def test_given_seeds_nothing_hangs_on_time_and_the_episodes_are_those_of_a_run(t
     assert "1 task, 2 seeds" in str(found) and "drop" in str(found)
 
 
-def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: pytest.MonkeyPatch):
+def test_a_budget_limits_seeds_and_tasks_and_reports_the_rest(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module._Clock, "mean", lambda self, kind: 3.0)
     monkeypatch.setattr(module, "time_episodes", lambda work, policy, count: EpisodePace(3.0, "said"))
     monkeypatch.setattr(module, "monotonic", lambda: 0.0)  # what is done takes no time, what is planned does
@@ -51,7 +51,7 @@ def test_a_budget_decides_how_many_seeds_and_says_what_it_left_out(monkeypatch: 
         assay.evaluate(Still(), "pro", budget="5s", **GIVEN)
 
 
-def test_an_evaluation_never_goes_on_with_the_file_of_another(tmp_path: Path):
+def test_an_evaluation_never_resumes_a_file(tmp_path: Path):
     (tmp_path / "run.assay").touch()
     with pytest.raises(RunError, match="every evaluation needs its own file"):
         assay.evaluate(Still(), "pro", out=tmp_path / "run.assay", **GIVEN)

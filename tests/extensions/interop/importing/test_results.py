@@ -9,9 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from assay import api, tasks
+from assay.cli.runs import app as runs
 from assay.errors import AssayError, RunError
+from assay.extensions.interop.commands import app
 from assay.extensions.interop.importing.results import ImportedResults, ResultFile, import_results
 from assay.runs.store import Store
 from assay.tasks.formats import ReleaseError
@@ -114,7 +117,9 @@ def test_an_invalid_table_is_rejected_and_one_of_two_policies_needs_a_folder(tmp
 
 
 def test_an_exported_table_can_be_imported_again_and_its_episodes_cannot_be_replayed(tmp_path: Path):
-    file = table(tmp_path, f"task,seed,condition,success,steps\n{STOVE},0,,1,4\n{STOVE},0,light,0,9\n")
+    file = table(
+        tmp_path, "task,seed,condition,success,steps\nlibero_goal/7,0,,1,4\nlibero_goal/7,0,light,0,9\n"
+    )
     done, frame = import_run(tmp_path, file)
     frame.drop("id").write_csv(tmp_path / "again.csv")
     (again,) = import_results([ResultFile.parse(str(tmp_path / "again.csv"))], tmp_path / "again.assay")
@@ -226,3 +231,15 @@ def test_libero_pro_episodes_keep_their_traces(tmp_path: Path):
     with Store.reading(done.out) as store:
         _, path = next(iter(store.trajectories()))
     assert path.end_effector.tolist() == [[0, 0, 0], [0, 0, 1]] and np.allclose(path.gripper, [0.08, 0])
+
+
+def test_files_can_be_given_without_a_command_name(tmp_path: Path):
+    file, out = tmp_path / "mine.csv", tmp_path / "run.assay"
+    file.write_text("task,success\nlibero_goal/7,1\nlibero_goal/7,error\n")
+    ended = CliRunner().invoke(app, [str(file), "--policy", "mine", "--out", str(out)])
+    assert ended.exit_code == 0, ended.output
+    assert "2 episodes of mine (CSV; 1 task; 2 controls; 0 with trajectories) written to" in ended.stdout
+    assert "excluded from rates: 1 error" in ended.stderr
+    assert "note: no episode is perturbed" in ended.stderr
+    shown = CliRunner().invoke(runs, ["show", str(out)])
+    assert shown.exit_code == 0 and "control" in shown.stdout

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,16 @@ import polars as pl
 import pytest
 
 from assay import tasks
-from assay.extensions.learn.demonstrations import collect, max_attempts
+from assay.episodes import EpisodeSpec, rollout
+from assay.errors import DemonstrationError
+from assay.extensions.learn.demonstrations import Recipe, collect, dataset, max_attempts
+from assay.extensions.learn.demonstrations.collect import Demonstrator
+from assay.extensions.learn.demonstrations.dataset import Demonstrations
+from assay.extensions.learn.demonstrations.folder import DemonstrationFolder
 from assay.policies.remote.convention import Convention
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.compile import CompiledScene
+from assay.sim.world import SceneEnv
 from assay.support.images import orient
 from assay.tasks import Atom, Goal, Predicate
 from assay.tasks.formats.lerobot_features import CAMERAS, robot_state
@@ -50,7 +58,7 @@ def collected(drawing: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_it_has_the_schema_of_lerobots_format(collected: Path):
+def test_a_dataset_has_lerobots_schema(collected: Path):
     info = json.loads((collected / "meta/info.json").read_text())
     data = pl.read_parquet(collected / info["data_path"].format(chunk_index=0, file_index=0))
     vectors = {"action": pl.Array(pl.Float32, 7), "observation.state": pl.Array(pl.Float32, 8)}
@@ -116,20 +124,65 @@ def test_a_killed_collection_resumes_to_the_very_same_dataset(collected: Path, t
     assert contents(out) == contents(collected)
 
 
-def test_a_finished_collection_is_extended_in_the_same_order(collected: Path, tmp_path: Path):
-    out = tmp_path / "set"
-    collect(out, [tasks.load(TASKS[1])], 1, size=SIZE)
-    assert len(contents(out)) == 8
-    there = collect(out, [tasks.load(TASKS[0])], 1, size=SIZE)
-    assert there.episodes == 2 and contents(out) == contents(collected)
-
-
 def test_failed_attempts_are_counted_and_limited(tmp_path: Path):
     task = tasks.load("libero_goal/7")
     impossible = replace(task, goal=Goal((Atom(Predicate.ON, ("flat_stove_1", "plate_1")),)))
-    there = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
-    assert (there.episodes, there.left_out, there.short) == (0, max_attempts(1), {task.id: 0})
+    result = collect(tmp_path, [impossible], 1, seeds=range(5, 17), size=SIZE)
+    assert (result.episodes, result.left_out, result.short) == (0, max_attempts(1), {task.id: 0})
     left_out = json.loads((tmp_path / "meta/assay.json").read_text())["left_out"]
     assert [attempt["seed"] for attempt in left_out] == list(range(5, 5 + max_attempts(1)))
     assert {attempt["outcome"] for attempt in left_out} == {"error"}
     assert "flat_stove_1 is fixed" in left_out[0]["reason"]
+
+
+TASK = tasks.load("libero_goal/7")
+
+
+def test_starts_limits_the_number_of_initial_states():
+    few, own = Recipe(noise=0.1, starts=3), Recipe()
+    assert [few.spec(TASK.id, seed, "primitives", 1000).world_seed for seed in range(1000, 1007)] == [
+        1000, 1001, 1002, 1000, 1001, 1002, 1000
+    ]  # fmt: skip
+    assert own.spec(TASK.id, 7, "primitives", 0) == EpisodeSpec(TASK.id, 7)
+
+
+def test_relocation_changes_only_object_positions():
+    recipe = Recipe(relocate=0.5)
+    first, again, other = (
+        recipe.task(TASK, recipe.spec(TASK.id, seed, "primitives", 0)) for seed in (1, 1, 2)
+    )
+    assert first == again and first.scene != TASK.scene != other.scene != first.scene
+    assert (first.goal, first.instruction) == (TASK.goal, TASK.instruction)
+    assert Recipe().task(TASK, EpisodeSpec(TASK.id, 1)) == TASK
+
+
+def test_the_undisturbed_action_is_recorded(
+    compiled: Callable[[str], CompiledScene], world_of: Callable[[CompiledScene], Simulation]
+):
+    world = world_of(compiled(TASK.id))
+    done, wanted = [], []
+    for noise, seed in ((0.0, 0), (0.3, 0), (0.3, 0), (0.3, 1)):
+        oracle = Demonstrator(noise)
+        spec = EpisodeSpec(TASK.id, seed, steps=12, start=5)
+        done.append(rollout(SceneEnv(world, TASK, world.sample(5)), oracle, spec).trajectory.actions)
+        wanted.append(np.array(oracle.undisturbed, np.float32))
+    assert np.array_equal(done[0], wanted[0]) and np.array_equal(done[1], done[2])
+    assert not np.array_equal(done[1], done[3]) and np.array_equal(wanted[1][0], wanted[0][0])
+    pushes = done[1] - np.clip(wanted[1], -1, 1)
+    assert np.abs(pushes[:, :6]).max() > 0.1 and not pushes[:, 6].any()
+
+
+def test_invalid_recipes_are_rejected_and_a_folder_holds_one_recipe(tmp_path: Path):
+    for wrong, words in (
+        ({"noise": 1.5}, "--noise 1.5: valid: 0 to 1"),
+        ({"relocate": 0.01}, "--relocate 0.01: valid: 0, or 0.05 to 2"),
+        ({"starts": 3}, "differ by noise only"),
+    ):
+        with pytest.raises(DemonstrationError, match=words):
+            Recipe(**wrong)
+    dataset.write(tmp_path, Demonstrations("primitives", 32, recipe=Recipe(noise=0.2)))
+    assert DemonstrationFolder(tmp_path, "primitives", 32, Recipe(noise=0.2)).demonstrations.recipe == Recipe(
+        noise=0.2
+    )
+    with pytest.raises(DemonstrationError, match=r"with --noise 0\.2; name another folder for no variation"):
+        DemonstrationFolder(tmp_path, "primitives", 32)

@@ -3,16 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from assay.extensions.learn.demonstrations import dataset
 from assay.extensions.learn.demonstrations.dataset import Demonstrations
 from assay.support.images import Orientation
 from assay.support.streams import stream
-from assay.support.video import FPS, Clip, VideoWriter
-from assay.tasks.formats.lerobot_features import ACTION, CAMERAS, KEYFRAME_INTERVAL, STATE, VECTORS
-from assay.tasks.formats.lerobot_writer import ImageStats, RecordedEpisode
+from assay.tasks.formats.lerobot_writer import RecordedEpisode
+
+from ..conftest import record_episode
 
 SIZE, STEPS = 32, 12
 DOWN = (np.pi, 0.0, 0.0)
@@ -30,35 +29,23 @@ def picture(place: float, step: int) -> np.ndarray:
 
 
 def _episode(folder: Path, task: str, seed: int) -> RecordedEpisode:
-    """What is to be done hangs on the words (x), the image (y) and the state (z)."""
+    """Actions depend on the words (x), the image (y) and the state (z)."""
     rng = stream("visuomotor test", task, seed)
     place, height = rng.uniform(), rng.uniform(-1.0, 1.0)
-    clips, pictures = {}, {}
-    for key in CAMERAS:
-        clip = Clip(folder / f"{task.replace('/', '_')}_{seed}_{key}.mp4", 0, STEPS)
-        clips[key], statistics = clip, ImageStats()
-        with VideoWriter(clip.path, fps=FPS, keyframes=KEYFRAME_INTERVAL) as video:
-            for step in range(STEPS):
-                video.add(picture(place, step))
-                statistics.add(picture(place, step))
-        pictures[key] = statistics.result()
     action = (0.5 if task.endswith("7") else -0.5, place - 0.5, 0.5 * height, 0.0, 0.0, 0.0)
     gripper = np.where(np.arange(STEPS) < STEPS // 2, -1.0, 1.0)
     actions = np.column_stack([np.tile(action, (STEPS, 1)), gripper])
     fingers = np.column_stack([0.04 - 0.003 * np.arange(STEPS), -0.04 + 0.003 * np.arange(STEPS)])
     states = np.column_stack([np.tile((0.0, 0.0, height, *DOWN), (STEPS, 1)), fingers])
-    frames = pl.DataFrame(
-        {ACTION: actions.astype(np.float32), STATE: states.astype(np.float32)}, schema=VECTORS
-    )
-    return RecordedEpisode(task, seed, TASKS[task], frames, clips, pictures)
+    images = [picture(place, step) for step in range(STEPS)]
+    return record_episode(folder, (task, seed), TASKS[task], images, actions, states)
 
 
 @pytest.fixture(scope="session")
 def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data set whose actions hang on words, images and state, each on one axis."""
+    """A data set whose actions depend on words, images and state, each on one axis."""
     folder = tmp_path_factory.mktemp("visuomotor")
     episodes = tuple(_episode(folder, task, seed) for task in TASKS for seed in range(12))
-    dataset.write(
-        folder / "set", Demonstrations("primitives", SIZE, episodes, orientation=Orientation.UPRIGHT)
-    )
+    demonstrations = Demonstrations("primitives", SIZE, episodes, orientation=Orientation.UPRIGHT)
+    dataset.write(folder / "set", demonstrations)
     return folder / "set"

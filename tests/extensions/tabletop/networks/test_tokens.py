@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.networks.bins import (
+from assay.extensions.tabletop.networks.dataset import (
     BINS,
     from_bins,
+    move_bins,
     nearest_bins,
     target_shares,
     to_bins,
@@ -18,12 +19,9 @@ from assay.extensions.tabletop.networks.tokens import (
     ViewTokens,
     bare_table,
     cut_pieces,
-    move_bins,
-    move_table,
     room,
     split_words,
     tokenize_observation,
-    tokenize_picture,
     tokenize_prompt,
 )
 from assay.extensions.tabletop.tasks import make
@@ -46,16 +44,7 @@ def test_objects_come_in_the_order_of_the_observation_front_view_first():
     assert (other.crops == sight.crops[[2, 0, 1, 5, 3, 4]]).all()
 
 
-def test_patches_know_where_they_are_and_empty_ones_are_not_in_a_prompt():
-    task = make(Setting("T1", 3))
-    sight = tokenize_observation(TableSimulation(task.scene).observe(), TokenForm.PATCHES)
-    assert sight.crops.shape == (16, 32, 32, 3)
-    assert sight.boxes[5] == pytest.approx((0.375, 0.75, 0.5, 0.25))
-    shown = tokenize_picture(task.prompt.pictures[0][1], TokenForm.PATCHES)
-    assert 0 < len(shown) < 16 and all(len(np.unique(crop)) > 1 for crop in shown.crops)
-
-
-def test_a_prompt_is_read_word_by_word_and_what_is_masked_is_not_there():
+def test_a_prompt_is_split_into_words_and_a_masked_one_is_empty():
     prompt = make(Setting("T3", 0)).prompt
     parts = tokenize_prompt(prompt, TokenForm.OBJECTS)
     assert [part for part in parts if isinstance(part, str)] == split_words(
@@ -86,7 +75,7 @@ def _corners(sight: ViewTokens) -> tuple[np.ndarray, np.ndarray]:
     return np.round(middle - size / 2).astype(int), np.round(middle + size / 2).astype(int)
 
 
-def test_pieces_hold_all_that_is_not_table_and_their_boxes_say_where():
+def test_pieces_and_their_boxes_reproduce_everything_on_the_table():
     sight = _table(
         TableItem("a", "letter A", "red", 0.4, -0.2), TableItem("b", "bowl", "blue", 0.6, 0.2, fixed=True)
     )
@@ -105,16 +94,6 @@ def test_pieces_hold_all_that_is_not_table_and_their_boxes_say_where():
     assert (drawn == true).all()
 
 
-def test_an_object_of_a_prompt_is_cut_out_of_the_wall_and_a_scene_out_of_the_table():
-    prompt = make(Setting("T1", 3)).prompt
-    alone = cut_pieces(tokenize_picture(prompt.pictures[0][1], TokenForm.PATCHES))
-    assert 0 < len(alone) <= 12
-    first, last = _corners(alone)
-    assert (np.abs((first.min(axis=0) + last.max(axis=0)) / 2 - (WIDTH / 2, HEIGHT / 2)) < 10).all()
-    scene = dict(make(Setting("T4", 3)).prompt.pictures)["scene"]
-    assert 8 < len(cut_pieces(tokenize_picture(scene, TokenForm.PATCHES))) < 60
-
-
 ITEMS = (
     TableItem("a", "letter A", "red", 0.4, -0.2, 0.3),
     TableItem("b", "bowl", "blue", 0.6, 0.2, fixed=True),
@@ -127,22 +106,22 @@ def _seen(way: tuple[float, float], form: TokenForm) -> ViewTokens:
     return tokenize_observation(TableSimulation(TableScene(items)).observe(), form)
 
 
-def test_objects_are_where_they_would_be_seen():
+def test_moved_objects_are_at_the_places_of_a_moved_scene():
     way = (0.06, -0.15)
-    got, true = move_table(_seen((0, 0), TokenForm.OBJECTS), np.array(way)), _seen(way, TokenForm.OBJECTS)
+    got, true = _seen((0, 0), TokenForm.OBJECTS).translate(np.array(way)), _seen(way, TokenForm.OBJECTS)
     assert np.abs(got.boxes[:, :2] - true.boxes[:, :2]).max() < 1.1 / 128
 
 
-def test_patches_show_what_would_be_seen():
+def test_moved_patches_equal_those_of_a_moved_scene():
     way = (7 * PIXEL, -12 * PIXEL)
     start, true = _seen((0, 0), TokenForm.PATCHES), _seen(way, TokenForm.PATCHES)
-    got = move_table(start, np.array(way))
+    got = start.translate(np.array(way))
     assert np.abs(got.crops[8:].astype(int) - true.crops[8:]).mean() < 0.3  # from above, to the pixel
     wrong = np.abs(start.crops.astype(int) - true.crops).mean()
     assert np.abs(got.crops.astype(int) - true.crops).mean() < 0.25 * wrong
 
 
-def test_nothing_leaves_the_table_and_the_action_goes_along():
+def test_shifts_stay_on_the_table_and_move_the_action():
     given = action((0.4, -0.2), (0.6, 0.2))
     least, most = room(_seen((0, 0), TokenForm.OBJECTS), given[[[0, 1], [6, 7]]])
     assert -0.15 < least[0] < -0.05 and 0.2 < most[1] < 0.25 and (least < most).all()
@@ -153,7 +132,7 @@ def test_nothing_leaves_the_table_and_the_action_goes_along():
 
 
 @pytest.mark.parametrize("turn", [0.0, -np.pi / 6, np.pi / 2, -2.6, 3.1, -3.14])
-def test_an_action_comes_back_from_its_bins_to_half_a_centimetre_and_half_of_five_degrees(turn: float):
+def test_bins_reproduce_an_action_within_half_a_bin(turn: float):
     given = action((0.2512, -0.4988), (0.7499, 0.333), turn)
     got = from_bins(nearest_bins(to_bins(given[None]))[0])
     assert np.abs(got[[0, 1, 6, 7]] - given[[0, 1, 6, 7]]).max() <= 0.005 + 1e-9
@@ -161,7 +140,7 @@ def test_an_action_comes_back_from_its_bins_to_half_a_centimetre_and_half_of_fiv
     assert abs((off + np.pi) % (2 * np.pi) - np.pi) <= np.radians(2.5) + 1e-6
 
 
-def test_a_target_is_spread_around_its_bin_and_turns_go_round():
+def test_a_target_is_spread_around_its_bin_and_turns_wrap():
     positions = to_bins(np.array([action((0.3, 0.1), (0.5, 0.2), turn) for turn in (-np.pi, 0.4, 3.12)]))
     for axis, count in enumerate(BINS):
         target = target_shares(positions[:, axis], axis)

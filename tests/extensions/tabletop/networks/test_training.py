@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.networks.bins import BINS
 from assay.extensions.tabletop.networks.dataset import (
+    BINS,
     Batch,
     Dataset,
     Example,
     History,
     make_batch,
-    read_dataset,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm
 
@@ -21,8 +20,14 @@ torch = pytest.importorskip(
     "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
 )
 
-from assay.extensions.tabletop.networks.network import WIDTH, PromptNetwork, distinct  # noqa: E402
-from assay.extensions.tabletop.networks.training import score_held_out, train, train_step  # noqa: E402
+from assay.extensions.tabletop.networks.training import (  # noqa: E402  # noqa: E402
+    WIDTH,
+    PromptNetwork,
+    distinct,
+    score_held_out,
+    train,
+    train_step,
+)
 from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
@@ -42,10 +47,8 @@ def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:
 
 @pytest.mark.parametrize("form", list(TokenForm))
 @pytest.mark.parametrize("cross", [True, False])
-def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
-    recorded: Path, form: TokenForm, cross: bool
-):
-    dataset = read_dataset(recorded, form)
+def test_logits_of_an_example_are_independent_of_its_batch(recorded: Path, form: TokenForm, cross: bool):
+    dataset = Dataset.read(recorded, form)
     network = _network(dataset, cross=cross)
     assert count_parameters(network) < 3_000_000
     bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
@@ -59,8 +62,8 @@ def test_a_network_gives_logits_for_every_axis_and_does_not_mind_its_neighbours(
 
 
 @pytest.mark.parametrize("cross", [True, False])
-def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(recorded: Path, cross: bool):
-    network = _network(read_dataset(recorded, TokenForm.OBJECTS), cross=cross)
+def test_the_last_token_alone_equals_that_of_the_whole_sequence(recorded: Path, cross: bool):
+    network = _network(Dataset.read(recorded, TokenForm.OBJECTS), cross=cross)
     tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
     empty[0, 2:4] = True
     memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
@@ -74,7 +77,7 @@ def test_what_is_worked_out_for_the_last_token_only_is_what_all_layers_give(reco
         assert torch.allclose(network._decide(tokens, empty, prompt), whole[:, -1], atol=1e-5)
 
 
-def test_crops_that_are_alike_are_looked_at_once():
+def test_equal_crops_are_encoded_once():
     crops = np.random.default_rng(0).integers(256, size=(3, 4, 4, 3), dtype=np.uint8)[[1, 0, 1, 2, 0]]
     first, which = distinct(crops)
     assert first.tolist() == [0, 1, 3]
@@ -82,7 +85,7 @@ def test_crops_that_are_alike_are_looked_at_once():
 
 
 def test_order_words_and_history_change_the_output(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     first, second = dataset.examples[0], dataset.examples[-1]
     now = replace(first.history.now, places=first.history.now.places[::-1].copy())
     reordered = replace(first, history=History((now,), first.history.done))
@@ -97,8 +100,8 @@ def test_order_words_and_history_change_the_output(recorded: Path):
         assert not any(torch.allclose(logits[0][0], logits[0][place], atol=1e-3) for place in (1, 2))
 
 
-def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+def test_a_network_overfits_a_few_examples(recorded: Path):
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     torch.manual_seed(0)
     torch.set_num_threads(1)
     network = PromptNetwork(dataset.vocabulary.size, cross=True, form=dataset.form)
@@ -118,7 +121,7 @@ def test_a_network_learns_a_few_examples_by_heart(recorded: Path):
 
 
 def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
 
     def weights(seed: int, *, permute: bool = False) -> np.ndarray:
         network, steps, _ = train(

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from assay.measures.failure.failures import LOOKS, NAMES
 from assay.measures.failure.near_far import (
     PAPER,
     QUANTILES,
@@ -20,7 +21,6 @@ from assay.measures.failure.near_far import (
     TaskFailures,
     failures,
 )
-from assay.measures.failure.path_figures import LOOKS, NAMES
 from assay.measures.measure import Measure
 from assay.measures.result import MeasureError
 from assay.measures.views.heat_map import ACTIONS, OBJECTS

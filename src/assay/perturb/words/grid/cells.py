@@ -10,7 +10,7 @@ from assay.tasks.formats.libero_para import official
 
 
 class ObjectType(StrEnum):
-    """How the names of things change."""
+    """How the names of objects change."""
 
     NONE = "none"
     ADDITION = "addition"

@@ -1,4 +1,4 @@
-"""The object axis: what the things of an instruction may be called in its scene."""
+"""The object axis (names that objects may have in their scene), and the whole grid of paraphrases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Wording = Mapping[str, str]
 
 
 def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
-    """Every way to name the things of an instruction with at least one new name, equal nouns alike."""
+    """Every way to name the objects of an instruction with at least one new name, equal nouns alike."""
     fields = meaning.fields
     same = {field: mention.original for field, mention in fields.items()}
     if type is ObjectType.NONE:
@@ -61,7 +61,7 @@ def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]
 
 
 def is_confused(name: str, other: Noun) -> bool:
-    """Whether a name could be taken for another thing: it has that name, or one that ends in its name."""
+    """Whether a name could be taken for another object: it has that name, or one that ends in its name."""
     low = name.lower()
     head = low.partition(" of ")[0].split()[-1]
     return low in other.all_names or head in other.original_forms
@@ -87,7 +87,7 @@ def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = No
     """Up to ``per_cell`` paraphrases of a task for each cell, fewer where there are no more.
 
     The same seed gives the same ones; more of them begin with the fewer. No text comes twice. ``words`` is a
-    file with more nouns. Raises PerturbationError for a task whose things the lexicon does not know or whose
+    file with more nouns. Raises PerturbationError for a task whose objects the lexicon does not know or whose
     instruction it cannot read.
     """
     pool, taken = _Pool(task, lexicon(words)), set[str]()

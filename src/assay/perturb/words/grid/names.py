@@ -1,4 +1,4 @@
-"""The names of things that a text says, found with the lexicon and the scene."""
+"""Names of objects in a text, found with the lexicon and the scene."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FoundName:
 
     name: str
     nouns: frozenset[str]
-    """What in the scene it may stand for: of things that the original names, only what has as good a claim to it
+    """What in the scene it may stand for: of objects that the original names, only what has as good a claim to it
     as they have. A "container" is a bowl rather than a bottle, where there is to be one on the stove."""
     plural: bool
     between: tuple[str, ...]
@@ -42,7 +42,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 class Finder:
-    """Finds what a text calls the things of a scene."""
+    """Finds what a text calls the objects of a scene."""
 
     def __init__(self, meaning: Meaning) -> None:
         self._names: dict[tuple[str, ...], tuple[dict[str, int], bool]] = {}
@@ -84,7 +84,7 @@ class Finder:
         return frozenset(noun for noun, rank in ranks.items() if rank <= least), plural
 
     def _is_whole(self, first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-        """Whether two names in a row are one thing's own name and a general one: "the stove surface"."""
+        """Whether two names in a row are one object's own name and a general one: "the stove surface"."""
         own, general = self._names[first][0], self._names[second][0]
         return any(own[noun] < general.get(noun, 0) for noun in own)
 

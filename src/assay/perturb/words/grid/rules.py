@@ -1,4 +1,4 @@
-"""What a sentence of each action type looks like, and how the original's verbs and frame show in it."""
+"""Rules of the grid: the form of each action type, and what a paraphrase must keep of its original."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
 
 
 def _scene_flaws(names: list[FoundName], forms: set[str], meaning: Meaning) -> Iterator[Flaw]:
-    """Names that could be taken for another thing of the scene."""
+    """Names that could be taken for another object of the scene."""
     mentioned = {mention.noun.name for mention in meaning.mentions}
     things = {noun.name: set(noun.things) for noun in meaning.nouns}
     for name in names:
@@ -288,7 +288,7 @@ def _scene_flaws(names: list[FoundName], forms: set[str], meaning: Meaning) -> I
 
 
 def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator[Flaw]:
-    """What identifies a thing, and how many there are, must stay."""
+    """What identifies an object, and how many there are, must stay."""
     words = set(words_of(text))
     for step in meaning.steps:
         for phrase in (step.thing, step.target):
@@ -346,7 +346,7 @@ class Fault:
 class Rules:
     """The rules, as they are for the paraphrases of one task; ``words`` is a file with more nouns.
 
-    Raises PerturbationError for a task whose things the lexicon does not know or whose instruction it cannot
+    Raises PerturbationError for a task whose objects the lexicon does not know or whose instruction it cannot
     read.
     """
 

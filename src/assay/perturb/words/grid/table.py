@@ -260,7 +260,7 @@ class CellStats:
 
 @dataclass(frozen=True, slots=True)
 class ThingName:
-    """What the instructions of some tasks call one thing."""
+    """What the instructions of some tasks call one object."""
 
     noun: str
     """Its usual name in the lexicon."""
@@ -330,7 +330,7 @@ def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
 
 
 def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
-    """What the original instructions of tasks (libero_goal's, if not said) call each thing, in order of mention."""
+    """What the original instructions of tasks (libero_goal's, if not said) call each object, in order of mention."""
     wanted = {plain(original) for original in originals}
     tasks_by_name: dict[str, dict[str, list[str]]] = {}
     for task in tasks.suite(SUITE) if among is None else among:

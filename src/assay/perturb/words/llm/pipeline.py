@@ -1,4 +1,4 @@
-"""What becomes of a line that breaks a rule, and the least that any line must be."""
+"""Paraphrases of the grid from a language model: generate, verify, merge, verify again."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: 
 
 
 def scene_names(task: Task) -> list[str]:
-    """What the things in a task's scene are called, each once."""
+    """What the objects in a task's scene are called, each once."""
     return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
 
 

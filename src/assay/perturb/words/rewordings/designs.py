@@ -235,5 +235,5 @@ def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
 
 
 def _wide(scene: Scene) -> set[str]:
-    """What holds several things."""
+    """What holds several objects."""
     return {entity.name for entity in scene.entities if entity.category in ("basket", "wooden_tray")}

@@ -1,7 +1,7 @@
 """What else could be asked for in a scene: known goals that fit it, and goals like the task's own.
 
     known     the goal and instruction of another task of the catalogue, if everything it names is here
-    derived   the task's own goal with another thing, another place or another part of the same furniture; or
+    derived   the task's own goal with another object, another place or another part of the same furniture; or
               a device that is on, turned off
 
     new       derived ones that no task of the catalogue has in such a scene, nor passes on its way: neither the
@@ -30,7 +30,7 @@ from assay.tasks.language.phrases import is_located, pronoun
 
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
-"""Things that others are put into or onto, and that are not carried about themselves."""
+"""Objects that others are put into or onto, and that are not carried about themselves."""
 _LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
 """What new goals leave where it stands: a gripper hardly gets hold of it, or not beside others."""
 _TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
@@ -77,10 +77,10 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     )
     for source in sources:
         goals: dict[frozenset[Atom], Alternative] = {}
-        for each in source:
-            possible = _is_another(each.goal, task, longer=True) and not _is_beyond(each.goal, task.scene)
-            if possible and not _is_trained(each, task):
-                goals.setdefault(frozenset(each.goal.atoms), each)
+        for other in source:
+            possible = _is_another(other.goal, task, longer=True) and not _is_beyond(other.goal, task.scene)
+            if possible and not _is_trained(other, task):
+                goals.setdefault(frozenset(other.goal.atoms), other)
         if goals:
             return tuple(goals.values())
     return ()
@@ -134,7 +134,7 @@ def _located_step(task: Task) -> tuple[Step | None, str]:
 
 
 def _two_at_once(task: Task) -> Iterator[Alternative]:
-    """Two things that the task is not about, put where its own goes."""
+    """Two objects that the task is not about, put where its own goes."""
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
@@ -166,7 +166,7 @@ def _is_beyond(goal: Goal, scene: Scene) -> bool:
 
 
 def _is_trained(alternative: Alternative, task: Task) -> bool:
-    """Whether the catalogue has the instruction; or the goal, or one that it is part of, for the same things.
+    """Whether the catalogue has the instruction; or the goal, or one that it is part of, for the same objects.
 
     A goal of one atom counts if it is trained in the task's suite or scene: elsewhere it is another way to go.
     """
@@ -230,7 +230,7 @@ def _derived_goals(task: Task) -> Iterator[Alternative]:
 
 
 def _with_another_thing(task: Task) -> Iterator[Alternative]:
-    """The same with another thing of the scene."""
+    """The same with another object of the scene."""
     objects = {entity.name: entity for entity in task.scene.objects}
     named = {_owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
     for name in dict.fromkeys(_carried_things(task.goal)):
@@ -243,7 +243,7 @@ def _with_another_thing(task: Task) -> Iterator[Alternative]:
 
 
 def _exchange_things(task: Task) -> Iterator[Alternative]:
-    """Two things in each other's place."""
+    """Two objects in each other's place."""
     entities = {entity.name: entity for entity in task.scene.objects}
     carried = _carried_things(task.goal)
     places = {atom.arguments[1] for atom in task.goal.atoms if atom.predicate.arity == 2}
@@ -318,7 +318,7 @@ def _switch_off(task: Task) -> Iterator[Alternative]:
 
 
 def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
-    """The instruction about another thing; None where no words for it are known."""
+    """The instruction about another object; None where no words for it are known."""
     text = task.instruction.text
     mention = _name_in_instruction(task, thing)
     if mention is None:
@@ -348,13 +348,13 @@ def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
 
 
 def _spot(scene: Scene, name: str) -> str:
-    """The name of what a thing stands on or in at the start."""
+    """The name of what an object stands on or in at the start."""
     placing = (atom for atom in scene.initial if atom.predicate.arity == 2 and atom.arguments[0] == name)
     return next((atom.arguments[1] for atom in placing), "")
 
 
 def _is_alone(scene: Scene, entity: Entity) -> bool:
-    """Whether a thing is the only one of its category."""
+    """Whether an object is the only one of its category."""
     return sum(other.category == entity.category for other in scene.entities) == 1
 
 
@@ -378,7 +378,7 @@ def _carried_things(goal: Goal) -> list[str]:
 
 
 def _name_in_instruction(task: Task, entity: Entity) -> str | None:
-    """What the instruction calls a thing, the longest form that occurs."""
+    """What the instruction calls an object, the longest form that occurs."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 

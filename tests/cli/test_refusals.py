@@ -1,0 +1,153 @@
+"""Invalid input to any command: status 2, one line with the reason, and no file written."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .runs_on_disk import write_run
+
+pytestmark = pytest.mark.usefixtures("no_assets")
+STOVE = "--tasks libero_goal/7"
+RUN = f"run libero --policy idle {STOVE}"
+DUEL = f"duel idle idle --experiment libero {STOVE} --steps 1 --workers 0 --out duel"
+SEARCH = f"search --policy idle {STOVE} --steps 1 --workers 0 --uncertified --out new.assay"
+TRY = f"try --policy idle {STOVE}"
+TABLE = "task,object_type,action_type,original,paraphrase\n"
+FILES = {
+    "broken.assay": "not a run, but long enough to be read as one" * 20,
+    "file": "",
+    "empty.csv": "",
+    "head.csv": TABLE,
+    "other.csv": "a,b\n1,2\n",
+    "pair.csv": "original,paraphrase\na,b\n",
+    "maybe.csv": "item,original,paraphrase,same\n2,a,b,maybe\n",
+    "noughts.csv": "item,original,paraphrase,ann,bob\n1,a,b,0,0\n2,a,c,0,0\n",
+    "grid.csv": f"{TABLE}libero_goal/7,none,hint,turn on the stove,the stove is still off\n",
+}
+
+REFUSALS = {
+    "assets add gone": "gone is not a folder",
+    "assets add folder": "folder",
+    "assets add file": "file",
+    "audit nonsense": "nonsense",
+    "audit libero --figure x.gif": "valid: a name that ends in .png",
+    f"audit libero --policy blind {STOVE}": "blind: each policy should be given once",
+    "certify xx": "did you mean 'x'?",
+    "certify x --seeds none": "valid: a count",
+    "certify x --assets primitive": "did you mean 'primitives'?",
+    "certify x?time=2": "valid: 0.8 to 1.5, or unlimited",
+    f"certify x {STOVE} --json /dev/null/a.json": "/dev/null/a.json cannot be written",
+    f"certify x {STOVE} --json /": "/ cannot be written: it is a folder",
+    "compare a.assay": "needs two at least",
+    "compare a.assay a.assay": "the same run twice",
+    "compare a.assay b.assay": "share no episode (a has 2, b has 3)",
+    "compare a.assay none.assay": "none.assay: there is no such run",
+    "demo --assets primitive": "did you mean 'primitives'?",
+    "demo --assets libero": "ASSAY_LIBERO_ASSETS",
+    f"{DUEL} --margin 5": "margin 5: valid: between 0 and 1",
+    f"{DUEL} --per-start none": "--per-start 'none': valid: 1 or more, or all",
+    f"{DUEL} --experiment libbero": "libbero",
+    "gate a.assay --baseline a.assay": "its own baseline",
+    "gate a.assay --baseline b.assay": "share no episode",
+    "gate none.assay --baseline a.assay": "there is no such run",
+    "gate b.assay --baseline a.assay --margin 5": "margin 5: valid: between 0 and 1",
+    "experiments show libero --sheet a.txt": "--sheet 'a.txt': valid: a file that ends in .png",
+    "experiments show libero --tasks ''": "no task selected",
+    "experiments show libero --tasks all --sheet x.png": "valid: up to 10",
+    "export none.assay --json -": "none.assay",
+    "parity gone": "gone",
+    "probe --policy oracle": "'oracle' is not a policy server",
+    "probe --policy opnpi://h:1": "did you mean 'openpi'?",
+    "probe --policy openpi://127.0.0.1:9?connect=0.1": "openpi://127.0.0.1:9: ",
+    "probe --policy openpi://h:1 --moments 5": "--moments",
+    "report a.assay --width page": "are for --figures pdf|svg",
+    "report a.assay --paper libero-x --out x --figures pdf": "not for --paper NAME",
+    "report none.assay --json -": "none.assay: there is no such run",
+    "report none.assay nil.assay --json -": "none of 2 runs can be read",
+    "report broken.assay --json -": "broken.assay: not a run",
+    "report a.assay --out a.assay": "File exists",
+    "report a.assay --json a.assay/no.json": "a.assay/no.json cannot be written",
+    "report a.assay --json a.assay": "a.assay cannot be written: it is a run",
+    "report a.assay --json - --near-far theirs": "there is no rule 'theirs'",
+    "report a.assay --json - --near-far floor=-1": "valid: 0 to 1 m",
+    "run libreo --policy idle": "did you mean 'libero'?",
+    f"run x --policy idle {STOVE} --steps 9": "contradict each other",
+    f"{RUN} --seeds x": "valid: a count",
+    f"{RUN} --seeds 3,3": "different seeds",
+    f"{RUN} --until decide=0.5": "did you mean 'decided'?",
+    f"{RUN} --policy orcale": "did you mean 'oracle'?",
+    f"{RUN} --tasks libero_gaol": "libero_goal",
+    f"{RUN} --out a.txt": "ends in .assay",
+    "runs show none.assay": "none.assay",
+    f"{SEARCH} --axes distnace": "there is no axis 'distnace': did you mean 'distance'",
+    f"{SEARCH} --axes delay,noise --budget 0": "valid: 24 or more, 60 by default",
+    f"{SEARCH} --axes distance": "nothing can be searched: distance: libero_goal/7 is about flat_stove_1",
+    "serve --policy oracle --protocol openpi": "'oracle' needs the simulator's state",
+    "serve --policy random --protocol openpy": "did you mean 'openpi'?",
+    "tasks list --nosuch": "No such option: --nosuch",
+    "tasks list libero_gaol": "did you mean 'libero_goal'?",
+    "tasks show libero_goal/44 --no-picture": "libero_goal/0 to libero_goal/9",
+    "tasks show libero_goal/3 --picture x.jpg": "an image is a .png file",
+    "tasks export libero_goal/3 --bddl file/x.bddl": "cannot be written",
+    "tasks check folder": "folder",
+    "try --policy clumsy?mis=1": "did you mean 'miss'?",
+    "try --policy clumsy?miss=abc": "got 'abc'",
+    "try --policy clumsy?miss=-1": "valid: 0 to 1",
+    "try --policy oracle?x=1": "it has none",
+    "try --policy clumsy?miss": "should be a field=value",
+    "try --policy python:": "should be python:",
+    f"{TRY} --assets x": "asset pack",
+    f"{TRY} --latency measured": "only assay run measures it",
+    f"{TRY} --latency soon": "valid: 0 to 1000 control steps of 50 ms, or measured",
+    f"{TRY} --while-waiting hold": "--while-waiting needs --latency above 0",
+    f"{TRY} --seeds 1 --video all --out file": "file",
+    "words agree maybe.csv": "'maybe' is neither yes nor no",
+    "words agree none.csv": "none.csv",
+    "words agree head.csv --export new.csv": "no row to sample",
+    "words agree noughts.csv": "pass --marks 0X or --marks 10",
+    "words generate": "valid: --out FILE.csv",
+    "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
+    f"words generate {STOVE} --per-cell 999 --out x.csv": "obj=addition,act=none has 3",
+    "words generate --lexicon nowhere.yaml --out x.csv": "nowhere.yaml",
+    "words review grid.csv": "either --sheet FILE",
+    "words review grid.csv --sheet a.pdf": "ends in .html or .csv",
+    "words review grid.csv --decisions none.csv --out grid.csv": "is the table itself",
+    "words score other.csv --out x.csv": "needs the columns original_instruction and new_instruction",
+    "words score empty.csv --out x.csv": "is empty",
+    "words score pair.csv --alpha 2 --out x.csv": "alpha is 2.0: valid: 0",
+    "words score pair.csv --out pair.csv/x.csv": "pair.csv/x.csv cannot be written",
+    "words score none.csv --out x.csv": "none.csv",
+    "words stats head.csv": "there is nothing to count",
+    "words verify other.csv": "lacks the columns",
+    "words verify head.csv": "head.csv has no rows",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs without a shared episode, a folder, and damaged or incomplete files."""
+    path = tmp_path_factory.mktemp("inputs")
+    (path / "folder").mkdir()
+    for name, content in FILES.items():
+        (path / name).write_text(content)
+    write_run(path / "a.assay", {"control": [True] * 2})
+    write_run(path / "b.assay", {"control": [True] * 3}, first=70)
+    return path
+
+
+@pytest.mark.parametrize(("command", "reason"), REFUSALS.items(), ids=REFUSALS)
+def test_invalid_input_is_refused_in_one_line_before_anything_is_written(
+    assay: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: str
+):
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    said = assay(*shlex.split(command))
+    assert said.status == 2 and "Traceback" not in said.err
+    last = said.err.splitlines()[-1]
+    assert last.startswith("error: ") and reason in last
+    assert sorted(folder.iterdir()) == before

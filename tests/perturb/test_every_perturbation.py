@@ -1,0 +1,371 @@
+"""Every perturbation of the catalogue: an immutable value with JSON and ranges that changes what it states.
+
+All other facts about the task and its compiled model stay the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from math import inf, nan
+from typing import Any
+
+import pytest
+
+from assay import tasks
+from assay.episodes import At, Effect, EpisodeSpec, kinds
+from assay.episodes.events import near
+from assay.episodes.senses import Sense
+from assay.errors import PerturbationError
+from assay.extensions.tabletop.prompts import perturbations as prompts
+from assay.extensions.tabletop.tasks import make
+from assay.extensions.tabletop.tasks.task import Setting
+from assay.perturb import Perturbation, Say, apply_perturbations, from_json, rewordings, to_json
+from assay.perturb.catalogue import listed
+from assay.perturb.events import Cancel, Knock, Shut
+from assay.perturb.senses import senses_at
+from assay.perturb.words.rewordings.corrupted import Form
+from assay.perturb.words.text import Mask
+from assay.perturb.world import (
+    Alter,
+    Among,
+    Attribute,
+    Confound,
+    Displace,
+    DisplaceAlong,
+    Distractors,
+    ExchangePlaces,
+    Jitter,
+    MoveCamera,
+    MoveFixture,
+    Obstacle,
+    Orbit,
+    Recolour,
+    Relight,
+    Relocate,
+    Remove,
+    Repaint,
+    Replace,
+    Resize,
+    Room,
+    StartPose,
+    Swap,
+    UnseenTargets,
+    VariedTarget,
+    WorkspaceAxis,
+)
+from assay.tasks import Arena
+from assay.tasks.scene import Pattern, Surface
+
+BOWL, CHEESE, BOTTLE, PLATE = "akita_black_bowl_1", "cream_cheese_1", "wine_bottle_1", "plate_1"
+THINGS = "|".join((BOWL, CHEESE, BOTTLE, PLATE))
+FIXTURES = "wooden_cabinet_1|flat_stove_1|wine_rack_1"
+ROBOT = "robot0|gripper0|mount0"
+RED, BLUE = (0.9, 0.1, 0.1), (0.2, 0.4, 0.9)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A perturbation, and which facts it changes, as regular expressions."""
+
+    made: Perturbation
+    must: tuple[str, ...]
+    """Each is true of a fact that changes."""
+    may: tuple[str, ...] = ()
+    """What may change besides: what follows from it."""
+    task: str = "libero_goal/8"
+
+
+def elsewhere(name: str) -> tuple[str, ...]:
+    """A thing gets a place of its own, and stands there."""
+    return (
+        rf"scene initial On {name} workspace_\w+ gone",
+        rf"scene initial On {name} workspace_{name}_moved_region new",
+        rf"(scene regions|site) workspace_{name}_moved_region new",
+        rf"settled {name} place",
+    )
+
+
+def comes(name: str, change: str = "new") -> tuple[str, ...]:
+    """A thing is there that was not, or the other way round."""
+    return (
+        rf"scene objects {name}( finish)? {change}",
+        rf"scene initial On {name} workspace_\w+ {change}",
+        rf"(body|geom|jnt|dof|site|mesh) {name}_\S+ {change}",
+        rf"settled {name} {change}",
+    )
+
+
+def room_for(name: str) -> tuple[str, ...]:
+    """The place of a thing that comes, its look, and the means of a model with it."""
+    return (rf"(scene regions|site) workspace_{name}_init_region new", rf"mat {name}_finish new", MEANS)
+
+
+MEANS = r"stat mean\w+"
+LARGER = (
+    rf"geom {BOWL}_\w+ size",
+    rf"geom {BOWL}_\w+ pos",
+    rf"mesh {BOWL}_\w+ vert",
+    rf"body {BOWL}_main mass",
+    rf"body {BOWL}_main inertia",
+)
+OTHER_FORM = (
+    rf"settled {BOWL} (place|height)",  # drawn from its region, but as a whole within it
+    rf"geom {BOWL}_\w+ (aabb|rbound)",
+    rf"body {BOWL}_main (invweight0|ipos)",
+    rf"dof {BOWL}_joint0\.\d (M0|invweight0)",
+    rf"mesh {BOWL}_\w+ \w+",
+    rf"site {BOWL}_\w+ (pos|size)",
+    MEANS,
+)
+ARM = (
+    rf"(body|dof|actuator) ({ROBOT})_\S+ (invweight0|M0|acc0)",
+    r"body robot0_base ipos",
+    r"cam robot0_eye_in_hand pos0",
+)
+SAID = ("instruction text",)
+
+WORLD: list[Case] = [
+    Case(Displace(0.2), elsewhere(BOWL)),
+    Case(DisplaceAlong(WorkspaceAxis.X, 0.2), elsewhere(BOWL)),
+    Case(ExchangePlaces(), elsewhere(BOWL) + elsewhere(PLATE), elsewhere(f"({THINGS})")),
+    Case(Jitter(0.05), elsewhere(BOWL), elsewhere(f"({THINGS})")),
+    Case(Relocate(0.5), elsewhere(BOWL), elsewhere(f"({THINGS})")),
+    Case(Swap(BOWL, CHEESE), elsewhere(BOWL) + elsewhere(CHEESE)),
+    Case(MoveFixture(0.1, "wooden_cabinet_1"), elsewhere("wooden_cabinet_1")),
+    Case(
+        Recolour(RED),
+        (rf"scene objects {BOWL} finish colour", rf"geom {BOWL}_g\d+ matid", rf"mat {BOWL}_finish new"),
+        (rf"geom {BOWL}_g\d+ rgba",),
+    ),
+    Case(
+        Recolour(RED, Pattern.CHECKER),
+        (
+            rf"scene objects {BOWL} finish colour",
+            rf"scene objects {BOWL} finish pattern",
+            rf"geom {BOWL}_g\d+ matid",
+            rf"mat {BOWL}_finish new",
+            rf"tex {BOWL}_finish_pattern_checker new",
+            rf"mesh {BOWL}_g\d+_textured_\d+ new",
+        ),
+        (rf"geom {BOWL}_g\d+ (rgba|dataid)", rf"mesh {BOWL}_coat\d gone"),
+    ),
+    Case(
+        Resize(1.2),
+        (rf"scene objects {BOWL} size", *LARGER),
+        OTHER_FORM,
+    ),
+    Case(
+        Alter(),
+        (rf"scene objects {BOWL} \w+( \w+)?", rf"scene objects {PLATE} \w+( \w+)?"),
+        (
+            rf"(geom|body|mesh|dof|site) ({BOWL}|{PLATE})_\S+ \w+",
+            rf"(mat|tex) ({BOWL}|{PLATE})_\w+ new",
+            rf"settled ({BOWL}|{PLATE}) \w+",
+            MEANS,
+        ),
+    ),
+    Case(
+        Replace("ketchup"),
+        (rf"scene objects {BOWL} category", *LARGER[:1], *LARGER[3:]),
+        (rf"(geom|body|mesh) {BOWL}_\w+ \w+", rf"settled {BOWL} axes", *OTHER_FORM),
+    ),
+    Case(
+        UnseenTargets(),
+        ("instruction text", rf"scene objects {BOWL} category", *LARGER[:1], *LARGER[3:]),
+        (rf"(geom|body|mesh|dof) {BOWL}_\S+ \w+", rf"settled {BOWL} axes", *OTHER_FORM),
+    ),
+    Case(
+        VariedTarget(Attribute.COLOUR),
+        (
+            "instruction text",
+            rf"scene objects {BOWL} finish colour",
+            rf"geom {BOWL}_g\d+ matid",
+            rf"mat {BOWL}_finish new",
+            *comes(f"{BOWL}_look_alike_1"),
+            *comes(f"{BOWL}_look_alike_2"),
+        ),
+        (rf"geom {BOWL}_g\d+ rgba", *room_for(rf"{BOWL}_look_alike_\d")),
+    ),
+    Case(Remove(), ("scene absent", *comes(BOWL, "gone")), (MEANS,)),
+    Case(Distractors(2), comes(r"distractor_\w+_1"), room_for(r"distractor_\w+_1")),
+    Case(Confound(RED), comes(f"{BOWL}_double_1"), room_for(f"{BOWL}_double_1"), task="libero_10/3"),
+    Case(Obstacle(), comes("obstacle_milk_1"), room_for("obstacle_milk_1"), task="libero_goal/1"),
+    Case(
+        Room(Arena.KITCHEN),
+        ("scene arena", r"geom kitchen_visual\w* new", "tex tex-workspace_top data"),
+        (
+            rf"(body|geom|site|cam|light|mat|tex|mesh) (?!{ROBOT}|{THINGS}|{FIXTURES})\S+ \w+",
+            rf"settled ({THINGS}) place",  # drawn from the same regions, but as a whole within them
+        ),
+    ),
+    *(
+        Case(
+            Repaint(surface, BLUE, Pattern.STRIPES),
+            (
+                rf"scene staging surfaces {surface} new",
+                rf"geom {geoms} matid",
+                rf"mat staging_{surface} new",
+                rf"tex staging_{surface}_pattern_stripes new",
+            ),
+            (
+                rf"geom {geoms} rgba",
+                r"geom (wall|table)\w*_visual \w+",  # drawn as meshes
+                r"mesh (wall|table)\w*_visual_textured_\d+ new",
+                r"stat (center|extent|meansize)",  # of what is drawn
+                rf"mat staging_{surface}_0 new",  # of a plane
+            ),
+        )
+        for surface, geoms in (
+            (Surface.WALLS, r"wall_\w+"),
+            (Surface.FLOOR, "floor"),
+            (Surface.TABLE, r"table_\w+"),
+        )
+    ),
+    Case(
+        Relight(intensity=0.5),
+        ("scene staging lighting intensity", r"light \w+ diffuse"),
+        (r"light \w+ (ambient|specular)",),
+    ),
+    Case(
+        Relight(colour=(1.0, 0.5, 0.5)),
+        ("scene staging lighting colour", r"light \w+ diffuse"),
+        (r"light \w+ (ambient|specular)",),
+    ),
+    Case(
+        Relight(tilt=(0.4, 0.0)),
+        ("scene staging lighting tilt", r"light \w+ dir"),
+        (r"light \w+ (pos|pos0|dir0)",),
+    ),
+    Case(Relight(shadows=True), ("scene staging lighting shadows", r"light \w+ castshadow")),
+    *(
+        Case(made, (f"scene staging cameras {camera} new", f"cam {camera} {fact}"), (f"cam {camera} {more}",))
+        for made, camera, fact, more in (
+            (MoveCamera(shift=(0.1, 0.0, 0.0)), "agentview", "pos", "pos0"),
+            (MoveCamera(turn=(0.1, 0.0, 0.0)), "agentview", "quat", "mat0"),
+            (MoveCamera(zoom=1.3), "agentview", "fovy", ""),
+            (MoveCamera("robot0_eye_in_hand", zoom=1.3), "robot0_eye_in_hand", "fovy", ""),
+            (Orbit(0.5, 0.2, 1.5), "agentview", "(pos|quat)", "(pos0|mat0)"),
+        )
+    ),
+    Case(StartPose(joints=0.2), ("scene staging robot joints", "settled arm joints")),
+    Case(
+        StartPose(base=(0.05, 0.1)),
+        ("scene staging robot base", "settled arm base", "body robot0_base pos"),
+        ARM,
+    ),
+]
+OTHER = ("put the wine bottle on top of the cabinet", ("On wine_bottle_1 wooden_cabinet_1_top_side",))
+WORDS: list[Case] = [
+    *(
+        Case(made(), SAID)
+        for name, made in vars(rewordings).items()
+        if isinstance(made, type)
+        and getattr(made, "kind", "").startswith("words/")
+        and name not in ("OtherTask", "Counterfactual", "Surface")
+    ),
+    *(Case(rewordings.Surface(form), SAID) for form in Form),
+    Case(Mask(), SAID),
+    Case(Say("switch on the range"), SAID),
+    Case(rewordings.Counterfactual(*OTHER), SAID),
+    Case(rewordings.OtherTask(*OTHER), (*SAID, "goal atoms .* gone", "goal atoms .* new"), ("of_interest",)),
+]
+SENSES = [Case(made, ()) for made in senses_at(5).values()]
+"""The task stays as it is; what becomes of pictures and actions is in the tests of senses."""
+TABLE: list[Case] = [
+    Case(prompts.PermutedObjects(), ()),
+    Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
+    Case(prompts.PromptMask("language"), ("prompt text", "prompt pictures", "asked.*")),
+    Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
+    Case(prompts.PromptParaphrase(), ("prompt text",)),
+    Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
+    Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
+]
+MEANWHILE = (Displace(0.1), Knock(), Shut(), Cancel())
+"""The task stays as it is until they happen."""
+CASES: dict[str, list[Case]] = {}
+for _each in (*WORLD, *WORDS, *SENSES, *TABLE):
+    CASES.setdefault(_each.made.kind, []).append(_each)
+for _what in MEANWHILE:
+    for _kind in ("event/at", _what.kind):
+        CASES.setdefault(_kind, []).append(Case(At(near(0.1), _what), ()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [(kind, case) for kind in listed() for case in CASES.get(kind, [None])],
+    ids=lambda value: str(value.made) if isinstance(value, Case) else None,
+)
+def test_a_perturbation_changes_what_it_says_and_nothing_else(
+    kind: str,
+    case: Case | None,
+    facts: Callable[[Any], dict[str, Any]],
+    differences: Callable[[Any, Any], set[str]],
+):
+    assert case is not None, f"{kind} has no case here: say what it changes"
+    control = make(Setting("T1", 0)) if case.made.world == "tabletop" else tasks.load(case.task)
+    after = apply_perturbations(control, (case.made,), seed=1)
+    assert after == apply_perturbations(control, case.made, seed=1)
+    if not case.made.rebuilds:
+        assert after.scene == control.scene, "and so it need not be compiled anew"
+    if Effect.GOAL not in case.made.effects:
+        assert after.goal == control.goal
+    if Effect.WORDS not in case.made.effects:
+        assert after.instruction == control.instruction
+    found = differences(facts(control), facts(after))
+    unsaid = {fact for fact in found if not any(re.fullmatch(say, fact) for say in case.must + case.may)}
+    assert not unsaid, f"{case.made} changes what it does not say: {sorted(unsaid)[:10]}"
+    for say in case.must:
+        assert any(re.fullmatch(say, fact) for fact in found), f"{case.made} leaves '{say}' as it was"
+
+
+DRAWN = (Recolour(), Recolour(None, Pattern.CHECKER), Room(), *(Replace(among=among) for among in Among))
+"""Perturbations that draw what they change."""
+VALUES = {
+    str(value): value
+    for value in (
+        *(case.made for cases in CASES.values() for case in cases),
+        *DRAWN,
+        ExchangePlaces(free=True),
+    )
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_perturbation_is_an_immutable_value_that_survives_json_and_rejects_values_out_of_range(
+    value: Perturbation,
+):
+    restored = from_json(json.loads(json.dumps(to_json(value))))
+    assert restored == value and hash(restored) == hash(value) and repr(value).isprintable()
+    spec = EpisodeSpec("libero_goal/0", 3, perturbations=(value,))
+    assert EpisodeSpec.from_json(spec.to_json()) == spec
+    with pytest.raises((FrozenInstanceError, TypeError)):  # a TypeError where the class has slots
+        value.kind = "other"  # type: ignore[misc]
+    for field in fields(value):  # type: ignore[arg-type]
+        if "valid" not in field.metadata:
+            continue
+        low, high = field.metadata["valid"]
+        invalid = [low - 1, high + 1, 10**400, nan, inf, "much", [1]]
+        invalid += [(low + high) / 2 + 0.3] if isinstance(low, int) and field.type == "int" else []
+        if isinstance(getattr(value, field.name), tuple):
+            length = len(getattr(value, field.name))
+            invalid = [0.5 * (low + high), (), *((number,) * length for number in invalid)]
+        for number in invalid:
+            with pytest.raises(
+                PerturbationError, match=f"^{value.kind}: {field.name} is .*{low:g} to {high:g}"
+            ):
+                replace(value, **{field.name: number})  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("value", DRAWN, ids=str)
+def test_the_same_seed_draws_the_same_change(value: Perturbation):
+    task = tasks.load("libero_goal/8")
+    assert apply_perturbations(task, value, seed=1) == apply_perturbations(task, value, seed=1) != task
+
+
+def test_senses_leave_the_task_alone():
+    for kind, made in kinds().items():
+        if kind.startswith("senses/"):
+            assert issubclass(made, Sense) and made.apply is Sense.apply
