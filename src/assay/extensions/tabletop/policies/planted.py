@@ -10,10 +10,9 @@ from assay.episodes import EpisodeSpec
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.env import TableEnv
 from assay.extensions.tabletop.world.goals import Put
-from assay.extensions.tabletop.world.model import EXTENT
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH
+from assay.extensions.tabletop.world.render import table_point
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.support.streams import stream
@@ -91,12 +90,8 @@ class FirstObject:
     def act(self, observation: TableObservation) -> np.ndarray:
         """One action, (1, 12)."""
         boxes = observation.objects("top").boxes
-        across, down = (
-            boxes[[0, min(1, len(boxes) - 1)], :2].T - 0.5
-        )  # shares of the top view, from its middle
-        x = (X_LOW + X_HIGH) / 2 + down * EXTENT["top"]
-        y = (Y_LOW + Y_HIGH) / 2 + across * (EXTENT["top"] * WIDTH / HEIGHT)
-        return action((x[0], y[0]), (x[1], y[1]))[None]
+        first, second = (table_point(*boxes[min(number, len(boxes) - 1), :2]) for number in (0, 1))
+        return action(first, second)[None]
 
 
 class RandomPlaces:
