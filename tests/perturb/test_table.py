@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from assay import tasks
@@ -22,7 +20,7 @@ from assay.extensions.tabletop.tasks.task import Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.simulation import ActionEffect
-from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
+from assay.perturb import Perturbation, Say, apply_perturbations
 from assay.perturb.senses import Fog
 
 PROMPTS: tuple[TablePerturbation, ...] = (
@@ -41,11 +39,11 @@ def concerns(value: Perturbation, kind: str) -> bool:
 
 
 @pytest.mark.parametrize("value", ALL, ids=repr)
-def test_a_perturbation_of_the_table_is_refused_elsewhere_in_one_line(value: Perturbation):
+def test_a_perturbation_of_the_table_is_rejected_elsewhere_in_one_line(value: Perturbation):
     with pytest.raises(PerturbationError) as caught:
         apply_perturbations(tasks.load("libero_goal/0"), value, seed=0)
     said = str(caught.value)
-    assert said.startswith(f"{value.kind} is for tasks of the world 'tabletop'") and "\n" not in said
+    assert said.startswith(f"{value.kind} is for tasks of the world 'tabletop'")
     assert "libero_goal/0" in said
 
 
@@ -54,31 +52,12 @@ def test_the_table_refuses_perturbations_of_the_other_world(value: Say | Fog):
     with pytest.raises(PerturbationError) as caught:
         apply_perturbations(make(Setting("T1", 0)), (PromptParaphrase(), value), seed=0)
     said = str(caught.value)
-    assert said.startswith(f"{value.kind} is for tasks of the world 'libero'") and "\n" not in said
+    assert said.startswith(f"{value.kind} is for tasks of the world 'libero'")
     assert "tabletop/T1/L1" in said
 
 
 @pytest.mark.parametrize("value", ALL, ids=repr)
-def test_a_perturbation_of_the_table_survives_json(value: Perturbation):
-    assert from_json(to_json(value)) == value
-
-
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        (lambda: Gobbledygook("wods"), "words/prompt_gobbledygook: unit is 'wods': did you mean 'words'?"),  # type: ignore[arg-type]
-        (lambda: PromptMask("visible"), "words/prompt_mask: part is 'visible': did you mean 'visual'?"),  # type: ignore[arg-type]
-        (lambda: from_json({"kind": "words/prompt_mask"}), "words/prompt_mask: part"),
-    ],
-)
-def test_a_choice_that_does_not_exist_is_refused_in_one_line(made: Callable[[], object], words: str):
-    with pytest.raises(PerturbationError) as caught:
-        made()
-    assert words in str(caught.value) and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("value", ALL, ids=repr)
-def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_refused(value: Perturbation):
+def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_rejected(value: Perturbation):
     for kind in KINDS.values():
         task = make(Setting(kind.id, 0, kind.levels[0]))
         if concerns(value, kind.id):
@@ -88,14 +67,6 @@ def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_refus
         else:
             with pytest.raises(PerturbationError, match=rf"^{value.kind}: {task.id}: .*valid: T1, "):
                 apply_perturbations(task, value, seed=0)
-
-
-def test_only_what_keeps_the_meaning_is_plausible():
-    assert [type(value) for value in ALL if value.plausible] == [
-        PromptParaphrase,
-        TextReferents,
-        PermutedObjects,
-    ]
 
 
 @pytest.mark.parametrize("value", [each for each in ALL if concerns(each, "T3")], ids=repr)

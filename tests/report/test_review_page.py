@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from assay.cli.words.review import _review_page
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
 from assay.perturb.words.human_check import ReviewDecision, read_decisions
-from assay.report.review_page import review_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
@@ -30,7 +30,7 @@ def page(tmp_path: Path) -> Any:
     if path is None:
         pytest.skip("no chromium here (scripts/ensure-chromium.sh)")
     file = tmp_path / "review.html"
-    file.write_text(review_page(TABLE, list(verify(TABLE)), {}, name="grid.csv"), encoding="utf-8")
+    file.write_text(_review_page(TABLE, list(verify(TABLE)), {}, name="grid.csv"), encoding="utf-8")
     with playwright.sync_playwright() as started:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = started.chromium.launch(executable_path=path, args=arguments)

@@ -8,7 +8,7 @@ import pytest
 from assay import api
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.shards import Shard, ShardPart, merge, missing_shards
+from assay.runs.shards import Shard, ShardPart, merge
 from assay.runs.store import Store
 
 TABLES = ("specs", "trajectories", "initial_positions", "contacts", "clipped")
@@ -46,7 +46,7 @@ def test_shards_merged_in_any_order_are_the_whole_run_to_the_bit(parts: Path, tm
         rows = [db.execute(f"{query} ORDER BY id").fetchall() for db in (one, other)]
         assert rows[0] == rows[1] and rows[0], query
     with Store.reading(out) as store:
-        assert "shard" not in store.meta and not missing_shards(store.meta)
+        assert "shard" not in store.meta and store.meta["shards"] == {"of": 3, "there": [1, 2, 3]}
 
 
 def test_start_and_its_control_are_in_one_shard(parts: Path):
@@ -59,7 +59,7 @@ def test_start_and_its_control_are_in_one_shard(parts: Path):
 def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: Path, tmp_path: Path):
     merge([parts / "3.assay", parts / "1.assay"], tmp_path / "some.assay")
     with Store.reading(tmp_path / "some.assay") as some, Store.reading(parts / "whole.assay") as whole:
-        assert missing_shards(some.meta) == [2]
+        assert some.meta["shards"] == {"of": 3, "there": [1, 3]}
         there = set(some.frame()["key"])
         assert some.frame()["key"].to_list() == [key for key in whole.frame()["key"] if key in there]
 

@@ -36,7 +36,7 @@ def same(one: Task, other: Task) -> bool:
 
 
 @given(st.sampled_from(tasks.all_ids()))
-def test_what_is_written_is_read_again_exactly(id: str):
+def test_a_written_task_is_read_back_equal(id: str):
     task = tasks.load(id)
     assert from_json(to_json(task), id=id, file="x.json") == task
 
@@ -62,7 +62,7 @@ def test_an_id_makes_a_name_that_a_file_can_have():
     assert len(tasks.short_name(f"/a/{'long' * 60}.bddl@0123456789ab")) < 200
 
 
-def test_a_file_that_has_changed_is_refused(tmp_path: Path):
+def test_a_file_that_has_changed_is_rejected(tmp_path: Path):
     file = tmp_path / "a.json"
     old = tasks.save(tasks.load("libero_goal/0"), file)
     new = tasks.save(tasks.load("libero_goal/1"), file)
@@ -106,46 +106,34 @@ def test_stored_states_are_found_beside_a_task_file(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "plate", "message"),
     [
-        ({"format": "other"}, 'is not a task file: valid: an object with "format": "assay-task/1"'),
-        ({"goals": []}, "there is no key 'goals': did you mean 'goal'?"),
-        ({"goal": ["On plate_1"]}, "On takes 2 names, not 1"),
-        ({"goal": ["On plate_7 plate_1"]}, "unknown object or region 'plate_7'"),
-        ({"goal": "On"}, "'goal' must be a list of texts"),
-        ({"instruction": " "}, "the instruction is empty"),
-        ({"scene": 3}, "'scene' must be an object"),
+        ({"format": "other"}, {}, "is not a task file: valid: an object"),
+        ({"goals": []}, {}, "there is no key 'goals': did you mean 'goal'?"),
+        ({"goal": ["On plate_1"]}, {}, "On takes 2 names, not 1"),
+        ({"goal": "On"}, {}, "'goal' must be a list of texts"),
+        ({"instruction": " "}, {}, "the instruction is empty"),
+        ({}, {"size": -1}, "the size of 'plate_1' is -1; valid: a factor above 0"),
+        ({}, {"size": 1e999}, "is not a finite number"),
+        ({}, {"size": "big"}, "scene.objects.0.size: input should be a valid number"),
+        ({}, {"finish": {"colour": [2, 0, 0]}}, "the colour of 'plate_1' needs three numbers"),
+        ({}, {"colour": [1, 0, 0]}, "there is no field 'scene.objects.0.colour'"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused(tmp_path: Path, change: dict[str, object], message: str):
+def test_a_file_with_an_invalid_value_is_rejected_with_its_place(
+    tmp_path: Path, change: dict[str, object], plate: dict[str, object], message: str
+):
+    content = json.loads(to_json(tasks.load("libero_goal/0"))) | change
+    if plate:
+        content["scene"]["objects"] = [{"name": "plate_1", "category": "plate"} | plate]
     file = tmp_path / "a.json"
-    file.write_text(json.dumps(json.loads(to_json(tasks.load("libero_goal/0"))) | change))
+    file.write_text(json.dumps(content))
     with pytest.raises(TaskError) as raised:
         tasks.load(str(file))
     assert str(raised.value).startswith(f"{file}: ") and message in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"size": -1}, "the size of 'plate_1' is -1; valid: a factor above 0"),
-        ({"size": 1e999}, "is not a finite number"),
-        ({"size": "big"}, "scene.objects.0.size: input should be a valid number"),
-        ({"finish": {"colour": [2, 0, 0]}}, "the colour of 'plate_1' needs three numbers from 0 to 1"),
-        ({"colour": [1, 0, 0]}, "there is no field 'scene.objects.0.colour'"),
-    ],
-)
-def test_a_thing_that_makes_no_sense_is_refused(tmp_path: Path, change: dict[str, object], message: str):
-    content = json.loads(to_json(tasks.load("libero_goal/0")))
-    content["scene"]["objects"] = [{"name": "plate_1", "category": "plate"} | change]
-    file = tmp_path / "a.json"
-    file.write_text(json.dumps(content))
-    with pytest.raises(TaskError) as raised:
-        tasks.load(str(file))
-    assert message in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_what_is_no_file_or_text_is_refused(tmp_path: Path):
+def test_a_missing_or_binary_file_is_rejected(tmp_path: Path):
     (tmp_path / "a.json").write_bytes(b"\xff\xfe")
     (tmp_path / "b.json").write_text("{")
     (tmp_path / "empty").mkdir()

@@ -213,12 +213,15 @@ def plan(
 
 
 def _changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
-    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it."""
+    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it, or nothing."""
     from assay.episodes import CONTROL
-    from assay.runs.estimates import alone
 
-    chosen = alone(plan.specs)
-    if not chosen:
+    single: dict[str, bool] = {}
+    for spec in plan.specs:
+        if spec.condition != CONTROL:
+            single[spec.condition] = single.get(spec.condition, True) and len(spec.perturbations) == 1
+    chosen = tuple(name for name, is_single in single.items() if is_single)
+    if not chosen or len(chosen) == len(single):
         return None
     conditions = {*chosen, CONTROL}
     return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen

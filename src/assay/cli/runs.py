@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,9 +29,13 @@ from assay.support.console import number_of, output, say, style_text, table_of, 
 if TYPE_CHECKING:
     from assay.measures.compare import Robustness, RunContrast
     from assay.measures.failure.near_far import NearFarRule
+    from assay.measures.sentences import Diagnosis
     from assay.measures.views.printing import Print
     from assay.report.comparison import Compared, ComparedGroup
     from assay.report.run_report import RunReport
+
+Line = tuple[str, str]
+"""A line for a terminal and its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
 
 
 def report(
@@ -139,9 +143,8 @@ def _runs(paths: list[Path]) -> list[Path]:
 def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
     """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
     from assay.report.comparison import Compared
-    from assay.report.summary import terminal_summary
 
-    for place, paragraph in enumerate(terminal_summary(reports)):
+    for place, paragraph in enumerate(_terminal_summary(reports)):
         if place and paragraph:
             say("")
         for line, style in paragraph:
@@ -151,6 +154,50 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
             say("")
             for line in group.found.verdicts:
                 output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
+
+
+def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
+    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
+    from assay.measures.sentences import not_tested
+    from assay.report.summary import joint_diagnoses
+
+    for report in reports:
+        yield list(_run_lines(report, alone=len(reports) == 1))
+    for title, diagnosis in joint_diagnoses(reports).items():
+        seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
+        others = [(f"- {line}", "dim") for line in diagnosis.others]
+        yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
+    if len(reports) > 1:
+        untested = [report.conclusions.untested for report in reports if not report.only_errors]
+        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
+
+
+def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
+    """The summary of one run; untested flaws only if it is ``alone``."""
+    from assay.report.summary import advice, banners, key_numbers, sentences
+
+    yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
+    for line in banners(report):
+        yield line, "yellow"
+    diagnosis = report.conclusions
+    yield from _diagnosis_lines(diagnosis)
+    if report.only_errors:
+        yield from ((traceback, "") for traceback in report.tracebacks[:3])
+    for step in advice(report):
+        yield f"{step.text} {step.command}".strip(), "cyan"
+    numbers = key_numbers(report.profile)
+    widest = max((len(number.name) for number in numbers), default=0)
+    for number in numbers:
+        yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
+    for line in sentences(report.profile):
+        yield f"- {line}", ""
+    for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
+        yield f"- {line}", "dim"
+
+
+def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    yield from ((line, "bold") for line in diagnosis.found)
+    yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))
 
 
 def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
@@ -385,13 +432,14 @@ def merge_runs(
     out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
 ) -> None:
     """Join the parts of one run. Exit status 1 if shards or episodes are missing."""
-    from assay.runs.shards import merge, missing_shards
+    from assay.runs.shards import MERGED, merge
     from assay.runs.store import Store
 
     count = merge(paths, out)
     say(f"{number_of(count, 'episode')} in {out}")
     with Store.reading(out) as store:
-        missing, left = missing_shards(store.meta), store.planned - store.done
+        shards, left = store.meta.get(MERGED), store.planned - store.done
+    missing = sorted({*range(1, shards["of"] + 1)} - {*shards["there"]}) if shards else []
     if missing:
         say(f"the run is not complete: missing shards {', '.join(map(str, missing))}", aside=True)
     if left:

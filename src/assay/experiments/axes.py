@@ -60,10 +60,6 @@ class Axis:
             raise ExperimentError(f"axis {self.name}: magnitudes of {task.id} do not grow")
         return rungs
 
-    def written(self, magnitude: float) -> str:
-        """A magnitude with its unit."""
-        return f"{magnitude:g} {self.unit}".strip()
-
 
 def _each(
     magnitudes: Sequence[float], made: Callable[[float], Perturbation], label: str = ""

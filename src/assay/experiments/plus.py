@@ -82,13 +82,13 @@ def _language(task: Task) -> dict[str, Levels]:
     """Raises PerturbationError for an instruction that the paraphrase grid cannot read."""
     texts = {paraphrase.cell: paraphrase.text for paraphrase in paraphrases(task, per_cell=1, seed=0)}
 
-    def said(*cells: tuple[int, Cell]) -> Levels:
+    def reword(*cells: tuple[int, Cell]) -> Levels:
         return {level: (Say(texts[cell]),) for level, cell in cells if cell in texts}
 
     return {
         "form": _five((Semantic(), Concise(), Reorder(), Passive(), Verbose())),
-        "names": said(*((level, Cell(named, ActionType.NONE)) for level, named in _NAMES.items())),
-        "directness": said(
+        "names": reword(*((level, Cell(named, ActionType.NONE)) for level, named in _NAMES.items())),
+        "directness": reword(
             *((level, Cell(ObjectType.NONE, action_type)) for level, action_type in _DIRECTNESS.items())
         ),
         "typing": {2: (Typos(0.3),), 4: (Typos(1.0),)},

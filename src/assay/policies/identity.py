@@ -26,12 +26,16 @@ _INSTALLED = ("site-packages", "dist-packages")
 _OWN = "assay"
 
 
-def identity(address: str, world: str = LIBERO) -> dict[str, str]:
-    """What the policy of an address depends on: name -> digest. Empty for servers, which report about themselves.
+def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
+    """What a policy, by its address or as an object, depends on: name -> digest.
 
     The source of a user's class (its module, and the modules next to it that it imports), the files in its fields, and
-    the result of its class method ``fingerprint``, called with the fields. Raises PolicyError.
+    the result of its class method ``fingerprint``, called with the fields. Empty for servers, which report about
+    themselves. Raises PolicyError.
     """
+    if not isinstance(policy, str):
+        return _identify_object(policy)
+    address = policy
     if "://" in address:
         return {}
     factory, query = find_factory(address, world)
@@ -49,7 +53,7 @@ def identity(address: str, world: str = LIBERO) -> dict[str, str]:
     return digests
 
 
-def identity_of(policy: Policy) -> dict[str, str]:
+def _identify_object(policy: Policy) -> dict[str, str]:
     """The identity of an object in this process, without the source of a script, which may still change.
 
     Only a method of the object counts as its fingerprint: a class method does not know the object's fields, so two

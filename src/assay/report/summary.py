@@ -18,7 +18,7 @@ from assay.measures.flaws import Flaw
 from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
 from assay.measures.result import Missing, attempt
-from assay.measures.sentences import Diagnosis, not_tested
+from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
@@ -34,9 +34,6 @@ LOW_CONTROL_RATE = 0.2
 DETECTABLE_DROP = 0.2
 """A drop that an experiment should be able to detect."""
 DEFAULT_ASSETS = "primitives"
-
-Line = tuple[str, str]
-"""A line for a terminal and its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
 
 
 def sentences(profile: Profile) -> list[str]:
@@ -280,42 +277,3 @@ def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
             title = f"{name}, from {listed([run.name for run in runs])} together"
             diagnoses[title] = Diagnosis.of(diagnose(*(run.profile for run in runs)))
     return diagnoses
-
-
-def terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
-    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
-    for report in reports:
-        yield list(_run_lines(report, alone=len(reports) == 1))
-    for title, diagnosis in joint_diagnoses(reports).items():
-        seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
-        others = [(f"- {line}", "dim") for line in diagnosis.others]
-        yield [(title, "bold"), *_diagnosis_lines(diagnosis), *seeds, *others]
-    if len(reports) > 1:
-        untested = [report.conclusions.untested for report in reports if not report.only_errors]
-        yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
-
-
-def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
-    """The summary of one run; untested flaws only if it is ``alone``."""
-    yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
-    for line in banners(report):
-        yield line, "yellow"
-    diagnosis = report.conclusions
-    yield from _diagnosis_lines(diagnosis)
-    if report.only_errors:
-        yield from ((traceback, "") for traceback in report.tracebacks[:3])
-    for step in advice(report):
-        yield f"{step.text} {step.command}".strip(), "cyan"
-    numbers = key_numbers(report.profile)
-    widest = max((len(number.name) for number in numbers), default=0)
-    for number in numbers:
-        yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
-    for line in sentences(report.profile):
-        yield f"- {line}", ""
-    for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
-        yield f"- {line}", "dim"
-
-
-def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
-    yield from ((line, "bold") for line in diagnosis.found)
-    yield from ((line, "") for line in (*diagnosis.explained, *diagnosis.unsure))

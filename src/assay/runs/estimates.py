@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.episodes import CONTROL, EpisodeSpec, Outcome, Policy
+from assay.episodes import CONTROL, Outcome, Policy
 from assay.errors import AssayError, RunError
 from assay.runs.certificates import CertificateCache, cache_file, claims
 from assay.runs.plan import RunPlan
@@ -58,16 +58,6 @@ class Certificates:
 
     known: int
     missing: int
-
-
-def alone(specs: Sequence[EpisodeSpec]) -> tuple[str, ...]:
-    """The conditions with a single change, which isolate a flaw; empty if all are."""
-    single: dict[str, bool] = {}
-    for spec in specs:
-        if spec.condition != CONTROL:
-            single[spec.condition] = single.get(spec.condition, True) and len(spec.perturbations) == 1
-    chosen = tuple(name for name, is_single in single.items() if is_single)
-    return chosen if len(chosen) < len(single) else ()
 
 
 def certificates(plan: RunPlan) -> Certificates:

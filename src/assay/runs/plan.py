@@ -11,7 +11,7 @@ from assay.episodes.latency import check_latency
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
-from assay.policies.identity import identity, identity_of
+from assay.policies.identity import identity
 from assay.policies.registry import check_address, missing_methods
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
@@ -138,7 +138,7 @@ class RunPlan:
             raise PolicyError(f"{type(policy).__name__} is not a policy: it has no {missing}")
         else:
             kind = type(policy)
-            address, files = f"{OBJECT}{kind.__module__}.{kind.__qualname__}", identity_of(policy)
+            address, files = f"{OBJECT}{kind.__module__}.{kind.__qualname__}", identity(policy)
         return self.recorded_as(address, path, label, metadata, files)
 
     def recorded_as(

@@ -184,24 +184,6 @@ def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
         )
 
 
-def episode_row(episode: Episode) -> tuple[object, ...]:
-    """A row of the table of episodes, without its id."""
-    return (
-        episode.outcome.value,
-        storable(episode.instruction),
-        episode.steps,
-        episode.seconds,
-        episode.decisions,
-        episode.images,
-        episode.attempts,
-        episode.touched,
-        episode.moved,
-        json.dumps(episode.truth),
-        storable(episode.error),
-        int(episode.transient),
-    )
-
-
 def storable(text: str) -> str:
     """Text with lone surrogates replaced, which SQLite cannot store."""
     return text.encode(errors="replace").decode()

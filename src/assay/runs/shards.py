@@ -87,12 +87,6 @@ class ShardPart:
         return cls(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
 
 
-def missing_shards(meta: Mapping[str, Any]) -> list[int]:
-    """The shards that a merged run lacks."""
-    shards = meta.get(MERGED)
-    return [] if not shards else sorted({*range(1, shards["of"] + 1)} - {*shards["there"]})
-
-
 def merge(paths: Sequence[Path], out: Path) -> int:
     """Write a run with the plans and episodes of several runs of one policy and experiment; returns their number.
 

@@ -54,7 +54,6 @@ from assay.runs.rows import (
     UNCOUNTED,
     VERSION,
     Clipping,
-    episode_row,
     read_trajectory,
     spec_rows,
     storable,
@@ -294,7 +293,21 @@ class Store:
         with self._transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO main.episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (number, *episode_row(episode)),
+                (
+                    number,
+                    episode.outcome.value,
+                    storable(episode.instruction),
+                    episode.steps,
+                    episode.seconds,
+                    episode.decisions,
+                    episode.images,
+                    episode.attempts,
+                    episode.touched,
+                    episode.moved,
+                    json.dumps(episode.truth),
+                    storable(episode.error),
+                    int(episode.transient),
+                ),
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO main.trajectories VALUES (?, ?, ?, ?, ?)",

@@ -8,10 +8,9 @@ import pytest
 from assay.episodes import EpisodeSpec, Outcome
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.tasks import KINDS, make
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting
 from assay.extensions.tabletop.world.env import play
-from assay.extensions.tabletop.world.goals import GoalProgress, Put, PutGoal, SweepGoal
+from assay.extensions.tabletop.world.goals import Put, PutGoal, SweepGoal, TableGoalProgress
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
@@ -28,7 +27,7 @@ def test_all_conditions_of_a_stage_must_hold_at_once() -> None:
     both = (Put("a", 0.6, 0.0), Put("b", 0.3, 0.3))
     there, back = PutGoal((both,)), PutGoal((both, (Put("a", 0.3, 0.0), Put("b", 0.5, 0.3))))
     for goal in (there, back):
-        one_by_one = GoalProgress(goal, SCENE)
+        one_by_one = TableGoalProgress(goal, SCENE)
         for pose in ((0.6, 0, 0), (0.3, 0, 0)):
             assert not one_by_one.update(_at(pose, (0.5, 0.3, 0))).success
         assert not one_by_one.update(_at((0.3, 0, 0), (0.3, 0.3, 0))).success
@@ -38,7 +37,7 @@ def test_all_conditions_of_a_stage_must_hold_at_once() -> None:
 
 
 def test_a_bystander_at_the_goal_is_a_mistake_at_every_stage_that_can_be_undone() -> None:
-    progress = GoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
+    progress = TableGoalProgress(PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), ("b",)), SCENE)
     verdict = progress.update(_at((0.6, 0, 0), (0.6, 0.05, 0)))
     assert (verdict.success, verdict.mistake) == (False, "wrong_item")
     assert not progress.update(_at((0.3, 0, 0), (0.6, 0.05, 0))).success
@@ -48,7 +47,7 @@ def test_a_bystander_at_the_goal_is_a_mistake_at_every_stage_that_can_be_undone(
 
 def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("a", 0.3, 0.0),)), in_order=True)
-    progress = GoalProgress(goal, SCENE)
+    progress = TableGoalProgress(goal, SCENE)
     assert not progress.update(_at((0.3, 0, 0), (0.5, 0.3, 0))).success
     assert not progress.update(_at((0.62, 0, 0), (0.5, 0.3, 0))).success
     assert progress.update(_at((0.31, 0, 0), (0.5, 0.3, 0))).success
@@ -56,13 +55,13 @@ def test_stages_are_met_one_after_the_other_and_stay_met() -> None:
 
 def test_a_stage_done_too_early_is_a_mistake_and_has_to_be_done_again() -> None:
     goal = PutGoal(((Put("a", 0.6, 0.0),), (Put("b", 0.6, 0.0),)), in_order=True)
-    progress = GoalProgress(goal, SCENE)
+    progress = TableGoalProgress(goal, SCENE)
     assert progress.update(_at((0.3, 0, 0), (0.6, 0, 0))).mistake == "wrong_order"
     for _ in range(2):
         assert not progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
     assert not progress.update(_at((0.6, 0, 0), (0.4, 0.3, 0))).success
     assert progress.update(_at((0.6, 0, 0), (0.6, 0, 0))).success
-    assert GoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
+    assert TableGoalProgress(goal, SCENE).update(_at((0.3, 0.9, 0), (0.5, 0.3, 0))).mistake == "off_table"
 
 
 def test_a_yaw_counts_if_the_goal_asks_for_one() -> None:
@@ -83,12 +82,12 @@ def test_a_sweep_needs_the_right_number_of_blocks_wholly_in_the_zone() -> None:
         (((0.42, 0, 0), (0.47, 0, 0), AWAY), False, "too_many"),
         (((0.45, 0, 0), AWAY, (0.45, 0.05, 0)), False, "wrong_item"),
     ):
-        verdict = GoalProgress(SWEEP, BLOCKS).update(_at(*poses))
+        verdict = TableGoalProgress(SWEEP, BLOCKS).update(_at(*poses))
         assert (verdict.success, verdict.mistake) == (success, mistake)
 
 
 def test_crossing_the_line_cannot_be_undone() -> None:
-    progress = GoalProgress(SWEEP, BLOCKS)
+    progress = TableGoalProgress(SWEEP, BLOCKS)
     across, back = ([(x, 0.0, 0.0), AWAY, AWAY] for x in (0.32, 0.45))
     assert progress.update(np.array([across, back])).mistake == "constraint"
     assert not progress.update(np.array([back])).success
@@ -98,9 +97,9 @@ def test_a_corner_of_the_line_inside_a_block_is_on_the_line() -> None:
     # The block stands on its corner: neither its corners nor its middle are over the line.
     half = max(BLOCKS.items[0].solid.half_size)
     beside = [(0.35 + 0.6 * half, 0.2 + 0.6 * half, np.pi / 4), AWAY, AWAY]
-    assert GoalProgress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
+    assert TableGoalProgress(SWEEP, BLOCKS).update(np.array([beside])).mistake == "constraint"
     clear = [(0.35 + 0.8 * half, 0.2 + 0.8 * half, np.pi / 4), AWAY, AWAY]
-    assert GoalProgress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""
+    assert TableGoalProgress(SWEEP, BLOCKS).update(np.array([clear])).mistake == ""
 
 
 @pytest.mark.parametrize("difficulty", list(Difficulty))

@@ -17,12 +17,12 @@ from assay.extensions.tabletop.prompts.perturbations import (
     PromptPart,
     TextReferents,
     Unit,
+    list_wordings,
+    read_fields,
 )
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, portrait
-from assay.extensions.tabletop.prompts.wordings import list_wordings, read_fields
 from assay.extensions.tabletop.tasks import KINDS, make
-from assay.extensions.tabletop.tasks.levels import Difficulty, Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.goals import PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation

@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 
 from assay.extensions.tabletop.cogelot import PER_TASK, TABLES, published_scores
-from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
+from assay.extensions.tabletop.measures.scores import PromptFlaw
 from assay.measures.measure import describe_flaw
 from assay.measures.result import Missing
 from assay.measures.views.table import Table

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from assay.errors import TaskError
-from assay.extensions.tabletop.tasks import KINDS, make, resolve_tables, settings
-from assay.extensions.tabletop.tasks.levels import (
+from assay.extensions.tabletop.tasks import KINDS, make, settings
+from assay.extensions.tabletop.tasks.task import (
     HELD_BACK,
     NEW_CONTAINERS,
     SET_1,
     SET_2,
     Difficulty,
     Level,
+    Setting,
     parse_level,
 )
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.extensions.tabletop.world.goals import PutGoal
 
 
@@ -81,11 +82,11 @@ def test_a_setting_gives_the_same_task_in_another_process() -> None:
 
 
 def test_a_selection_of_kinds_levels_and_ids_has_each_task_once() -> None:
-    everything = resolve_tables("all")
+    everything = TABLETOP_WORLD.select("all")
     assert len(everything) == len(set(everything)) == sum(len(kind.levels) for kind in KINDS.values())
-    selected = [entry.id for entry in resolve_tables("T12, T1/L3, tabletop/T1/L3")]
+    selected = [entry.id for entry in TABLETOP_WORLD.select("T12, T1/L3, tabletop/T1/L3")]
     assert selected == ["tabletop/T12/L1", "tabletop/T12/L2", "tabletop/T1/L3"]
-    assert {entry.kind for entry in resolve_tables("L4,T8")} == {"T8", "T10", "T13", "T14"}
+    assert {entry.kind for entry in TABLETOP_WORLD.select("L4,T8")} == {"T8", "T10", "T13", "T14"}
 
 
 def test_unknown_tasks_and_levels_are_refused() -> None:
@@ -98,7 +99,7 @@ def test_unknown_tasks_and_levels_are_refused() -> None:
         (" , ", "selects no tabletop task"),
     ):
         with pytest.raises(TaskError, match=words):
-            resolve_tables(selection)
+            TABLETOP_WORLD.select(selection)
     with pytest.raises(TaskError, match="there is no tabletop task 'T18'"):
         make(Setting("T18", 0))
     with pytest.raises(TaskError, match="did you mean 'extreme'"):

@@ -8,9 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from assay import tasks
+from assay.episodes import EpisodeSpec, rollout
 from assay.episodes.senses import Chance
-from assay.perturb import Say
+from assay.errors import PerturbationError
+from assay.perturb import Say, from_json
 from assay.perturb.senses import (
+    ActionDelay,
     ActionNoise,
     Brightness,
     DroppedCamera,
@@ -19,21 +23,33 @@ from assay.perturb.senses import (
     GlassBlur,
     MotionBlur,
     ProprioceptionNoise,
+    ProprioceptionOffset,
     Senses,
 )
-from assay.policies.remote import openpi, vla_eval
-from assay.policies.remote.convention import Convention
 from assay.sim import Observation, Simulation
-from assay.support.images import letterbox, orient
+from assay.sim.world import SceneEnv
+from assay.tasks import Instruction
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"kind": "senses/fog"}, "severity: field required"),
+        ({"kind": "senses/fog", "severity": 11}, "severity is 11; valid: whole numbers 1 to 10"),
+        ({"kind": "senses/fog", "severity": 3, "thickness": 1}, "has no field 'thickness'"),
+        ({"kind": "senses/fog", "severity": 3, "cameras": ["agentvew"]}, "did you mean 'agentview'?"),
+        ({"kind": "senses/proprioception_noise"}, "above 0"),
+        ({"kind": "senses/action_noise", "translation": 0}, "above 0"),
+        ({"kind": "senses/patch", "size": 0.5, "x": -0.1}, "x is -0.1; valid: 0 to 1"),
+    ],
+)
+def test_invalid_json_is_rejected(value: dict[str, object], words: str):
+    with pytest.raises(PerturbationError) as caught:
+        from_json(value)
+    assert words in str(caught.value)
+
 
 Begun = Callable[..., Senses]
-
-
-def test_without_perturbations_everything_passes(seen: list[Observation], senses: Begun):
-    action = np.ones(7)
-    for episode in (senses(), senses(Say("hello"))):
-        assert episode.observe(seen[0]) is seen[0]
-        assert episode.act(action, 0) is action
 
 
 @pytest.mark.usefixtures("drawing")
@@ -61,27 +77,6 @@ def test_two_of_a_kind_draw_apart(seen: list[Observation], senses: Begun):
     assert not np.allclose(twice, 2 * once) and not np.allclose(twice, once)
 
 
-def test_tasks_draw_apart(seen: list[Observation]):
-    noise = ProprioceptionNoise(0.02)
-    drawn = [
-        Senses((noise,), task=task, seed=0).observe(seen[0]).eef_position
-        for task in ("libero_goal/0", "libero_goal/1")
-    ]
-    assert not np.array_equal(*drawn)
-
-
-@pytest.mark.usefixtures("drawing")
-@pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION], ids=["openpi", "vla-eval"])
-def test_servers_get_what_is_sensed(convention: Convention, seen: list[Observation], senses: Begun):
-    changed = senses(Fog(5, cameras=("agentview",)), ProprioceptionNoise(0.05)).observe(seen[1])
-    sent, clean = convention.images(changed), convention.images(seen[1])
-    for camera, name in convention.cameras:
-        expected = orient(changed.image(camera, convention.drawn), convention.orientation)
-        assert np.array_equal(sent[name], letterbox(expected, convention.size, convention.size))
-        assert np.array_equal(sent[name], clean[name]) == (camera != "agentview")
-    assert np.array_equal(convention.state_vector(changed)[:3], changed.eef_position)
-
-
 @pytest.mark.usefixtures("drawing")
 def test_looking_does_not_change_the_physics(world: Simulation, senses: Begun):
     moves = np.random.default_rng(1).uniform(-1, 1, (6, 7))
@@ -95,21 +90,54 @@ def test_looking_does_not_change_the_physics(world: Simulation, senses: Begun):
     assert np.array_equal(*ends)
 
 
-_HASH = """
-import hashlib
-import numpy as np
-from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur
-from assay.episodes.senses import Chance
-picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
-for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
-    picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
-print(hashlib.sha256(picture.tobytes()).hexdigest())
-"""
-
-
-def test_another_process_sees_the_same():
+def print_altered_picture() -> None:
     picture = (np.arange(96 * 96 * 3) % 251).astype(np.uint8).reshape(96, 96, 3)
     for sense in (MotionBlur(7), GlassBlur(7), GaussianNoise(7), Fog(7)):
         picture = sense.alter(picture, Chance((3, "senses", "agentview"), 5))
-    said = subprocess.run([sys.executable, "-c", _HASH], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == hashlib.sha256(picture.tobytes()).hexdigest()
+    print(hashlib.sha256(picture.tobytes()).hexdigest())
+
+
+def test_another_process_draws_the_same(capsys: pytest.CaptureFixture[str]):
+    print_altered_picture()
+    code = f"from {__name__} import print_altered_picture; print_altered_picture()"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout == capsys.readouterr().out
+
+
+TASK = "libero_goal/0"
+MOVE = np.array([0.5, -0.3, 0.4, 0.2, 0.0, 0.0, -1.0], np.float32)
+
+
+class Watchful:
+    """Always does the same, and remembers what it was shown."""
+
+    def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
+        self.seen: list[Observation] = []
+
+    def act(self, observation: Observation) -> np.ndarray:
+        self.seen.append(observation)
+        return MOVE[None]
+
+
+def test_a_policy_gets_what_is_sensed_and_a_watcher_what_is_there(world: Simulation):
+    watched: list[Observation] = []
+    spec = EpisodeSpec(TASK, 0, perturbations=(ProprioceptionOffset(0.05),), steps=4)
+    policy = Watchful()
+    rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), policy, spec, watch=watched.append)
+    errors = [
+        one.eef_position - other.eef_position for one, other in zip(policy.seen, watched[:-1], strict=True)
+    ]
+    assert [each.step for each in policy.seen] == [0, 1, 2, 3]
+    assert np.allclose(errors, errors[0]) and np.linalg.norm(errors[0]) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("fault", [ActionDelay(2), ActionNoise(0.3, 0.3)], ids=repr)
+def test_faults_change_what_happens_not_what_the_policy_did(fault: ActionDelay, world: Simulation):
+    ends = {}
+    for name, perturbations in (("control", ()), ("fault", (fault,)), ("again", (fault,))):
+        spec = EpisodeSpec(TASK, 0, perturbations=perturbations, steps=6)
+        done = rollout(SceneEnv(world, tasks.load(TASK), world.sample(0)), Watchful(), spec)
+        assert np.array_equal(done.trajectory.actions, np.tile(MOVE, (6, 1)))
+        ends[name] = world.state().vector
+    assert np.array_equal(ends["fault"], ends["again"])
+    assert not np.array_equal(ends["fault"], ends["control"])

@@ -57,14 +57,9 @@ def test_a_sample_is_random_and_repeatable() -> None:
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
-def test_a_share_that_is_none_is_refused(share: float) -> None:
+def test_a_share_that_is_none_is_rejected(share: float) -> None:
     with pytest.raises(PerturbationError, match="above 0 and at most 1"):
         sample(rows(3), share, 0)
-
-
-def test_nothing_to_sample_from_is_refused() -> None:
-    with pytest.raises(PerturbationError, match="no row"):
-        sample([], 0.05, 0)
 
 
 def test_ac1_is_that_of_the_literature() -> None:
@@ -91,80 +86,35 @@ def test_sheets_come_back_from_one_annotator_each(sheet: Path, tmp_path: Path) -
     assert found.low < found.ac1 < found.high <= 1
 
 
-def test_several_annotators_may_share_a_sheet(sheet: Path, tmp_path: Path) -> None:
-    shared = filled(
-        tmp_path / "all.csv", sheet, ann=["yes"] * 4, bob=["yes", "no", "yes", "yes"], same=[""] * 4
-    )
-    assert agreement(read_sheets([shared])).annotators == 2
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"same": ["yes", "maybe", "", ""]}, r"1\.csv:3: same: 'maybe' is neither yes nor no"),
+        ({"paraphrase": ["other"] * 4, "same": ["yes"] * 4}, "has other texts"),
+        ({"same": [""] * 4}, r"1\.csv has no judgement yet: annotators fill"),
+    ],
+)
+def test_a_sheet_that_does_not_fit_the_others_is_rejected(
+    columns: dict[str, list[str]], reason: str, sheet: Path, tmp_path: Path
+) -> None:
+    sound = filled(tmp_path / "0.csv", sheet, same=["yes"] * 4)
+    with pytest.raises(PerturbationError, match=reason):
+        read_sheets([sound, filled(tmp_path / "1.csv", sheet, **columns)])
 
 
-def test_perfect_agreement_is_one(sheet: Path, tmp_path: Path) -> None:
-    one = filled(tmp_path / "1.csv", sheet, ann=["yes"] * 4, bob=["yes"] * 4)
-    found = agreement(read_sheets([one]))
-    assert (found.ac1, found.low, found.high, found.strict) == (1, 1, 1, 1)
-
-
-def test_four_of_five_is_strict_enough(sheet: Path, tmp_path: Path) -> None:
-    names = {name: ["yes"] * 4 for name in "abcd"} | {"e": ["no"] * 4}
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).strict == 1
-
-
-def test_half_is_no_majority(sheet: Path, tmp_path: Path) -> None:
-    found = read_sheets([filled(tmp_path / "1.csv", sheet, a=["yes"] * 4, b=["no"] * 4)])
-    assert agreement(found).majority == 0
-
-
-def test_a_word_that_is_no_judgement_is_refused_with_its_place(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes", "maybe", "", ""])
-    with pytest.raises(PerturbationError, match=r"1\.csv:3: same: 'maybe' is neither yes nor no"):
-        read_sheets([returned])
-
-
-def test_sheets_of_other_samples_are_refused(sheet: Path, tmp_path: Path) -> None:
-    other = filled(tmp_path / "1.csv", sheet, paraphrase=["other"] * 4, same=["yes"] * 4)
-    with pytest.raises(PerturbationError, match="has other texts"):
-        read_sheets([filled(tmp_path / "2.csv", sheet, same=["yes"] * 4), other])
-
-
-def test_too_few_judgements_are_refused(sheet: Path, tmp_path: Path) -> None:
-    alone = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     with pytest.raises(PerturbationError, match="at least two items"):
-        agreement(read_sheets([alone]))
-
-
-def test_a_blank_sheet_is_named(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
-    with pytest.raises(PerturbationError, match=r"sheet\.csv has no judgement yet: annotators fill"):
-        read_sheets([returned, sheet])
-
-
-def test_a_sheet_that_is_given_twice_is_refused(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
+        agreement(read_sheets([returned]))
     with pytest.raises(PerturbationError, match=r"1\.csv is given 2 times"):
         read_sheets([returned, tmp_path / "." / "1.csv"])
-
-
-def test_an_item_that_comes_twice_in_a_sheet_is_refused(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["yes"] * 4)
     lines = returned.read_text().splitlines()
     returned.write_text("\n".join([*lines, lines[2]]) + "\n")
     with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already in line 3"):
         read_sheets([returned])
 
 
-def test_rows_of_several_grids_have_numbers_of_their_own(tmp_path: Path) -> None:
-    chosen = sample([*rows(40), *rows(40)], 1.0, 0)
-    assert sorted(chosen) == list(range(1, 81))
-
-
-def test_a_majority_of_two_is_said_to_be_thin(sheet: Path, tmp_path: Path) -> None:
-    names = {name: ["yes", "no", "yes", ""] for name in "abc"}
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 0
-    names["c"] = ["", "", "yes", ""]
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 2
-
-
-def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("task,paraphrase\n")
     with pytest.raises(PerturbationError, match="lacks the columns item, original"):
         read_sheets([tmp_path / "a.csv"])
@@ -173,48 +123,28 @@ def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
         read_sheets([tmp_path / "b.csv"])
 
 
-@pytest.mark.parametrize(
-    ("cells", "judged"),
-    [
-        (["0", "0", "X", "0"], [1, 1, 0, 1]),  # LIBERO-Para's protocol
-        (["0", "o", "x", ""], [1, 1, 0, -1]),
-        (["1", "0", "1", "no"], [1, 0, 1, 0]),
-        (["O", "X", "yes", "no"], [1, 0, 1, 0]),
-    ],
-)
-def test_what_a_nought_means_follows_from_the_other_marks(
-    sheet: Path, tmp_path: Path, cells: list[str], judged: list[int]
+def test_what_a_nought_means_follows_from_the_other_marks(sheet: Path, tmp_path: Path) -> None:
+    for cells, judged in {
+        "0 0 X 0": [1, 1, 0, 1],  # LIBERO-Para's protocol
+        "1 0 1 no": [1, 0, 1, 0],
+        "O X yes no": [1, 0, 1, 0],
+    }.items():
+        read = read_sheets([filled(tmp_path / "1.csv", sheet, same=cells.split())])
+        assert read.values[:, 0].tolist() == judged
+
+
+def test_a_nought_that_may_mean_either_is_rejected_unless_its_meaning_is_given(
+    sheet: Path, tmp_path: Path
 ) -> None:
-    found = read_sheets([filled(tmp_path / "1.csv", sheet, same=cells)])
-    assert found.values[:, 0].tolist() == judged
-
-
-@pytest.mark.parametrize(
-    ("cells", "beside"),
-    [
-        (["0", "0", "0", ""], "neither 1 nor X"),
-        (["0", "yes", "no", "0"], "neither 1 nor X"),
-        (["0", "1", "X", "0"], "both 1 and X"),
-    ],
-)
-def test_a_nought_that_may_mean_either_is_refused_unless_it_is_said(
-    sheet: Path, tmp_path: Path, cells: list[str], beside: str
-) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=cells)
-    with pytest.raises(
-        PerturbationError, match=rf"1\.csv: 0 may .*{beside}.*: pass --marks 0X or --marks 10$"
-    ):
-        read_sheets([returned])
-    if "1" not in cells:
-        assert read_sheets([returned], Marks.ZERO_X).values[0, 0] == 1
-    if "X" not in cells:
-        assert read_sheets([returned], Marks.ONE_ZERO).values[0, 0] == 0
-
-
-def test_a_mark_of_the_other_kind_is_refused(sheet: Path, tmp_path: Path) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=["0", "1", "X", "0"])
-    with pytest.raises(PerturbationError, match=r"1\.csv:3: same: '1' is neither yes nor no"):
-        read_sheets([returned], Marks.ZERO_X)
+    for cells, reason in {"0 yes no 0": "neither 1 nor X", "0 1 X 0": "both 1 and X"}.items():
+        returned = filled(tmp_path / "1.csv", sheet, same=cells.split())
+        with pytest.raises(
+            PerturbationError, match=rf"1\.csv: 0 may .*{reason}.*: pass --marks 0X or --marks 10$"
+        ):
+            read_sheets([returned])
+    plain = filled(tmp_path / "1.csv", sheet, same=["0", "yes", "no", "0"])
+    assert read_sheets([plain], Marks.ZERO_X).values[0, 0] == 1
+    assert read_sheets([plain], Marks.ONE_ZERO).values[0, 0] == 0
 
 
 def test_items_that_are_not_strictly_the_same_are_listed_with_their_cells(

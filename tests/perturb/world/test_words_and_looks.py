@@ -10,29 +10,25 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import Perturbation, Say, apply_perturbations
+from assay.perturb import Perturbation, apply_perturbations
 from assay.perturb.world import (
     Alter,
     Among,
     Distractors,
     Jitter,
     MoveCamera,
-    MoveFixture,
     Orbit,
     Recolour,
     Relight,
     Relocate,
     Replace,
     Resize,
-    Room,
     StartPose,
-    unseen,
 )
 from assay.perturb.world.ground import Ground, carrier, named_entity, target
-from assay.perturb.world.kinds import sort_of
 from assay.perturb.world.position import MIN_TARGET_MOVE_M
 from assay.perturb.world.spoken import colours_said, true_to
-from assay.tasks import Arena, Entity, Task
+from assay.tasks import Entity, Task
 from assay.tasks.scene import Pattern
 
 RED = (0.9, 0.1, 0.1)
@@ -50,9 +46,6 @@ def about(task: Task) -> Entity:
     return named_entity(task.scene, target(task))
 
 
-# -- colours that the words name
-
-
 @pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
 def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
     assert not change.is_true(BLACK_BOWL) and change.is_true(BOWL)
@@ -68,25 +61,10 @@ def test_a_pattern_is_drawn_in_the_colour_that_the_words_name(task: Task):
         assert max(finish.colour) > 0.2, "stripes of black on black are none"
 
 
-def test_what_has_two_colours_is_left_as_it_is():
-    with pytest.raises(PerturbationError, match="the words call it white and yellow"):
-        changed(TWO_COLOURS, Recolour(pattern=Pattern.CHECKER))
-
-
-def test_who_says_the_new_colour_may_have_it():
-    made = changed(BLACK_BOWL, Say("pick up the red bowl and place it on the plate"), Recolour(RED))
-    assert about(made).finish.colour == RED
-
-
 @pytest.mark.parametrize(("task", "colour"), [(BLACK_BOWL, "black"), (WHITE_MUG, "white")])
 def test_another_of_the_same_sort_has_the_colour_that_the_words_name(task: Task, colour: str):
     drawn = {about(changed(task, Replace(among=Among.SAME), seed=seed)).category for seed in range(8)}
     assert drawn and all(colour in each and "red" not in each and "yellow" not in each for each in drawn)
-
-
-def test_where_no_other_has_the_colours_nothing_takes_its_place():
-    with pytest.raises(PerturbationError, match="and is white and yellow, as the words have it"):
-        changed(TWO_COLOURS, Replace(among=Among.SAME))
 
 
 def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
@@ -107,9 +85,6 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
     assert painted >= 13, "in their own colour, with a pattern"
 
 
-# -- what the task is about moves
-
-
 @pytest.mark.parametrize("change", [Relocate(1.0), Jitter(0.03)], ids=str)
 def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbation):
     least = MIN_TARGET_MOVE_M if isinstance(change, Relocate) else 0.03 / 4
@@ -123,25 +98,6 @@ def test_what_a_task_is_about_is_moved_whatever_it_stands_on(change: Perturbatio
             continue
         assert Ground(task.scene).spots[thing].distance(after) >= least - 1e-9, task.id
     assert len(refused) <= 2, refused
-
-
-def test_a_fixture_that_is_moved_stays_within_reach_and_takes_along_what_it_holds():
-    task = tasks.load("libero_spatial/4")  # the bowl in the drawer
-    for seed in range(3):
-        made = changed(task, Relocate(1.0), seed=seed)
-        ground = Ground(made.scene, made.goal)
-        assert ground.reachable(ground.spots["wooden_cabinet_1"])
-        assert carrier(made.scene, target(made)) == "wooden_cabinet_1"
-
-
-def test_where_it_cannot_be_moved_that_is_said():
-    """A cabinet that was moved out of reach before."""
-    away = MoveFixture(0.4, "wooden_cabinet_1")
-    with pytest.raises(PerturbationError, match="world/jitter: wooden_cabinet_1 cannot be moved by 0"):
-        changed(tasks.load("libero_spatial/4"), away, Jitter(0.03))
-
-
-# -- one on top of the other
 
 
 def test_two_starts_of_the_robot_add_up():
@@ -170,12 +126,6 @@ def test_a_camera_is_moved_from_where_it_is():
         assert both.zoom == 1.2
 
 
-def test_a_camera_is_led_around_in_the_room_that_it_ends_in():
-    first = changed(BOWL, Orbit(0.4), Room(Arena.LIVING_ROOM))
-    assert first == changed(BOWL, Room(Arena.LIVING_ROOM), Orbit(0.4))
-    assert first.scene.staging.cameras != changed(BOWL, Orbit(0.4)).scene.staging.cameras
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -189,7 +139,7 @@ def test_a_camera_is_led_around_in_the_room_that_it_ends_in():
         (lambda: changed(BOWL, Distractors(1, ("white_bowl",))), "is about all that could be added"),
     ],
 )
-def test_what_is_too_much_together_or_means_what_the_words_mean_is_refused(
+def test_what_is_too_much_together_or_means_what_the_words_mean_is_rejected(
     make: Callable[[], Task], words: str | None
 ):
     if words is None:
@@ -197,18 +147,4 @@ def test_what_is_too_much_together_or_means_what_the_words_mean_is_refused(
         return
     with pytest.raises(PerturbationError) as caught:
         make()
-    assert words in str(caught.value) and "\n" not in str(caught.value)
-
-
-# -- more things
-
-
-@pytest.mark.parametrize("task", [WHITE_MUG, tasks.load("libero_goal/2"), tasks.load("libero_object/3")])
-def test_what_is_added_is_not_of_a_sort_that_the_task_is_about(task: Task):
-    for change in (Distractors(4), Distractors(2, unseen())):
-        added = changed(task, change).scene.objects[len(task.scene.objects) :]
-        goal = {entity.name for entity in task.scene.entities} & {
-            n for a in task.goal.atoms for n in a.arguments
-        }
-        sorts = {sort_of(named_entity(task.scene, name).category) for name in goal}
-        assert len(added) == change.count and not sorts & {sort_of(each.category) for each in added}
+    assert words in str(caught.value)

@@ -15,7 +15,7 @@ def searched(chances: np.ndarray, starts: int, seed: int) -> LadderEvidence:
     """What is known after so many starts of a policy with these chances of success, rung by rung."""
     rng, evidence = np.random.default_rng(seed), LadderEvidence(len(chances))
     for _ in range(starts):
-        if evidence.settled(range(len(chances))):
+        if evidence.is_settled(range(len(chances))):
             break
         evidence.see(
             {rung: bool(rng.random() < chances[rung]) for rung in evidence.next(range(len(chances)))}
@@ -51,7 +51,7 @@ def test_the_true_threshold_is_rarely_refuted_where_chances_are_just_at_the_leve
 @pytest.mark.parametrize("succeeds", [True, False])
 def test_of_one_start_each_threshold_is_bet_against_once(succeeds: bool):
     evidence = LadderEvidence(RUNGS)
-    predicted = evidence.predicted
+    predicted = evidence.success_chances
     single = {
         math.log((chance if succeeds else 1 - chance) / evidence.level)  # 1 - level is the level: a half
         for chance in map(float, predicted)
@@ -75,7 +75,7 @@ def test_success_on_a_rung_says_nothing_of_those_after_it():
 def test_a_rung_that_cannot_be_played_is_never_asked_for_and_leaves_the_end_open():
     evidence, playable = LadderEvidence(RUNGS), range(RUNGS - 2)
     for _ in range(30):
-        if evidence.settled(playable):
+        if evidence.is_settled(playable):
             break
         rungs = evidence.next(playable)
         assert set(rungs) <= set(playable)
@@ -87,4 +87,4 @@ def test_success_that_grows_with_the_change_refutes_nothing():
     evidence = LadderEvidence(2)
     for _ in range(40):
         evidence.see({0: False, 1: True})
-    assert evidence.interval == (0, 2) and not evidence.settled((0, 1))
+    assert evidence.interval == (0, 2) and not evidence.is_settled((0, 1))

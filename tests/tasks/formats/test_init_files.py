@@ -12,7 +12,9 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,13 +68,12 @@ def tensor(
     )
 
 
-def refused(file: Path | str) -> str:
-    """Read a file that must be refused; returns the message."""
+def reject(file: Path | str) -> str:
+    """Read a file that must be rejected; returns the message."""
     with pytest.raises(StateError) as caught:
         read_states(file)
-    message = str(caught.value)
-    assert "\n" not in message and str(file) in message
-    return message
+    assert str(file) in str(caught.value)
+    return str(caught.value)
 
 
 def array_of(shape: bytes) -> bytes:
@@ -98,30 +99,15 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-@pytest.mark.parametrize("kind", ["<f8", "<f4", "<i8", "<i4", ">f8"])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_what_numpy_pickles_is_read_back(write: Write, protocol: int, kind: str, order: str):
-    array = np.array(ARRAY * 100, dtype=kind, order=order)  # type: ignore[call-overload]
-    states = read_states(write(pickle.dumps(array, protocol=protocol)))
-    assert states.dtype == np.float64 and states.flags.c_contiguous
-    assert np.array_equal(states, array)
-
-
-def test_one_state_is_a_table_of_one_row(write: Write):
-    assert read_states(write(pickle.dumps(ARRAY[0], protocol=2))).shape == (1, 4)
-
-
-@pytest.mark.parametrize(
-    "compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
-)
-def test_compression_makes_no_difference(write: Write, compression: int):
-    try:
-        states = read_states(write(pickle.dumps(ARRAY, protocol=2), compression=compression))
-    except StateError:
-        assert compression not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-    else:
-        assert np.array_equal(states, ARRAY)
+def test_arrays_pickled_by_numpy_are_read_back(write: Write):
+    for protocol, dtype, order in product((2, 3, 4, 5), ("<f8", "<f4", "<i8", "<i4", ">f8"), "CF"):
+        array = np.array(ARRAY * 100, dtype=dtype, order=order)  # type: ignore[call-overload]
+        states = read_states(write(pickle.dumps(array, protocol=protocol)))
+        assert states.dtype == np.float64 and states.flags.c_contiguous
+        assert np.array_equal(states, array)
+    assert read_states(write(pickle.dumps(ARRAY[0], protocol=2))).shape == (1, 4), "one state is one row"
+    compressed = write(pickle.dumps(ARRAY, protocol=2), compression=zipfile.ZIP_DEFLATED)
+    assert np.array_equal(read_states(compressed), ARRAY)
 
 
 class TrustingReader(pickle.Unpickler):
@@ -157,127 +143,109 @@ def test_every_published_file_is_read_as_python_reads_it(shared: Path):
         assert np.array_equal(states, np.atleast_2d(expected)), file
 
 
-@pytest.mark.parametrize(
-    ("kind", "dtype"), [("DoubleStorage", "<f8"), ("FloatStorage", "<f4"), ("LongStorage", "<i8")]
-)
-def test_a_torch_tensor_is_read_from_its_storage(write: Write, kind: str, dtype: str):
-    data = (ARRAY * 100).astype(dtype)
-    file = write(tensor(kind=kind), s0=data.tobytes())
-    assert np.array_equal(read_states(file), data)
+def test_a_torch_tensor_is_read_from_its_storage(write: Write):
+    for kind, dtype in (("DoubleStorage", "<f8"), ("FloatStorage", "<f4"), ("LongStorage", "<i8")):
+        data = (ARRAY * 100).astype(dtype)
+        assert np.array_equal(read_states(write(tensor(kind=kind), s0=data.tobytes())), data)
+    within = write(tensor(start=4, shape=(2, 4)), s0=ARRAY.tobytes())
+    assert np.array_equal(read_states(within), ARRAY[1:])
 
 
-def test_a_torch_tensor_may_begin_within_its_storage(write: Write):
-    file = write(tensor(start=4, shape=(2, 4)), s0=ARRAY.tobytes())
-    assert np.array_equal(read_states(file), ARRAY[1:])
+BAD_TENSORS: dict[str, dict[str, Any]] = {
+    "no such storage": {"key": "1"},
+    "a storage outside the storage folder": {"key": "../data.pkl"},
+    "a storage outside the archive": {"key": "/etc/passwd"},
+    "bytes": {"kind": "UntypedStorage"},
+    "larger than its storage": {"shape": (4, 4)},
+    "beyond the end": {"start": 1},
+    "transposed": {"strides": (1, 3)},
+    "repeated": {"strides": (0, 0)},
+    "huge": {"shape": (2**31 - 1, 2**31 - 1)},
+    "no states": {"shape": (0, 4)},
+    "one number": {"shape": ()},
+    "before the beginning": {"start": -4, "shape": (1, 4)},
+}
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(tensor(key="1"), id="no such storage"),
-        pytest.param(tensor(key="../data.pkl"), id="a storage beside the others"),
-        pytest.param(tensor(key="/etc/passwd"), id="a storage outside of the archive"),
-        pytest.param(tensor(key="../../../../../../etc/passwd"), id="a storage above the archive"),
-        pytest.param(tensor(kind="UntypedStorage"), id="bytes"),
-        pytest.param(tensor(kind="ComplexDoubleStorage"), id="complex numbers"),
-        pytest.param(tensor(shape=(4, 4)), id="more than there is"),
-        pytest.param(tensor(start=1), id="beyond the end"),
-        pytest.param(tensor(start=2**30), id="far beyond the end"),
-        pytest.param(tensor(strides=(1, 3)), id="transposed"),
-        pytest.param(tensor(strides=(0, 0)), id="repeated"),
-        pytest.param(tensor(shape=(2**31 - 1, 2**31 - 1)), id="huge"),
-        pytest.param(tensor(shape=(-3, -4)), id="negative"),
-        pytest.param(tensor(shape=(0, 4)), id="no states"),
-        pytest.param(tensor(shape=()), id="one number"),
-        pytest.param(tensor(shape=(1, 3, 4)), id="three axes"),
-        pytest.param(tensor(start=-4, shape=(1, 4)), id="before the beginning"),
-    ],
-)
-def test_a_tensor_that_does_not_fit_its_storage_is_refused(write: Write, content: bytes):
-    refused(write(content, s0=ARRAY.tobytes()))
+@pytest.mark.parametrize("options", BAD_TENSORS.values(), ids=BAD_TENSORS)
+def test_a_tensor_that_does_not_fit_its_storage_is_rejected(write: Write, options: dict[str, Any]):
+    reject(write(tensor(**options), s0=ARRAY.tobytes()))
 
 
-def test_an_array_in_numpys_own_format_is_read_too(tmp_path: Path):
+def test_arrays_in_numpy_format_are_read_and_objects_and_text_rejected(tmp_path: Path):
     file = tmp_path / "turn_on_the_stove.pruned_init.npz"
     np.savez(file, states=ARRAY)
     assert np.array_equal(read_states(file), ARRAY)
-
-
-def test_objects_and_words_in_numpys_format_are_refused(tmp_path: Path):
-    for number, array in enumerate((np.array([{}, 1], dtype=object), np.array([["a", "b"]]))):
-        file = tmp_path / f"{number}.npz"
+    for array in (np.array([{}, 1], dtype=object), np.array([["a", "b"]])):
         np.savez(file, states=array)
-        with pytest.raises(StateError, match=r"npz: (not a file of initial states|refused): "):
-            read_states(file)
+        reject(file)
 
 
-def test_a_missing_file_is_named(tmp_path: Path):
-    assert "no such file" in refused(tmp_path / "gone.init")
+def archive(**members: bytes) -> bytes:
+    """An archive with a member data.pkl in each of the named folders."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("archive/version", "3")
+        for folder, content in members.items():
+            file.writestr(f"{folder}/data.pkl", content)
+    return buffer.getvalue()
 
 
-def test_a_folder_is_named(tmp_path: Path):
-    assert "folder" in refused(tmp_path)
+def damage(compression: int, change: Callable[[bytearray, int], None]) -> bytes:
+    """An archive changed at the offset of its directory."""
+    numbers = pickle.dumps(np.random.default_rng(0).random((40, 40)), protocol=2)
+    raw = bytearray(packed(numbers, compression=compression))
+    change(raw, raw.index(b"PK\x01\x02"))
+    return bytes(raw)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip", pickle.dumps(ARRAY), b"\0" * 4096])
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes):
+def encrypt(raw: bytearray, directory: int) -> None:
+    raw[6] |= 1
+    raw[directory + 8] |= 1
+
+
+def flip(raw: bytearray, directory: int) -> None:
+    raw[80:200] = bytes(byte ^ 0x55 for byte in raw[80:200])
+
+
+def break_name(raw: bytearray, directory: int) -> None:
+    raw[directory + 9] |= 0x08  # The name is declared as UTF-8 ...
+    raw[directory + 46] = 0xFF  # ... and is not.
+
+
+def declare(size: int) -> Callable[[bytearray, int], None]:
+    return lambda raw, directory: struct.pack_into("<I", raw, directory + 24, size)
+
+
+FILES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", ""),
+    "not an archive": (b"not a zip", ""),
+    "a bare pickle": (pickle.dumps(ARRAY), ""),
+    "no pickle": (archive(), "data.pkl"),
+    "two pickles": (archive(a=pickle.dumps(ARRAY), b=pickle.dumps(ARRAY)), ""),
+    "encrypted": (damage(zipfile.ZIP_STORED, encrypt), ""),
+    "declared too large": (
+        damage(zipfile.ZIP_DEFLATED, declare(MAX_MEMBER_BYTES + 1)),
+        str(MAX_MEMBER_BYTES + 1),
+    ),
+    "damaged deflate stream": (damage(zipfile.ZIP_DEFLATED, flip), ""),
+    "damaged LZMA stream": (damage(zipfile.ZIP_LZMA, flip), ""),
+    "damaged name": (damage(zipfile.ZIP_STORED, break_name), ""),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_not_a_sound_archive_is_rejected(name: str, tmp_path: Path):
+    content, reason = FILES[name]
     file = tmp_path / "x.init"
     file.write_bytes(content)
-    refused(file)
+    assert reason in reject(file)
 
 
-def test_an_archive_without_a_pickle_is_refused(tmp_path: Path):
-    file = tmp_path / "x.init"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("archive/version", "3")
-    assert "data.pkl" in refused(file)
-
-
-def test_an_archive_with_two_pickles_is_refused(tmp_path: Path):
-    file = tmp_path / "x.init"
-    with zipfile.ZipFile(file, "w") as archive:
-        for folder in ("a", "b"):
-            archive.writestr(f"{folder}/data.pkl", pickle.dumps(ARRAY, protocol=2))
-    refused(file)
-
-
-def test_an_encrypted_archive_is_refused(tmp_path: Path):
-    raw = bytearray(packed(pickle.dumps(ARRAY, protocol=2)))
-    raw[6] |= 1
-    directory = raw.index(b"PK\x01\x02")
-    raw[directory + 8] |= 1
-    file = tmp_path / "x.init"
-    file.write_bytes(raw)
-    refused(file)
-
-
-@pytest.mark.parametrize("size", [MAX_MEMBER_BYTES + 1, 2**32 - 2])
-def test_a_member_that_declares_too_much_is_refused_unread(tmp_path: Path, size: int):
-    raw = bytearray(packed(pickle.dumps(ARRAY, protocol=2), compression=zipfile.ZIP_DEFLATED))
-    directory = raw.index(b"PK\x01\x02")
-    raw[directory + 24 : directory + 28] = struct.pack("<I", size)
-    file = tmp_path / "x.init"
-    file.write_bytes(raw)
-    assert str(size) in refused(file)
-
-
-@pytest.mark.parametrize("damage", ["deflate", "lzma", "name", "nul"])
-def test_a_damaged_archive_is_refused(damage: str, tmp_path: Path):
-    file = tmp_path / "x.init"
-    if damage == "nul":
-        refused(f"{tmp_path}/a\0b.init")
-        return
-    numbers = pickle.dumps(np.random.default_rng(0).random((40, 40)), protocol=2)
-    kinds = {"deflate": zipfile.ZIP_DEFLATED, "lzma": zipfile.ZIP_LZMA, "name": zipfile.ZIP_STORED}
-    raw = bytearray(packed(numbers, compression=kinds[damage]))
-    if damage == "name":
-        directory = raw.index(b"PK\x01\x02")
-        raw[directory + 9] |= 0x08  # the name is UTF-8 ...
-        raw[directory + 46] = 0xFF  # ... and is not
-    else:
-        raw[80:200] = bytes(each ^ 0x55 for each in raw[80:200])
-    file.write_bytes(raw)
-    refused(file)
+def test_a_path_that_is_not_a_file_is_rejected(tmp_path: Path):
+    assert "no such file" in reject(tmp_path / "gone.init")
+    assert "folder" in reject(tmp_path)
+    reject(f"{tmp_path}/a\0b.init")
 
 
 class Payload:
@@ -328,31 +296,16 @@ def test_a_hostile_pickle_is_never_run(name: str, write: Write, tmp_path: Path):
     if name == "after the end":
         assert np.array_equal(read_states(write(content)), ARRAY)
     elif name == "on the stack below the array":
-        with contextlib.suppress(StateError):  # nobody looks below: either way is safe
+        with contextlib.suppress(StateError):  # The reader may ignore what lies below: both are safe.
             assert np.array_equal(read_states(write(content)), ARRAY)
     else:
-        refused(write(content))
+        message = reject(write(content))
+        assert name != "os.system, protocol 2" or "posix.system" in message
     assert not trace.exists()
-
-
-@pytest.mark.parametrize("name", ["os.system, protocol 2", "builtins.exec", "within the array", "INST"])
-def test_the_hostile_pickles_are_hostile(name: str, tmp_path: Path):
-    trace = tmp_path / "trace"
-    content = payloads(trace)[name]
-    try:
-        pickle.loads(content)
-    except Exception as error:
-        assert trace.exists(), error
-    assert trace.exists()
-
-
-def test_the_message_names_what_a_hostile_pickle_wants(write: Write, tmp_path: Path):
-    message = refused(write(payloads(tmp_path / "trace")["os.system, protocol 2"]))
-    assert "posix.system" in message or "nt.system" in message
-
-
-def test_a_name_with_line_breaks_is_one_line(write: Write):
-    refused(write(b"\x80\x04\x8c\x03a\nb\x8c\x03c\nd\x93."))
+    if name in ("os.system, protocol 2", "builtins.exec", "within the array", "INST"):
+        with contextlib.suppress(Exception):
+            pickle.loads(content)
+        assert trace.exists(), "the payload is not hostile: the test proves nothing"
 
 
 def changed(old: bytes, new: bytes, protocol: int = 2) -> bytes:
@@ -362,67 +315,39 @@ def changed(old: bytes, new: bytes, protocol: int = 2) -> bytes:
     return content.replace(old, new)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(b".", id="only an end"),
-        pytest.param(b"\x80\x02N.", id="none"),
-        pytest.param(b"\x80\x02K\x01.", id="a number"),
-        pytest.param(b"\x80\x02t.", id="a tuple without its mark"),
-        pytest.param(b"\x80\x02h\x05.", id="a memory that was never made"),
-        pytest.param(b"\x80\x02q\x05.", id="nothing to remember"),
-        pytest.param(b"\x80\x04\x94.", id="nothing to memoize"),
-        pytest.param(b"\x80\x02R.", id="a call of nothing"),
-        pytest.param(b"\x80\x02b.", id="a state of nothing"),
-        pytest.param(b"\x80\x02Q.", id="a persistent id of nothing"),
-        pytest.param(b"\x80\x04\x93.", id="a name of nothing"),
-        pytest.param(b"\x80\x02\x86.", id="a pair of nothing"),
-        pytest.param(b"\x80\x02(.", id="a mark"),
-        pytest.param(b"\xff\xff\xff", id="no opcodes"),
-        pytest.param(b"\x80\x02cnumpy\n\xff\n.", id="a name that is not text"),
-        pytest.param(b"\x80\x02" + b"N" * (MAX_OPCODES + 1) + b".", id="endless"),
-        pytest.param(changed(b"K\x03K\x04", b"K\xffK\xff"), id="a shape beyond its numbers"),
-        pytest.param(changed(b"K\x03K\x04", b"J\xff\xff\xff\xffK\x04"), id="a negative shape"),
-        pytest.param(changed(b"K\x03K\x04", b"K\x00K\x04"), id="no states"),
-        pytest.param(changed(b"K\x03K\x04", b"\x8a\xff" + b"\x7f" * 255 + b"K\x04"), id="a huge shape"),
-        pytest.param(changed(b"K\x03K\x04\x86", b"K\x02K\x02K\x03\x87"), id="three axes"),
-        pytest.param(changed(b"K\x03K\x04\x86", b")"), id="no axes"),
-        pytest.param(changed(b"K\x03K\x04\x86", b"\x88K\x0c\x86"), id="true as a length"),
-        pytest.param(changed(b"f8", b"O8"), id="objects"),
-        pytest.param(changed(b"f8", b"V8"), id="void"),
-        pytest.param(changed(b"f8", b"S8"), id="strings"),
-        pytest.param(changed(b"f8", b"M8"), id="dates"),
-        pytest.param(pickle.dumps(ARRAY.astype(complex), 2), id="complex numbers"),
-        pytest.param(pickle.dumps(ARRAY > 0, 2), id="truth values"),
-        pytest.param(pickle.dumps(np.where(ARRAY > 1, np.nan, ARRAY), 2), id="not a number"),
-        pytest.param(pickle.dumps(np.where(ARRAY > 1, np.inf, ARRAY), 2), id="infinity"),
-        pytest.param(pickle.dumps(ARRAY.tolist(), 2), id="lists"),
-        pytest.param(pickle.dumps(ARRAY[0, 0], 2), id="one numpy number"),
-        pytest.param(pickle.dumps(np.ma.masked_array(ARRAY), 2), id="a masked array"),
-        pytest.param(pickle.dumps(np.rec.array([(1, 2.0)]), 2), id="a record array"),
-        pytest.param(changed(b"numpy\nndarray", b"numpy\nmatrix_"), id="another class"),
-        pytest.param(changed(b"_codecs\nencode", b"_codecs\ndecode"), id="another codec"),
-        pytest.param(changed(b"\nencode\n", b"\nencode\n", 2)[:-40], id="cut off"),
-        pytest.param(
-            changed(b"X\x01\0\0\0<", b"X\x02\0\0\0<>"),
-            id="two byte orders",
-        ),
-    ],
-)
-def test_a_pickle_that_is_no_array_is_refused(write: Write, content: bytes):
-    refused(write(content))
+BAD_PICKLES = {
+    "empty": b"",
+    "none": b"\x80\x02N.",
+    "a tuple without its mark": b"\x80\x02t.",
+    "a memory that was never made": b"\x80\x02h\x05.",
+    "nothing to memoize": b"\x80\x04\x94.",
+    "a call of nothing": b"\x80\x02R.",
+    "a mark": b"\x80\x02(.",
+    "no opcodes": b"\xff\xff\xff",
+    "a name that is not text": b"\x80\x02cnumpy\n\xff\n.",
+    "endless": b"\x80\x02" + b"N" * (MAX_OPCODES + 1) + b".",
+    "a shape beyond its numbers": changed(b"K\x03K\x04", b"K\xffK\xff"),
+    "a negative shape": changed(b"K\x03K\x04", b"J\xff\xff\xff\xffK\x04"),
+    "no states": changed(b"K\x03K\x04", b"K\x00K\x04"),
+    "a huge shape": changed(b"K\x03K\x04", b"\x8a\xff" + b"\x7f" * 255 + b"K\x04"),
+    "three axes": changed(b"K\x03K\x04\x86", b"K\x02K\x02K\x03\x87"),
+    "true as a length": changed(b"K\x03K\x04\x86", b"\x88K\x0c\x86"),
+    "objects": changed(b"f8", b"O8"),
+    "complex numbers": pickle.dumps(ARRAY.astype(complex), 2),
+    "not a number": pickle.dumps(np.where(ARRAY > 1, np.nan, ARRAY), 2),
+    "infinity": pickle.dumps(np.where(ARRAY > 1, np.inf, ARRAY), 2),
+    "a record array": pickle.dumps(np.rec.array([(1, 2.0)]), 2),
+    "another class": changed(b"numpy\nndarray", b"numpy\nmatrix_"),
+    "another codec": changed(b"_codecs\nencode", b"_codecs\ndecode"),
+    "cut off": changed(b"\nencode\n", b"\nencode\n")[:-40],
+    "two byte orders": changed(b"X\x01\0\0\0<", b"X\x02\0\0\0<>"),
+    "a name with line breaks": b"\x80\x04\x8c\x03a\nb\x8c\x03c\nd\x93.",
+}
 
 
-def test_the_arrays_of_this_file_are_arrays(write: Write):
-    assert read_states(write(b"\x80\x04" + array_of(shape=b"K\x01K\x01\x86"))).tolist() == [[1.0]]
-
-
-def test_text_in_place_of_bytes_is_refused(write: Write):
-    content = pickle.dumps(np.full((1, 1), 1.0), protocol=2)
-    number = "".join(map(chr, np.float64(1.0).tobytes())).encode()
-    assert number in content
-    refused(write(content.replace(b"X\x09\0\0\0" + number[:1], b"X\x09\0\0\0\xe2"[:6])))
+@pytest.mark.parametrize("content", BAD_PICKLES.values(), ids=BAD_PICKLES)
+def test_a_pickle_that_is_not_an_array_of_numbers_is_rejected(write: Write, content: bytes):
+    reject(write(content))
 
 
 def bounded(file: Path, *, seconds: int = 4) -> tuple[str, int]:
@@ -458,27 +383,20 @@ def doubling(levels: int) -> bytes:
     return b"N\x94" + b"".join(b"h%ch%c\x86\x94" % (level, level) for level in range(levels))
 
 
-def test_many_states_of_many_memories_do_not_take_long(write: Write):
-    count = MAX_OPCODES // 3
-    said, _ = bounded(write(b"\x80\x04" + b"N\x94" * count + b"b" * (count - 1) + b"."))
-    assert "refused" in said
+EXPENSIVE = {
+    "many states of many memos": b"N\x94" * (MAX_OPCODES // 3) + b"b" * (MAX_OPCODES // 3 - 1) + b".",
+    "a vast tuple as a name": doubling(40) + b"\x8c\x01a\x93.",
+    "a vast tuple as a shape": doubling(40) + array_of(shape=b"h\x28"),
+    "deep tuples": b"N" + b"\x85" * 100_000 + b".",
+    "deep tuples as a name": b"N" + b"\x85" * 100_000 + b"\x8c\x01a\x93.",
+}
 
 
-@pytest.mark.parametrize("place", ["name", "shape"])
-def test_a_small_pickle_of_a_vast_tuple_does_not_take_long(write: Write, place: str):
-    content = {
-        "name": doubling(40) + b"\x8c\x01a\x93.",
-        "shape": doubling(40) + array_of(shape=b"h\x28"),
-    }[place]
-    said, _ = bounded(write(b"\x80\x04" + content))
-    assert "refused" in said
-
-
-def test_a_long_pickle_of_deep_tuples_is_refused(write: Write):
-    said, _ = bounded(write(b"\x80\x02N" + b"\x85" * 100_000 + b"."))
-    assert "refused" in said
-    said, _ = bounded(write(b"\x80\x04N" + b"\x85" * 100_000 + b"\x8c\x01a\x93."))
-    assert "refused" in said or "not a file" in said
+@pytest.mark.parametrize("content", EXPENSIVE.values(), ids=EXPENSIVE)
+def test_a_small_pickle_of_a_vast_value_is_rejected_quickly(write: Write, content: bytes):
+    assert read_states(write(b"\x80\x04" + array_of(shape=b"K\x01K\x01\x86"))).tolist() == [[1.0]]
+    message, _ = bounded(write(b"\x80\x04" + content))
+    assert "refused" in message or "not a file" in message
 
 
 def test_a_member_that_unpacks_to_more_than_it_declares_takes_no_memory(tmp_path: Path):
@@ -504,7 +422,7 @@ def test_a_member_that_unpacks_to_more_than_it_declares_takes_no_memory(tmp_path
     assert megabytes < 200
 
 
-def survives(file: Path, content: bytes) -> None:
+def read_or_reject(file: Path, content: bytes) -> None:
     """Whatever the file holds, reading it gives finite states or a StateError."""
     file.write_bytes(content)
     try:
@@ -519,83 +437,49 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz") / "x.init"
 
 
-@settings(deadline=2000)
-@given(content=st.binary(max_size=200))
-@example(content=b"\x80\x04\x95")
-def test_any_bytes_as_a_pickle_are_survived(content: bytes, scratch: Path):
-    survives(scratch, packed(content))
-
-
-@settings(deadline=2000)
-@given(content=st.binary(max_size=200))
-def test_any_bytes_as_a_file_are_survived(content: bytes, scratch: Path):
-    survives(scratch, content)
-
-
 OPCODES = [
-    *(bytes([each]) for each in b"(.NQRbt)0\x85\x86\x87\x88\x89\x93\x94"),
-    b"K\x01",
-    b"K\x08",
-    b"J\xff\xff\xff\xff",
-    b"h\x00",
-    b"h\x01",
-    b"q\x00",
-    b"q\x01",
-    b"X\x02\0\0\0f8",
-    b"X\x01\0\0\0<",
-    b"X\x06\0\0\0latin1",
-    b"C\x08\0\0\0\0\0\0\xf0?",
-    b"cnumpy\nndarray\n",
-    b"cnumpy\ndtype\n",
-    b"cnumpy.core.multiarray\n_reconstruct\n",
-    b"c_codecs\nencode\n",
-    b"ctorch._utils\n_rebuild_tensor_v2\n",
-    b"ctorch\nDoubleStorage\n",
-    b"X\x07\0\0\0storage",
-    b"X\x01\0\0\x000",
-    b"K\x00K\x01\x86",
+    *(bytes([code]) for code in b"(.NQRbt)0\x85\x86\x87\x88\x89\x93\x94"),
+    *(b"K\x01", b"K\x08", b"J\xff\xff\xff\xff", b"h\x00", b"h\x01", b"q\x00", b"q\x01", b"K\x00K\x01\x86"),
+    *(b"X\x02\0\0\0f8", b"X\x01\0\0\0<", b"X\x06\0\0\0latin1", b"X\x07\0\0\0storage", b"X\x01\0\0\x000"),
+    *(
+        b"cnumpy\nndarray\n",
+        b"cnumpy\ndtype\n",
+        b"cnumpy.core.multiarray\n_reconstruct\n",
+        b"c_codecs\nencode\n",
+    ),
+    *(b"ctorch._utils\n_rebuild_tensor_v2\n", b"ctorch\nDoubleStorage\n", b"C\x08\0\0\0\0\0\0\xf0?"),
 ]
 
 
-@settings(deadline=2000)
-@given(opcodes=st.lists(st.sampled_from(OPCODES), max_size=40))
-def test_any_sentence_of_opcodes_is_survived(opcodes: list[bytes], scratch: Path):
-    survives(scratch, packed(b"\x80\x02" + b"".join(opcodes) + b"."))
-
-
-changes = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=4)
+PICKLES = [*(pickle.dumps(ARRAY, protocol=protocol) for protocol in (2, 3, 4)), tensor()]
+OPCODE_SEQUENCES = st.lists(st.sampled_from(OPCODES), max_size=40).map(
+    lambda opcodes: b"\x80\x02" + b"".join(opcodes) + b"."
+)
 
 
 @settings(deadline=2000)
-@given(changes=changes, protocol=st.sampled_from([2, 3, 4]))
-def test_a_changed_pickle_of_an_array_is_survived(
-    changes: list[tuple[int, int]], protocol: int, scratch: Path
-):
-    content = bytearray(pickle.dumps(ARRAY, protocol=protocol))
-    for at, value in changes:
-        content[at % len(content)] = value
-    survives(scratch, packed(bytes(content)))
-
-
-@settings(deadline=2000)
-@given(changes=changes)
-def test_a_changed_pickle_of_a_tensor_is_survived(changes: list[tuple[int, int]], scratch: Path):
-    content = bytearray(tensor())
-    for at, value in changes:
-        content[at % len(content)] = value
-    survives(scratch, packed(bytes(content), s0=ARRAY.tobytes()))
+@given(content=st.binary(max_size=200) | OPCODE_SEQUENCES)
+@example(content=b"\x80\x04\x95")
+def test_any_bytes_and_any_opcodes_are_read_or_rejected(content: bytes, scratch: Path):
+    read_or_reject(scratch, packed(content))
+    read_or_reject(scratch, content)
 
 
 @settings(deadline=2000)
 @given(
-    changes=changes,
+    content=st.sampled_from(PICKLES),
+    changes=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=4),
     cut=st.none() | st.integers(1, 500),
     compression=st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]),
 )
-def test_a_changed_archive_is_survived(
-    changes: list[tuple[int, int]], cut: int | None, compression: int, scratch: Path
+def test_a_damaged_pickle_or_archive_is_read_or_rejected(
+    content: bytes, changes: list[tuple[int, int]], cut: int | None, compression: int, scratch: Path
 ):
-    content = bytearray(packed(pickle.dumps(ARRAY, protocol=2), compression=compression))
-    for at, value in changes:
-        content[at % len(content)] = value
-    survives(scratch, bytes(content[:cut]))
+    def damaged(data: bytes) -> bytes:
+        changed = bytearray(data)
+        for offset, value in changes:
+            changed[offset % len(changed)] = value
+        return bytes(changed)
+
+    read_or_reject(scratch, packed(damaged(content), s0=ARRAY.tobytes()))
+    read_or_reject(scratch, damaged(packed(content, compression=compression, s0=ARRAY.tobytes()))[:cut])

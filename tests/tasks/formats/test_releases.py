@@ -43,9 +43,6 @@ def language_file(file: Path, id: str, text: str) -> Path:
     return write(file, bddl.write(replace(task, instruction=Instruction(text))))
 
 
-# -- the samples -------------------------------------------------------------------------------------------
-
-
 def test_the_metadata_of_libero_para_is_read(shared: Path):
     found = read_metadata(shared / "libero_para")
     assert len(found) == 2021
@@ -83,9 +80,7 @@ def test_level_5_of_libero_x_is_read(shared: Path):
     ("content", "reason"),
     [
         (b"{}", "must be JSON with task_desc, variant and a numeric task_id"),
-        (b"[" * 100_000, "must be JSON with task_desc, variant and a numeric task_id"),
         (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "the variant must be '', 'A1' or 'A2'"),
-        (b'{"task_desc": "", "variant": "", "task_id": "1"}', "an instruction must be a line of text"),
         (b"\xff\xfe\x00\x01" * 50, "is not a text file in UTF-8"),
     ],
 )
@@ -99,12 +94,6 @@ def test_rewordings_of_libero_x_that_cannot_be_read_are_kept_apart(
     assert len(found.wordings) == 4 * 60
     (bad,) = found.unreadable
     assert bad.level == 5 and "L5-1.jsonl" in bad.what and bad.reason.startswith(reason)
-
-
-def test_task_files_of_libero_x_are_known_by_number_and_variant(shared: Path):
-    found = x.read(shared / "libero_x").files
-    assert [len(files) for files in found.values()] == [8, 8, 8, 8]
-    assert {"libero_x/100", "libero_x/428/A2"} <= {file.wording for file in found[4]}
 
 
 def test_the_classification_of_libero_plus_is_read(shared: Path):
@@ -125,9 +114,6 @@ def test_the_language_files_of_libero_plus_are_read_and_no_suffix_leaks(shared: 
     assert {each.labels["number"] for each in wordings} == {19, 31, 32}
     for text in (each.text for each in wordings):
         assert "_" not in text and not any(character.isdigit() for character in text)
-
-
-# -- a checkout --------------------------------------------------------------------------------------------
 
 
 def test_a_checkout_of_libero_para_has_its_files_in_place(tmp_path: Path):
@@ -178,15 +164,12 @@ def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: 
     }
 
 
-# -- what is none ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_a_folder_without_the_release_is_refused_with_what_was_looked_for(reader, tmp_path: Path):
+def test_a_folder_without_the_release_is_rejected_with_what_was_looked_for(reader, tmp_path: Path):
     for folder in (tmp_path, tmp_path / "nowhere", write(tmp_path / "file", "")):
         with pytest.raises(ReleaseError, match="holds no LIBERO-") as caught:
             reader(folder)
-        assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
+        assert str(folder) in str(caught.value)
 
 
 HEADER = ",".join(para.COLUMNS)
@@ -197,38 +180,13 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
     ("reader", "file", "content", "words"),
     [
         (read_metadata, "metadata.csv", "a,b\n1,2", "has no column batch_idx, eval"),
-        (read_metadata, "metadata.csv", "", "has no column batch_idx, eval"),
-        (
-            read_metadata,
-            "metadata.csv",
-            f"{HEADER}\n{ROW.replace('1.0', 'much')}",
-            "metadata.csv:2: structural_similarity",
-        ),
+        (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('1.0', 'much')}", "metadata.csv:2"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
-        (read_metadata, "metadata.csv", f"{HEADER}\nact,lexical", "metadata.csv:2"),
         (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "says no type"),
-        (para.read_tasks, "libero_para/act_a_b_eval0_ver0.bddl", "(", "act_a_b_eval0_ver0.bddl"),
         (pro.wordings, "ood_language.yaml", "- 1", "must map suites"),
-        (pro.wordings, "ood_language.yaml", "a: [", "is not YAML"),
         (pro.wordings, "ood_language.yaml", "libero_gaol: {}", "did you mean 'libero_goal'?"),
-        (
-            pro.wordings,
-            "ood_language.yaml",
-            "libero_goal: {turn_on_the_stov: [x]}",
-            "did you mean 'turn_on_the_st",
-        ),
-        (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: x}", "must have a list"),
-        (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: [7]}", "a line of text"),
-        (pro.wordings, "ood_language.yaml", "libero_goal: {turn_on_the_stove: ['']}", "a line of text"),
-        (plus.read_classification, "task_classification.json", "[]", "must map suites"),
         (plus.read_classification, "task_classification.json", "{", "is not JSON"),
         (plus.read_classification, "task_classification.json", '{"libero_goal": [1]}', "must be an object"),
-        (
-            plus.read_classification,
-            "task_classification.json",
-            '{"libero_goal": [{"id": 1, "name": "sing_a_song", "category": "x"}]}',
-            "begins with the name of no task",
-        ),
         (
             plus.read_classification,
             "task_classification.json",
@@ -237,16 +195,16 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         ),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_its_place(
+def test_a_file_that_is_invalid_is_rejected_with_its_place(
     reader, file: str, content: str, words: str, tmp_path: Path
 ):
     write(tmp_path / file, content)
     with pytest.raises(ReleaseError) as caught:
         reader(tmp_path)
-    assert words in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 600
+    assert words in str(caught.value) and len(str(caught.value)) < 600
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
+def test_bytes_that_are_not_text_are_rejected(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
     for reader in (read_metadata, pro.wordings, plus.read_classification):

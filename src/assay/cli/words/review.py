@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +18,8 @@ from assay.support.console import progress_bar, say
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
+    from assay.perturb.words.grid.rules import Fault
+    from assay.perturb.words.grid.table import GridRow
     from assay.perturb.words.human_check import Failing
     from assay.tasks import Scene, Task
 
@@ -94,13 +98,12 @@ def review(
     if sheet is not None:
         if sheet.suffix.lower() == ".html":
             from assay.perturb.words.grid.rules import verify
-            from assay.report.review_page import review_page
 
             load = task_loader(selection)
             chosen = [load(id) for id in sorted({row.task for row in rows})] if pictures else []
             with scratch_folder() as folder:
                 files = draw_scenes(chosen, Path(folder))
-                page = review_page(rows, list(verify(rows, load=load)), files, name=table.name)
+                page = _review_page(rows, list(verify(rows, load=load)), files, name=table.name)
             with replacing(sheet) as unfinished:
                 unfinished.write_text(page, encoding="utf-8")
         elif sheet.suffix.lower() == ".csv":
@@ -121,6 +124,49 @@ def review(
     for (thing, action), count in result.by_cell.most_common():
         say(f"rejected {count:>5} in obj={thing},act={action}")
     say(f"{len(rows) - result.rejected} paraphrases in {out}", aside=True)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ReviewRow:
+    """A row of the table on the page."""
+
+    number: int
+    """In the table, from 1."""
+    row: GridRow
+    flaws: tuple[str, ...]
+    """Violated rules."""
+
+
+def _review_page(
+    table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
+) -> str:
+    """The page of a table: its rows by task and cell, with violated rules and images of the initial scenes."""
+    from assay.perturb.words.human_check import DECISION_COLUMNS
+    from assay.report.rendering import render
+
+    flaws: dict[int, list[str]] = {}
+    for fault in faults:
+        flaws.setdefault(fault.line, []).append(f"{fault.rule}: {fault.reason}")
+    rows = [
+        _ReviewRow(number, row, tuple(flaws.get(row.line, ()))) for number, row in enumerate(table, start=1)
+    ]
+    rows.sort(key=lambda row: (row.row.task, row.row.object_type, row.row.action_type, row.number))
+    tasks = []
+    for (task, original), own in groupby(rows, key=lambda row: (row.row.task, row.row.original)):
+        cells = groupby(own, key=lambda row: (row.row.object_type, row.row.action_type))
+        image = pictures.get(task)
+        tasks.append(
+            {
+                "task": task,
+                "original": original,
+                "picture": base64.b64encode(image.read_bytes()).decode() if image is not None else "",
+                "cells": [
+                    {"object_type": object_type, "action_type": action_type, "rows": tuple(in_cell)}
+                    for (object_type, action_type), in_cell in cells
+                ],
+            }
+        )
+    return render("review.html.jinja", name=name, count=len(table), columns=DECISION_COLUMNS, tasks=tasks)
 
 
 def agree(

@@ -16,12 +16,13 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
-from assay.extensions.tabletop.tasks.levels import Difficulty
+from assay.extensions.tabletop.tasks.task import Difficulty
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 from assay.measures.result import MeasureError
+from assay.measures.success.rates import Rate
 from assay.measures.views.table import Column, Table, Value
 from assay.perturb.words.rewordings.corrupted import token_count
-from assay.report.papers.base import Paper, PaperRun, PaperSection, Part, exhibit, of_each
+from assay.report.papers.base import Paper, PaperRun, PaperSection, by_run, exhibit
 
 PUBLISHED_SOURCE = (
     "Parekh et al., arXiv:2407.03967v2, Tables F.2 to F.14 and 8; 200 episodes of each task and level"
@@ -86,184 +87,178 @@ class TableBlock:
     """Only tasks that this condition has, too."""
 
 
-def levels_table(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Part]:
+Scores = tuple[str, Sequence[TaskScore]]
+"""The training that a run's policy reports, and its scores."""
+
+
+def _read_scores(run: PaperRun) -> Scores:
+    metadata = run.meta.get("policy_metadata") or {}
+    trained = {"True": PARAPHRASED, "False": ORIGINAL}.get(str(metadata.get("paraphrased")), "")
+    if str(metadata.get("permuted")) == "True":
+        trained = PERMUTED
+    return trained, run.data.result(TABLETOP).tasks
+
+
+def _select(
+    results: Mapping[str, Scores], block: TableBlock, blocks: Sequence[TableBlock]
+) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
+    """Run, training and rates (level -> kind -> rate) of the runs that belong to a block and have its condition.
+
+    A run belongs to the block of its training; to the first of the condition if none has that training.
+    """
+    alike = [
+        other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
+    ]
+    for name, (trained, tasks) in results.items():
+        if block is not next((other for other in alike if other.trained == trained), alike[0]):
+            continue
+        same = {(task.kind, task.level) for task in tasks if task.condition == block.same_tasks_as}
+        scores = [
+            task
+            for task in tasks
+            if task.condition == block.condition
+            and (not block.same_tasks_as or (task.kind, task.level) in same)
+        ]
+        rates: dict[str, dict[str, Rate]] = {}
+        for score in scores:
+            if score.allowed.count:
+                rate = score.allowed if block.mistakes else score.flawless
+                rates.setdefault(score.level, {})[score.kind] = rate
+        if scores:
+            yield name, trained, rates
+
+
+def _select_published(block: TableBlock) -> list[PublishedScore]:
+    wanted = (block.condition, block.mistakes, block.trained)
+    return [
+        score for score in published_scores() if (score.condition, score.mistakes, score.trained) == wanted
+    ]
+
+
+def _no_condition(blocks: Sequence[TableBlock]) -> MeasureError:
+    return MeasureError(
+        f"no run has a condition of it ({', '.join(dict.fromkeys(block.condition for block in blocks))})"
+    )
+
+
+@by_run(_read_scores)
+def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Table:
     """Success by level: the unweighted mean over tasks, each with its interval."""
-    results, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
     rows: list[tuple[Value, ...]] = []
     for block in blocks:
-        for name, (trained, tasks) in results.items():
-            chosen = _choose(tasks, block) if _belongs(trained, block, blocks) else []
-            cells: list[Value] = []
-            for level in LEVELS:
-                rates = [
-                    score.allowed if block.mistakes else score.flawless
-                    for score in chosen
-                    if score.level == level and score.allowed.count
-                ]
-                score = mean_of(rates) if rates else None
-                cells += [score.score, score.interval] if score else [None, None]
-            if chosen:
-                rows.append((block.what, name, trained, *(("run",) if beside else ()), *cells))
+        for name, trained, rates in _select(results, block, blocks):
+            means = [mean_of(list(rates[level].values())) if level in rates else None for level in LEVELS]
+            cells = [
+                cell for mean in means for cell in ((mean.score, mean.interval) if mean else (None, None))
+            ]
+            rows.append((block.what, name, trained, *(("run",) if beside else ()), *cells))
         if beside:
-            rows += [(*row[:3], "published", *row[3:]) for row in _published_levels(block)]
+            rows += _published_levels(block)
     if not any(row[1] in results for row in rows):
-        wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
-        raise MeasureError(f"no run has a condition of it ({wanted})")
+        raise _no_condition(blocks)
+    heads = ("condition", "model", "trained on", *(("source",) if beside else ()))
     columns = [Column(name, "share", bare=True) for level in LEVELS for name in (level, f"{level}, interval")]
-    yield Table(
+    return Table(
         "levels",
         "Success by level",
-        (
-            Column("condition"),
-            Column("model"),
-            Column("trained on"),
-            *((Column("source"),) if beside else ()),
-            *columns,
-        ),
+        (*map(Column, heads), *columns),
         tuple(rows),
         "In per cent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
         + (f" Published: {PUBLISHED_SOURCE}." if beside else ""),
     )
-    yield from missing
 
 
-def tasks_tables(runs: Sequence[PaperRun], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Part]:
+def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
+    """Published rows of a block, one for each network."""
+    models: dict[str, dict[str, float]] = {}
+    same = {
+        (kind, score.level)
+        for score in published_scores()
+        if score.condition == block.same_tasks_as
+        for kind in score.tasks
+    }
+    for score in _select_published(block):
+        shares = [share for kind, share in score.tasks.items() if (kind, score.level) in same]
+        models.setdefault(score.model, {})[score.level] = mean(shares) if shares else score.mean
+    for model, levels in models.items():
+        cells = [value for level in LEVELS for value in (levels.get(level), None)]
+        yield block.what, model, block.trained, "published", *cells
+
+
+@by_run(_read_scores)
+def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Table]:
     """Success by task and level as the paper has it, and the 95 % intervals in a table of the same form."""
-    results, missing = of_each(runs, lambda run: (_training_of(run), run.data.result(TABLETOP).tasks))
     shares: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
-        for name, (trained, tasks) in results.items():
-            for level in LEVELS if _belongs(trained, block, blocks) else ():
-                rates = {score.kind: score.allowed if block.mistakes else score.flawless
-                         for score in _choose(tasks, block)
-                         if score.level == level and score.allowed.count}  # fmt: skip
-                if rates:
-                    score, head = mean_of(list(rates.values())), (block.what, name, level)
-                    shares.append(
-                        (*head, *(rates[k].rate if k in rates else None for k in TASK_IDS), score.score)
-                    )
-                    intervals.append(
-                        (
-                            *head,
-                            *(rates[k].interval if k in rates else None for k in TASK_IDS),
-                            score.interval,
-                        )
-                    )
+        for name, _, by_level in _select(results, block, blocks):
+            for level in sorted(by_level):
+                rates, score = by_level[level], mean_of(list(by_level[level].values()))
+                cells = [(rates[kind].rate, rates[kind].interval) if kind in rates else (None, None)
+                         for kind in TASK_IDS]  # fmt: skip
+                head = (block.what, name, level)
+                shares.append((*head, *(share for share, _ in cells), score.score))
+                intervals.append((*head, *(interval for _, interval in cells), score.interval))
         if beside:
             shares += [
-                (block.what, f"{published.model}, published", published.level,
-                 *(published.tasks.get(kind) for kind in TASK_IDS), published.mean)
-                for published in _published_of(block) if published.tasks
-            ]  # fmt: skip
+                (
+                    block.what,
+                    f"{score.model}, published",
+                    score.level,
+                    *map(score.tasks.get, TASK_IDS),
+                    score.mean,
+                )
+                for score in _select_published(block)
+                if score.tasks
+            ]
     if not intervals:
-        wanted = ", ".join(dict.fromkeys(block.condition for block in blocks))
-        raise MeasureError(f"no run has a condition of it ({wanted})")
-    columns = (Column("condition"), Column("model"), Column("level"))
-    cells = tuple(Column(kind, "share", bare=True) for kind in (*TASK_IDS, "mean"))
+        raise _no_condition(blocks)
+    columns = (
+        *map(Column, ("condition", "model", "level")),
+        *(Column(kind, "share", bare=True) for kind in (*TASK_IDS, "mean")),
+    )
     note = "In per cent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
-    yield Table("tasks", "Success by task", (*columns, *cells), tuple(shares), note)
+    yield Table("tasks", "Success by task", columns, tuple(shares), note)
     yield Table(
         "intervals",
         "95 % intervals of success by task",
-        (*columns, *cells),
+        columns,
         tuple(intervals),
         "In per cent; Wilson's, of the mean stratified by task.",
     )
-    yield from missing
 
 
-def lengths_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """How long prompts are, as they are and as nonsense."""
-    lengths, missing = of_each(runs, _lengths)
-    yield Table(
+def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
+    """Condition, number of prompts, then mean and deviation of their words and of their sub-words."""
+    rows: list[tuple[Value, ...]] = []
+    for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
+        texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
+        if len(texts) > 1:
+            words = [len(_SHOWN.sub("picture", text).split()) for text in texts]
+            tokens = [len(_SHOWN.findall(text)) + token_count(_SHOWN.sub(" ", text)) for text in texts]
+            rows.append((condition, len(texts), mean(words), stdev(words), mean(tokens), stdev(tokens)))
+    if not rows:
+        raise MeasureError("it has no prompts")
+    return rows
+
+
+@by_run(_measure_lengths)
+def lengths_table(results: dict[str, list[tuple[Value, ...]]]) -> Table:
+    """Lengths of prompts, original and as nonsense."""
+    heads = ("words", "words, deviation", "sub-words", "sub-words, deviation")
+    return Table(
         "lengths",
         "Length of prompts",
         (
             Column("run"),
             Column("condition"),
             Column("prompts", "count"),
-            Column("words", "number"),
-            Column("words, deviation", "number"),
-            Column("sub-words", "number"),
-            Column("sub-words, deviation", "number"),
+            *(Column(head, "number") for head in heads),
         ),
-        tuple((name, *row) for name, rows in lengths.items() for row in rows),
+        tuple((name, *row) for name, rows in results.items() for row in rows),
         "Mean and standard deviation over prompts. A picture is one word and one sub-word; sub-words are those of "
         "all-MiniLM-L6-v2, in the paper T5's.",
     )
-    yield from missing
-
-
-def _lengths(run: PaperRun) -> list[tuple[Value, ...]]:
-    rows: list[tuple[Value, ...]] = []
-    for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
-        texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
-        if len(texts) < 2:
-            continue
-        words = [len(_SHOWN.sub("picture", text).split()) for text in texts]
-        tokens = [len(_SHOWN.findall(text)) + token_count(_SHOWN.sub(" ", text)) for text in texts]
-        counts = (
-            number
-            for counts_of_kind in (words, tokens)
-            for number in (mean(counts_of_kind), stdev(counts_of_kind))
-        )
-        rows.append((condition, len(texts), *counts))
-    if not rows:
-        raise MeasureError("it has no prompts")
-    return rows
-
-
-def _training_of(run: PaperRun) -> str:
-    """What its policy says that it was trained on; nothing where it says nothing."""
-    metadata = run.meta.get("policy_metadata") or {}
-    if str(metadata.get("permuted")) == "True":
-        return PERMUTED
-    return {"True": PARAPHRASED, "False": ORIGINAL}.get(str(metadata.get("paraphrased")), "")
-
-
-def _belongs(trained: str, block: TableBlock, blocks: Sequence[TableBlock]) -> bool:
-    """Whether a run goes with a block: what it was trained on does, or no block of the condition has that."""
-    alike = [
-        other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
-    ]
-    own = [other for other in alike if other.trained == trained]
-    return block is (own or alike)[0]
-
-
-def _choose(tasks: Sequence[TaskScore], block: TableBlock) -> list[TaskScore]:
-    also = {(task.kind, task.level) for task in tasks if task.condition == block.same_tasks_as}
-    return [
-        task
-        for task in tasks
-        if task.condition == block.condition and (not block.same_tasks_as or (task.kind, task.level) in also)
-    ]
-
-
-def _published_of(block: TableBlock) -> Iterator[PublishedScore]:
-    return (
-        published_score
-        for published_score in published_scores()
-        if (published_score.condition, published_score.mistakes, published_score.trained)
-        == (block.condition, block.mistakes, block.trained)
-    )
-
-
-def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
-    """What the authors have of a block, network by network."""
-    models: dict[str, dict[str, float]] = {}
-    also = {
-        (kind, published_score.level)
-        for published_score in published_scores()
-        if published_score.condition == block.same_tasks_as
-        for kind in published_score.tasks
-    }
-    for published in _published_of(block):
-        shares = [share for kind, share in published.tasks.items() if (kind, published.level) in also]
-        models.setdefault(published.model, {})[published.level] = mean(shares) if shares else published.mean
-    for model, levels in models.items():
-        cells = [value for level in LEVELS for value in (levels.get(level), None)]
-        yield block.what, model, block.trained, *cells
 
 
 _ORDER, _MASKED = "order=permuted", "mask=instruction"

@@ -12,7 +12,7 @@ from assay.cli.options import Processes, check_picture
 from assay.errors import PolicyError
 from assay.support.console import number_of, progress_bar, say
 
-app = typer.Typer(help="Tasks on a table, told in words and images.", no_args_is_help=True)
+app = typer.Typer(help="Tabletop tasks with multimodal prompts.", no_args_is_help=True)
 
 
 @app.callback()
@@ -29,12 +29,16 @@ def sheet(
     ] = "default",
 ) -> None:
     """Draw every task's prompt, its start, and the table once the demonstrator is done."""
-    from assay.extensions.tabletop.tasks.levels import Difficulty, parse_level
-    from assay.extensions.tabletop.world.env import one_of_each_kind, save_table_sheet
+    from assay.extensions.tabletop.tasks import KINDS, make
+    from assay.extensions.tabletop.tasks.task import Difficulty, Setting, parse_level
+    from assay.extensions.tabletop.world.env import save_table_sheet
 
     check_picture(out, "--out")
-    path = save_table_sheet(out, one_of_each_kind(seed, parse_level(Difficulty, difficulty)))
-    say(str(path))
+    settings = [
+        (kind.name, Setting(kind.id, seed, kind.levels[0], parse_level(Difficulty, difficulty)))
+        for kind in KINDS.values()
+    ]
+    say(str(save_table_sheet(out, ((f"{setting.id}  {name}", make(setting)) for name, setting in settings))))
 
 
 @app.command()

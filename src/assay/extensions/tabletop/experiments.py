@@ -22,7 +22,7 @@ from assay.extensions.tabletop.prompts.perturbations import (
     Unit,
 )
 from assay.extensions.tabletop.tasks import TableEntry
-from assay.extensions.tabletop.tasks.levels import Difficulty, parse_level
+from assay.extensions.tabletop.tasks.task import Difficulty, parse_level
 from assay.extensions.tabletop.world.env import TABLETOP_WORLD
 
 WORLD = "tabletop"
@@ -38,32 +38,29 @@ def _design(
 ) -> Experiment:
     if actions is not None and actions < 1:
         raise ExperimentError(f"{name}: actions={actions}: an episode has one action at least")
+
+    def complete(spec: EpisodeSpec) -> EpisodeSpec:
+        # The task is built, so that a prompt that cannot be made is an error of the plan and not of the run.
+        task = TABLETOP_WORLD.task(spec)
+        labels: dict[str, Label] = {
+            "kind": task.setting.task,
+            "level": str(task.setting.level),
+            "best": task.best,
+        }
+        labels |= spec.labels
+        best = labels["best"]
+        assert isinstance(best, int)
+        most = actions if mistakes else min(best, actions or best)
+        return replace(spec, labels=labels, steps=most if spec.steps is None else spec.steps)
+
     return Experiment(
         name,
         about,
         variants,
         seeds=SEEDS,
         world=WORLD,
-        complete=lambda spec: _limit_steps(_add_labels(spec), mistakes, actions),
+        complete=complete,
     )
-
-
-def _add_labels(spec: EpisodeSpec) -> EpisodeSpec:
-    """A spec with its kind, its level and the fewest actions it takes.
-
-    Its prompt is made for that, so that one which cannot be is an error now and not later.
-    """
-    task = TABLETOP_WORLD.task(spec)
-    about: dict[str, Label] = {"kind": task.setting.task, "level": str(task.setting.level), "best": task.best}
-    return replace(spec, labels=about | spec.labels)
-
-
-def _limit_steps(spec: EpisodeSpec, mistakes: bool, actions: int | None) -> EpisodeSpec:
-    """The same with no more actions than there are: what the command says, else what the experiment says."""
-    best = spec.labels["best"]
-    assert isinstance(best, int)
-    most = actions if mistakes else min(best, actions or best)
-    return replace(spec, steps=most if spec.steps is None else spec.steps)
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:

@@ -4,7 +4,7 @@ position        objects stand elsewhere           objects   they look different,
 exchange        they stand in each other's place
 layout          there are more of them
 targets         what is asked for is another object, or looks another way, and the words say so
-room, cameras   surfaces, light, the robot's start, where cameras look from
+staging         room, surfaces, light, the robot's start, where cameras look from
 
 ground, kinds   what they go by: the plan of a workspace, and which categories are alike
 spoken          what the words say about where objects stand, which must stay true

@@ -43,6 +43,8 @@ SCORE_DIGITS = 6
 """Scores that differ less are a draw."""
 PREFERENCE = math.log(3.0)
 """The first contender, the default, stays ahead of others that are better by less evidence than this."""
+MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
+"""Smallest possible gripper component of each kind."""
 MIN_TRANSLATION = 0.3
 """Length of the mean translation, of 1, from which on the demonstrator counts as moving."""
 
@@ -288,7 +290,7 @@ def examine(
     search.settle((SIZE,), steps, server.direction_score, "image size")
     request = search.best
     search.settle(
-        (GRIPPER,), steps, lambda options, step: server.gripper_score(options, request, step), "gripper"
+        (GRIPPER,), steps, lambda options, step: _gripper_score(server, options, request, step), "gripper"
     )
     compared = steps[: max(verdict.rounds for verdict in search.verdicts)] if search.verdicts else steps
     agreement, before = (_agreement(server, options, compared) for options in (request, original))
@@ -352,6 +354,17 @@ def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
         ahead = actions[step : step + COMPARED_STEPS]
         if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MIN_TRANSLATION:
             yield DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
+
+
+def _gripper_score(server: ProbedServer, options: Options, request: Options, step: DemonstratedStep) -> float:
+    """The share of the first actions in which the gripper agrees with the demonstrator's.
+
+    The server is asked with the options ``request``, and its reply is decoded with ``options``.
+    """
+    convention, raw = server.convention(options), server.reply(request, step)[:COMPARED_STEPS]
+    decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
+    agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
+    return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
 
 
 class _Search:

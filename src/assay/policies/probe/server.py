@@ -12,14 +12,12 @@ from assay.episodes import EpisodeSpec, Instruction, Outcome, rollout
 from assay.errors import PolicyError
 from assay.policies.control import control
 from assay.policies.remote.client import RemotePolicy, load_client
-from assay.policies.remote.convention import ADJUSTABLE, Convention, Gripper, Sign
+from assay.policies.remote.convention import ADJUSTABLE, Convention, Sign
 from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
 from assay.sim import Observation
 
 COMPARED_STEPS = 5
 """Actions of the demonstrator that are compared: a quarter of a second."""
-MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
-"""Smallest possible gripper component of each kind."""
 
 Options = Mapping[str, str]
 """Options of an address: ``{"layout": "hand", "rotation": "xyzw"}``."""
@@ -93,16 +91,6 @@ class ProbedServer:
         lengths = float(np.linalg.norm(predicted) * np.linalg.norm(shown))
         cosine = float(predicted @ shown) / lengths if lengths > 1e-9 else 0.0
         return (cosine + 1.0) / 2.0
-
-    def gripper_score(self, options: Options, request: Options, step: DemonstratedStep) -> float:
-        """The share of the first actions in which the gripper agrees with the demonstrator's.
-
-        The server is asked with the options ``request``, and its reply is decoded with ``options``.
-        """
-        convention, raw = self.convention(options), self.reply(request, step)[:COMPARED_STEPS]
-        decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
-        agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
-        return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
 
     def success_score(self, options: Options, spec: EpisodeSpec) -> float:
         """1 if an episode succeeds, otherwise 0. Raises RequestRefusedError if the server rejects a request."""

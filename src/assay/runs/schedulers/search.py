@@ -97,7 +97,7 @@ class ThresholdSearch:
         barren = 0
         for seed in seeds:
             playable = [rung for rung in range(self.rungs) if rung not in self.given_up]
-            if self.evidence.settled(playable):
+            if self.evidence.is_settled(playable):
                 self.ended = "settled"
                 return
             rungs = self.evidence.next(playable)
@@ -480,7 +480,7 @@ def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
     """Number of starts after which a policy that never fails is known to lose no success."""
     evidence, top = LadderEvidence(1, level, alpha), 0
-    while not evidence.settled((0,)):
+    while not evidence.is_settled((0,)):
         evidence.see({0: True})
         top += 1
     return top

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
-from assay.support.stats.significance import SURE, binomial_at_least
+from assay.support.stats.significance import SURE, binomial_at_least, log_choose
 
 POWER = 0.8
 """How often something that is there should be found: wherever it is said what can be, or how many starts it takes."""
@@ -34,7 +34,7 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
     if lost + won <= 0:
         return 0.0
     telling = np.arange(starts + 1)
-    chances = np.exp(_log_choose(starts, telling) + _times_log(telling, lost + won)
+    chances = np.exp(log_choose(starts, telling) + _times_log(telling, lost + won)
                      + _times_log(starts - telling, 1 - lost - won))  # fmt: skip
     needed = _least_losses(starts, level / family)
     enough = needed <= telling
@@ -84,14 +84,6 @@ def _least_losses(starts: int, level: float) -> np.ndarray:
             least += 1
         losses[telling] = least
     return losses
-
-
-def _log_choose(things: int, chosen: np.ndarray) -> np.ndarray:
-    return np.asarray(
-        scipy.special.gammaln(things + 1)
-        - scipy.special.gammaln(chosen + 1)
-        - scipy.special.gammaln(things - chosen + 1)
-    )
 
 
 def _times_log(counts: np.ndarray, chance: float) -> np.ndarray:

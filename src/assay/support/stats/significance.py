@@ -46,7 +46,7 @@ def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: 
     """P(K = hits) of K successes among ``drawn`` of ``total`` of which ``won`` are successes; broadcast."""
     possible = (hits >= np.maximum(0, drawn - (total - won))) & (hits <= np.minimum(won, drawn))
     k = np.where(possible, hits, np.maximum(0, drawn - (total - won)))
-    logs = _ways(won, k) + _ways(total - won, drawn - k) - _ways(total, drawn)
+    logs = log_choose(won, k) + log_choose(total - won, drawn - k) - log_choose(total, drawn)
     return np.where(possible, np.exp(logs), 0.0)
 
 
@@ -59,12 +59,12 @@ def hypergeometric_moments(
     return drawn * share, drawn * spread
 
 
-def _ways(things: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Logarithm of the binomial coefficient ``things`` over ``chosen``."""
+def log_choose(total: int | np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Logarithm of the binomial coefficient ``total`` over ``chosen``."""
     return np.asarray(
-        scipy.special.gammaln(things + 1)
+        scipy.special.gammaln(total + 1)
         - scipy.special.gammaln(chosen + 1)
-        - scipy.special.gammaln(things - chosen + 1)
+        - scipy.special.gammaln(total - chosen + 1)
     )
 
 

@@ -55,7 +55,7 @@ class LadderEvidence:
         """Logarithm of the largest capital that was won against each candidate so far."""
 
     @property
-    def predicted(self) -> np.ndarray:
+    def success_chances(self) -> np.ndarray:
         """The chance of success on each rung, as the model has it: (rungs,)."""
         return np.asarray(self._weights @ self._curves)
 
@@ -81,7 +81,7 @@ class LadderEvidence:
         ends = self.interval
         return None if ends is None else int(np.clip(np.sum(self.lost < 0.5), *ends))
 
-    def settled(self, playable: Collection[int]) -> bool:
+    def is_settled(self, playable: Collection[int]) -> bool:
         """Whether no rung that can be played could tell the thresholds that are left apart."""
         left = np.flatnonzero(self.possible)
         return not any(left.min() <= rung < left.max() for rung in playable) if len(left) else True
@@ -92,7 +92,7 @@ class LadderEvidence:
         Each is about half as sure as it could be, and surer where success seems to be lost gradually: nearer to the
         threshold little would be won with a bet, further off few candidates would be refuted.
         """
-        predicted, left = self.predicted, np.flatnonzero(self.possible)
+        predicted, left = self.success_chances, np.flatnonzero(self.possible)
         sure = _SURE[0] + (_SURE[1] - _SURE[0]) * float(self._weights[self._gradual].sum())
         likely = [rung for rung in sorted(playable) if predicted[rung] > self.level and left.min() <= rung]
         unlikely = [rung for rung in sorted(playable) if predicted[rung] <= self.level and left.max() > rung]
@@ -109,7 +109,7 @@ class LadderEvidence:
         """Take note of a start: whether it succeeded on the rungs that were played with it."""
         if not outcomes:
             return
-        predicted = self.predicted
+        predicted = self.success_chances
         surest = sorted(outcomes, key=lambda rung: -_gain(float(predicted[rung]), self.level))
         unbet = np.ones(self.rungs + 1, bool)
         for rung in surest:

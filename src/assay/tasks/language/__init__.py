@@ -1,13 +1,13 @@
-"""English instructions, read once: what is to be done, with what, and where it goes.
+"""English instructions, parsed once: what is to be done, with what, and where it goes.
 
 read_steps("turn on the stove and put the moka pot on it")
     -> turn on | the stove
        put     | the moka pot | on | the stove
 
-verbs, phrases        what instructions are made of: verbs.yaml, and the prepositions
-steps, sentences      an instruction read as steps; steps written as an instruction
-lexicon, meaning      what objects may be called (nouns.yaml, attributes.yaml); an instruction and its scene
-attributes, positions colours and sizes; where the words say that an object stands
+lexicon    names of objects, attributes and verbs: names.yaml, nouns.yaml, attributes.yaml, verbs.yaml
+phrases    noun phrases, prepositions, and positions stated beside a name
+steps      an instruction read as steps; steps written as an instruction
+meaning    an instruction read against its scene and goal
 """
 
 from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, lexicon, verb_named

@@ -1,4 +1,4 @@
-"""What objects are called: the surface forms of categories in LIBERO's own instructions."""
+"""Words for objects, attributes and actions, with the names that LIBERO's instructions use for each category."""
 
 from __future__ import annotations
 

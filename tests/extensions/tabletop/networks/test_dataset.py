@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from assay.errors import DemonstrationError
-from assay.extensions.tabletop.networks.bins import to_bins
 from assay.extensions.tabletop.networks.dataset import (
     STRANGE,
+    Dataset,
     PromptVocabulary,
     make_batch,
-    read_dataset,
+    to_bins,
 )
 from assay.extensions.tabletop.networks.demos import (
     FIRST_SEED,
@@ -31,7 +31,7 @@ from assay.extensions.tabletop.world.simulation import TableSimulation, action
 
 def test_a_dataset_holds_the_prompts_observations_and_actions_of_the_teacher(recorded: Path):
     for form in TokenForm:
-        dataset = read_dataset(recorded, form)
+        dataset = Dataset.read(recorded, form)
         assert dataset.episodes == {"T1": 3, "T3": 2, "T15": 1} and dataset.paraphrased
         assert len(dataset.examples) == 7
         example, task = dataset.examples[1], paraphrase_most(make(Setting("T1", FIRST_SEED + 1)))
@@ -48,18 +48,18 @@ def test_only_missing_demonstrations_are_recorded(tmp_path: Path, drawing: str):
     assert list(record_missing([job], 2)) == [(job, 1)]
     before = job.file.stat().st_mtime_ns
     assert list(record_missing([job], 2)) == [(job, 1)] and job.file.stat().st_mtime_ns == before
-    assert list(record_missing([more], 2)) == [(more, 2)] and read_dataset(
+    assert list(record_missing([more], 2)) == [(more, 2)] and Dataset.read(
         tmp_path, TokenForm.OBJECTS
     ).episodes == {"T1": 2}
 
 
 def test_missing_and_damaged_demonstrations_are_refused(recorded: Path, tmp_path: Path):
     with pytest.raises(DemonstrationError, match="assay tabletop demos --out"):
-        read_dataset(tmp_path, TokenForm.OBJECTS)
+        Dataset.read(tmp_path, TokenForm.OBJECTS)
     whole = (recorded / f"T3_{FIRST_SEED}.npz").read_bytes()
     (tmp_path / "T3_1.npz").write_bytes(whole[:1000])
     with pytest.raises(DemonstrationError, match=r"T3_1\.npz is not what assay tabletop demos wrote"):
-        read_dataset(tmp_path, TokenForm.OBJECTS)
+        Dataset.read(tmp_path, TokenForm.OBJECTS)
 
 
 def test_a_slip_misses_at_one_end_and_is_not_an_example(tmp_path: Path, drawing: str):
@@ -74,11 +74,11 @@ def test_a_slip_misses_at_one_end_and_is_not_an_example(tmp_path: Path, drawing:
     with np.load(job.file) as arrays:
         slips = arrays["slips"]
     assert 0 < slips.sum() < 10
-    assert len(read_dataset(tmp_path, TokenForm.OBJECTS).examples) == (~slips).sum()
+    assert len(Dataset.read(tmp_path, TokenForm.OBJECTS).examples) == (~slips).sum()
 
 
 def test_known_words_have_their_own_numbers_and_unknown_ones_share_some(recorded: Path):
-    example = read_dataset(recorded, TokenForm.OBJECTS).examples[0]
+    example = Dataset.read(recorded, TokenForm.OBJECTS).examples[0]
     vocabulary = PromptVocabulary.of(["Put it into it."])
     prompts = [("put", "xyzzy", "it"), (), example.prompt]
     batch = make_batch(prompts, [example.history] * 3, [0, 0, 1], vocabulary)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.networks.bins import (
+from assay.extensions.tabletop.networks.dataset import (
     BINS,
     from_bins,
+    move_bins,
     nearest_bins,
     target_shares,
     to_bins,
@@ -18,8 +19,6 @@ from assay.extensions.tabletop.networks.tokens import (
     ViewTokens,
     bare_table,
     cut_pieces,
-    move_bins,
-    move_table,
     room,
     split_words,
     tokenize_observation,
@@ -109,14 +108,14 @@ def _seen(way: tuple[float, float], form: TokenForm) -> ViewTokens:
 
 def test_moved_objects_are_at_the_places_of_a_moved_scene():
     way = (0.06, -0.15)
-    got, true = move_table(_seen((0, 0), TokenForm.OBJECTS), np.array(way)), _seen(way, TokenForm.OBJECTS)
+    got, true = _seen((0, 0), TokenForm.OBJECTS).translate(np.array(way)), _seen(way, TokenForm.OBJECTS)
     assert np.abs(got.boxes[:, :2] - true.boxes[:, :2]).max() < 1.1 / 128
 
 
 def test_moved_patches_equal_those_of_a_moved_scene():
     way = (7 * PIXEL, -12 * PIXEL)
     start, true = _seen((0, 0), TokenForm.PATCHES), _seen(way, TokenForm.PATCHES)
-    got = move_table(start, np.array(way))
+    got = start.translate(np.array(way))
     assert np.abs(got.crops[8:].astype(int) - true.crops[8:]).mean() < 0.3  # from above, to the pixel
     wrong = np.abs(start.crops.astype(int) - true.crops).mean()
     assert np.abs(got.crops.astype(int) - true.crops).mean() < 0.25 * wrong

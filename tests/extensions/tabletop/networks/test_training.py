@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.networks.bins import BINS
 from assay.extensions.tabletop.networks.dataset import (
+    BINS,
     Batch,
     Dataset,
     Example,
     History,
     make_batch,
-    read_dataset,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm
 
@@ -21,8 +20,14 @@ torch = pytest.importorskip(
     "torch", reason="learned policies need torch: pip install 'assay-robotics[learn]'"
 )
 
-from assay.extensions.tabletop.networks.network import WIDTH, PromptNetwork, distinct  # noqa: E402
-from assay.extensions.tabletop.networks.training import score_held_out, train, train_step  # noqa: E402
+from assay.extensions.tabletop.networks.training import (  # noqa: E402  # noqa: E402
+    WIDTH,
+    PromptNetwork,
+    distinct,
+    score_held_out,
+    train,
+    train_step,
+)
 from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
@@ -43,7 +48,7 @@ def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:
 @pytest.mark.parametrize("form", list(TokenForm))
 @pytest.mark.parametrize("cross", [True, False])
 def test_logits_of_an_example_are_independent_of_its_batch(recorded: Path, form: TokenForm, cross: bool):
-    dataset = read_dataset(recorded, form)
+    dataset = Dataset.read(recorded, form)
     network = _network(dataset, cross=cross)
     assert count_parameters(network) < 3_000_000
     bare = replace(dataset.examples[0], prompt=())  # the whole instruction is masked
@@ -58,7 +63,7 @@ def test_logits_of_an_example_are_independent_of_its_batch(recorded: Path, form:
 
 @pytest.mark.parametrize("cross", [True, False])
 def test_the_last_token_alone_equals_that_of_the_whole_sequence(recorded: Path, cross: bool):
-    network = _network(read_dataset(recorded, TokenForm.OBJECTS), cross=cross)
+    network = _network(Dataset.read(recorded, TokenForm.OBJECTS), cross=cross)
     tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
     empty[0, 2:4] = True
     memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
@@ -80,7 +85,7 @@ def test_equal_crops_are_encoded_once():
 
 
 def test_order_words_and_history_change_the_output(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     first, second = dataset.examples[0], dataset.examples[-1]
     now = replace(first.history.now, places=first.history.now.places[::-1].copy())
     reordered = replace(first, history=History((now,), first.history.done))
@@ -96,7 +101,7 @@ def test_order_words_and_history_change_the_output(recorded: Path):
 
 
 def test_a_network_overfits_a_few_examples(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     torch.manual_seed(0)
     torch.set_num_threads(1)
     network = PromptNetwork(dataset.vocabulary.size, cross=True, form=dataset.form)
@@ -116,7 +121,7 @@ def test_a_network_overfits_a_few_examples(recorded: Path):
 
 
 def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: Path):
-    dataset = read_dataset(recorded, TokenForm.OBJECTS)
+    dataset = Dataset.read(recorded, TokenForm.OBJECTS)
 
     def weights(seed: int, *, permute: bool = False) -> np.ndarray:
         network, steps, _ = train(

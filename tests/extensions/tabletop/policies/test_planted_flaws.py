@@ -9,7 +9,7 @@ import pytest
 
 from assay.episodes import EpisodeSpec, Policy
 from assay.experiments import load_experiment
-from assay.extensions.tabletop.measures.prompt_reliance import PromptFlaw
+from assay.extensions.tabletop.measures.scores import PromptFlaw
 from assay.extensions.tabletop.policies.planted import (
     FirstObject,
     OrderFollower,
@@ -18,8 +18,7 @@ from assay.extensions.tabletop.policies.planted import (
 )
 from assay.extensions.tabletop.prompts.perturbations import PermutedObjects, PromptMask, PromptPart
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import PlayedTable, play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.measures import Flaw, Profile, Verdict, diagnose, profile

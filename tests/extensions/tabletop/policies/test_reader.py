@@ -11,8 +11,7 @@ from assay.extensions.tabletop.policies.reading import (
     MarkedPrompt,
     NamedObject,
     PromptRequest,
-    mark_prompt,
-    read_request,
+    parse_request,
 )
 from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
@@ -25,8 +24,7 @@ from assay.extensions.tabletop.prompts.perturbations import (
 )
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.tasks import KINDS, make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.render import Photograph, render_picture
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
@@ -49,8 +47,8 @@ def understood(prompt: Prompt) -> tuple[MarkedPrompt, PromptRequest | None]:
     def scene(thing: object) -> bool:
         return isinstance(thing, Picture) and thing.kind == "scene"
 
-    given = mark_prompt(prompt.segments, scene=scene)
-    return given, read_request(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
+    given = MarkedPrompt.of(prompt.segments, scene=scene)
+    return given, parse_request(given, frozenset(i for i, each in enumerate(given.slots) if scene(each)))
 
 
 def is_part(slot: object, picture: Picture) -> bool:
@@ -93,7 +91,7 @@ def test_every_wording_is_understood_with_its_parts(kind: str):
 def test_pictures_that_cannot_be_paired_are_not_understood():
     slots = list(range(7))
     twist = "twist is: from @0@ to @1@, @2@ to @3@, @4@ to @5@, not @6@. now twist all red objects."
-    assert read_request(MarkedPrompt(twist, slots), frozenset(range(6))) is None
+    assert parse_request(MarkedPrompt(twist, slots), frozenset(range(6))) is None
     for text, whole in (
         (
             "this is @0@ than @1@. @2@ is more kobar than nothing. put @3@ into @4@.",
@@ -104,8 +102,8 @@ def test_pictures_that_cannot_be_paired_are_not_understood():
             "@0@ and @1@ are more kobar than @2@ and @5@, respectively. put @3@ into @4@.",
         ),
     ):
-        assert read_request(MarkedPrompt(text, slots), frozenset()) is None
-        assert read_request(MarkedPrompt(whole, slots), frozenset()) is not None
+        assert parse_request(MarkedPrompt(text, slots), frozenset()) is None
+        assert parse_request(MarkedPrompt(whole, slots), frozenset()) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)

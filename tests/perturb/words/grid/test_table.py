@@ -8,7 +8,15 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import grid
-from assay.perturb.words.grid.table import COLUMNS, read, with_tasks, write
+from assay.perturb.words.grid.table import (
+    COLUMNS,
+    GridWording,
+    grid_stats,
+    read,
+    read_wordings,
+    with_tasks,
+    write,
+)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -19,7 +27,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert [row.line for row in rows] == list(range(2, len(made) + 2))
 
 
-def test_a_file_without_the_columns_is_refused_with_their_names(tmp_path: Path) -> None:
+def test_a_file_without_the_columns_is_rejected_with_their_names(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("paraphrase,object_type\nx,none\n")
     with pytest.raises(PerturbationError, match="lacks the column task or original or original_instruction"):
         read(tmp_path / "a.csv")
@@ -55,19 +63,51 @@ def test_a_table_of_ones_own_may_say_as_little_as_original_and_text(tmp_path: Pa
 
 
 @pytest.mark.parametrize("score", ["much", "-0.1", "1.1", "nan"])
-def test_a_similarity_that_is_none_is_refused_with_its_line(score: str, tmp_path: Path) -> None:
+def test_a_similarity_that_is_none_is_rejected_with_its_line(score: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"task,paraphrase,s_k,s_t\nlibero_goal/7,light the stove,{score},1\n")
     with pytest.raises(PerturbationError, match=r"a\.csv:2: s_k: '.*' is no similarity; valid: 0 to 1"):
         read(tmp_path / "a.csv")
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(",".join(COLUMNS).encode() + b"\n\xff\xfe,,,,\n")
     with pytest.raises(PerturbationError, match="no CSV file in UTF-8"):
         read(tmp_path / "a.csv")
 
 
-def test_short_rows_are_read_as_empty_fields(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text(",".join(COLUMNS) + "\nlibero_goal/1\n")
-    (row,) = read(tmp_path / "a.csv")
-    assert (row.task, row.paraphrase) == ("libero_goal/1", "")
+HEADER = "task,object_type,action_type,original,paraphrase,s_k,s_t\n"
+STOVE = "turn on the stove"
+ROWS = (
+    f"libero_goal/7,habitual,none,{STOVE},turn on the range,0.6,1.0\n"
+    f"libero_goal/7,habitual,none,{STOVE},turn on the cooker,0.8,0.8\n"
+    f"libero_goal/7,none,hint,{STOVE},the stove is off,,\n"
+)
+OFFICIAL = (
+    "high,mid,low,eval,batch_idx,new_instruction,original_instruction,structural_similarity,keyword_similarity\n"
+    f"obj,lexical,same_polarity_habitual,7,0,turn on the range,{STOVE},1.0,0.6\n"
+)
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    return path
+
+
+def test_cells_and_originals_are_counted_and_distances_averaged(tmp_path: Path):
+    found = grid_stats(read_wordings(written(tmp_path, HEADER + ROWS)))
+    renamed, hint = found.cells["habitual", "none"], found.cells["none", "hint"]
+    assert (renamed.count, renamed.scored, hint.count, hint.scored) == (2, 2, 1, 0)
+    assert (renamed.keyword_distance, renamed.structural_distance) == pytest.approx((0.3, 0.1))
+    assert renamed.pd == pytest.approx(0.2) and hint.pd is None
+    assert (
+        found.originals == {STOVE: 3}
+        and found.total(object="habitual") == 2
+        and found.total(action="hint") == 1
+    )
+
+
+def test_the_release_s_columns_are_read_as_ours_are(tmp_path: Path):
+    (row,) = read_wordings(written(tmp_path, OFFICIAL))
+    assert row == GridWording(STOVE, "habitual", "none", "turn on the range", 0.6, 1.0)
+    assert row.pd == pytest.approx(0.2)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay import tasks
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.rules import Rules
-from assay.perturb.words.llm.pipeline import accepted_candidates, scene_names, usable_rewordings
+from assay.perturb.words.llm.pipeline import accepted_candidates, usable_rewordings
 from assay.support.llm.client import Ledger, Reply
 
 RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
@@ -32,17 +32,12 @@ def test_marks_and_quotation_marks_are_taken_off():
     ("text", "rule"),
     [
         ("Sure, here are some rewordings:", "text"),
-        ("Here are 5 of them:", "text"),
         ("Put the bowl on the stove.", "text"),
         ("set the plate on the stove", "scene"),
         ("set it on the stove", "object"),
-        ("set the mixing bowl on the stove", "object"),
         ("could you set the bowl on the stove?", "action"),
-        ("position the bowl on the stove", "action"),
         ("set the bowl on the stove " * 50, "text"),
-        ("1234 5678", "text"),
         ("把碗放在炉子上", "text"),
-        ("set the bowl\x07on the stove", "text"),
         ("set set the bowl on the stove", "grammar"),
     ],
 )
@@ -53,10 +48,6 @@ def test_a_line_against_the_rules_is_dropped_with_the_rule(text: str, rule: str)
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_a_remark_is_no_rewording_in_any_cell(cell: Cell):
     assert lines("Sure! Here are some rewordings for you:\n.\nNone", cell)[0] == []
-
-
-def test_names_may_change_on_the_object_axis():
-    assert lines("put the basin on the cooker", OBJECT)[0] == ["put the basin on the cooker"]
 
 
 def test_the_last_line_of_an_answer_that_was_cut_off_is_dropped():
@@ -97,7 +88,3 @@ def test_no_answer_breaks_it(text: str, cut_off: bool):
     for line in usable_rewordings(Reply(text, cut_off), RULES, OBJECT, (), ledger):
         assert line.isprintable() and line == " ".join(line.split())
     assert set(accepted_candidates(Reply(text, cut_off), ["a", "b"], ledger)) <= {"a", "b"}
-
-
-def test_things_are_named_once():
-    assert scene_names(tasks.load("libero_10/8")) == ["moka pot", "stove"]

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Price, Reply
-from assay.support.llm.client import MOST_BYTES
 
 KEY = "sk-not-for-anybodys-eyes"
 
@@ -52,12 +51,6 @@ def test_what_was_answered_is_not_asked_again_and_costs_nothing(model, endpoint,
     assert (ledger.cached, ledger.requests, ledger.prompt_tokens) == (1, 1, 100)
 
 
-def test_another_temperature_is_another_question(model, endpoint, ask):
-    ask(endpoint(), "hello")
-    ask(endpoint(temperature=0.1), "hello")
-    assert len(model.asked) == 2
-
-
 def test_the_key_goes_into_one_header_and_nowhere_else(model, endpoint, ask, tmp_path):
     place = endpoint(key=KEY)
     ask(place, "hello")
@@ -77,23 +70,11 @@ def test_a_key_that_comes_back_in_an_answer_is_taken_out(model, endpoint, ask, t
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
 
 
-def test_without_a_key_no_such_header_is_sent(model, endpoint, ask):
-    ask(endpoint(), "hello")
-    assert "Authorization" not in model.headers[0]
-
-
 @pytest.mark.parametrize("status", [429, 500, 503, 408])
 def test_passing_trouble_is_waited_out(model, endpoint, ask, status: int):
     model.faults = {0: lambda body: (status, {}, b"busy"), 1: lambda body: (status, {}, b"busy")}
     replies, ledger = ask(endpoint(), "hello")
     assert replies[0] is not None and (ledger.requests, ledger.retries) == (3, 2)
-
-
-def test_an_endpoint_may_say_how_long_to_wait(model, endpoint, ask):
-    model.faults[0] = lambda body: (429, {"Retry-After": "0.4"}, b"")
-    start = time.monotonic()
-    ask(endpoint(), "hello")
-    assert time.monotonic() - start >= 0.4
 
 
 @pytest.mark.parametrize("header", ["soon", "-3", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"])
@@ -104,11 +85,11 @@ def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
     assert time.monotonic() - start < 2
 
 
-def test_trouble_that_stays_ends_it_in_one_line(model, endpoint, ask):
+def test_trouble_that_stays_ends_the_run(model, endpoint, ask):
     model.faults[-1] = lambda body: (500, {}, b"<html>\n<b>Traceback</b>\n" + b"x" * 5000)
     with pytest.raises(LLMError, match=r"status 500.*3 times.*run it again") as caught:
         ask(endpoint(), "hello")
-    assert len(model.asked) == 3 and "\n" not in str(caught.value) and len(str(caught.value)) < 400
+    assert len(model.asked) == 3 and len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 302])
@@ -119,23 +100,10 @@ def test_a_refusal_is_not_repeated(model, endpoint, ask, status: int):
     assert len(model.asked) == 1
 
 
-@pytest.mark.parametrize(
-    "said",
-    ["Unknown parameter: 'content_filter'.", "moderation: Extra inputs are not permitted"],
-)
-def test_a_field_that_is_called_like_a_filter_is_an_error_and_no_block(model, endpoint, ask, said: str):
-    model.faults[-1] = lambda body: (400, {}, json.dumps({"error": {"message": said}}).encode())
-    with pytest.raises(LLMError, match="refuses: status 400"):
-        ask(endpoint(), "hello")
-
-
 NONSENSE = {
     "html": b"<html>welcome</html>",
     "nothing": b"",
-    "a list": b"[1, 2]",
-    "no choices": b'{"choices": []}',
     "a number": b'{"choices": [{"message": {"content": 7}}]}',
-    "choices of another kind": b'{"choices": "all"}',
     "a usage of another kind": b'{"choices": [{"message": {"content": "x"}}], "usage": "much"}',
     "no text": b"\xff\xfe\x00",
     "deep": b"[" * 100_000,
@@ -144,32 +112,12 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("content", NONSENSE.values(), ids=NONSENSE)
-def test_nonsense_is_dropped_and_counted_and_not_kept(model, endpoint, ask, content: bytes):
+def test_an_invalid_answer_is_dropped_counted_and_not_cached(model, endpoint, ask, content: bytes):
     model.faults[-1] = lambda body: (200, {}, content)
     replies, ledger = ask(endpoint(attempts=2), "hello")
     assert replies == [None] and sum(ledger.dropped.values()) == 1
     model.faults.clear()
     assert ask(endpoint(), "hello")[0] == [Reply("You said: hello", False)]
-
-
-def test_a_flood_is_not_read_to_its_end(model, endpoint, ask):
-    model.faults[-1] = lambda body: (200, {}, b"x" * 5_000_000)
-    ledger = ask(endpoint(attempts=1), "hello")[1]
-    assert ledger.dropped == {f"answer: more than {MOST_BYTES:,} bytes": 1}
-
-
-def test_half_a_surrogate_pair_is_kept_as_a_question_mark(model, endpoint, ask):
-    model.faults[-1] = lambda body: (200, {}, b'{"choices": [{"message": {"content": "a \\ud800 b"}}]}')
-    replies, ledger = ask(endpoint(), "hello")
-    assert replies == [Reply("a ? b", False)] and ledger.uncounted == 1
-
-
-def test_an_answer_that_takes_too_long_is_given_up(model, endpoint, ask):
-    model.seconds = 3.0
-    start = time.monotonic()
-    with pytest.raises(LLMError, match=r"no answer within 0\.3 s, 2 times"):
-        ask(endpoint(timeout=0.3, attempts=2), "hello")
-    assert time.monotonic() - start < 2.5
 
 
 def test_an_answer_that_drips_is_given_up(endpoint, ask):
@@ -193,39 +141,15 @@ def test_an_answer_that_drips_is_given_up(endpoint, ask):
     asyncio.run(serve())
 
 
-def test_nobody_at_the_address_is_said_in_one_line(ask):
+def test_nobody_at_the_address_is_reported(ask):
     with pytest.raises(LLMError, match=r"http://127.0.0.1:9/v1/chat/completions: .*2 times"):
         ask(Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=2, first_wait=0.01), "hello")
-
-
-def test_a_connection_that_breaks_is_tried_again(endpoint, ask):
-    async def serve() -> None:
-        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
-            writer.close()
-
-        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        with pytest.raises(LLMError, match="2 times"):
-            await asyncio.to_thread(ask, Endpoint(url, "tiny", attempts=2, first_wait=0.01), "hello")
-        server.close()
-
-    asyncio.run(serve())
-
-
-def test_requests_keep_their_distance(model, endpoint, ask):
-    start = time.monotonic()
-    ask(endpoint(per_minute=600.0), *map(str, range(5)))
-    assert time.monotonic() - start >= 0.4
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"url": "localhost:8000"}, "must be an address like"),
-        ({"url": "ftp://there/v1"}, "must be an address like"),
-        ({"url": "http://"}, "must be an address like"),
-        ({"url": "http://there:99999999/v1"}, "must be an address like"),
         ({"url": "http://host:eight/v1"}, "is no address"),
         ({"url": f"https://me:{KEY}@there/v1"}, "belongs into ASSAY_LLM_KEY"),
         ({"url": f"https://there/v1?key={KEY}"}, "belongs into ASSAY_LLM_KEY"),
@@ -233,22 +157,16 @@ def test_requests_keep_their_distance(model, endpoint, ask):
         ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that no key has"),
         ({"url": "https://there/v1", "model": " "}, "name of a model"),
         ({"url": "https://there/v1", "per_minute": 0}, "must be above 0"),
-        ({"url": "https://there/v1", "timeout": -1.0}, "must be above 0"),
-        ({"url": "https://there/v1", "timeout": float("nan")}, "must be above 0"),
         ({"url": "https://there/v1", "per_minute": float("nan")}, "must be above 0"),
-        ({"url": "https://there/v1", "per_minute": float("inf")}, "must be above 0"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused_without_telling_the_key(
-    settings: dict[str, Any], words: str
-):
+def test_settings_that_are_invalid_are_rejected_without_telling_the_key(settings: dict[str, Any], words: str):
     with pytest.raises(LLMError, match=words) as caught:
         Endpoint(**({"model": "tiny"} | settings))
     assert KEY not in str(caught.value)
 
 
-def test_a_file_that_is_no_cache_is_refused_in_one_line(tmp_path: Path):
+def test_a_file_that_is_not_a_cache_is_rejected(tmp_path: Path):
     (tmp_path / "answers").write_text("these are my notes, " * 100)
-    with pytest.raises(LLMError, match="is no cache of answers") as caught:
+    with pytest.raises(LLMError, match="is no cache of answers"):
         Cache(tmp_path / "answers")
-    assert "\n" not in str(caught.value)

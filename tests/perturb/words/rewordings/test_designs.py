@@ -19,7 +19,6 @@ from assay.perturb.words.rewordings import (
     Counterfactual,
     OtherTask,
     Rewording,
-    other_tasks,
 )
 from assay.perturb.words.text import Mask, Say
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -69,9 +68,7 @@ def test_a_rewording_changes_the_instruction_alone(rewording: Rewording, tokeniz
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.one_of(st.sampled_from(ODD_TEXTS), st.text(max_size=60)), rewording=st.sampled_from(ALL))
-def test_any_text_is_reworded_or_rejected_in_one_line(
-    reword: Reword, tokenizer, text: str, rewording: Rewording
-):
+def test_any_text_is_reworded_or_rejected(reword: Reword, tokenizer, text: str, rewording: Rewording):
     change = rewording.perturbation
     try:
         changed = reword(change, text)
@@ -92,15 +89,6 @@ def test_the_examples_in_the_documentation_are_generated():
         assert f"| `{rewording.name}` | {text} | {'yes' if rewording.plausible else 'no'} |" in page
 
 
-def test_another_task_changes_goal_and_instruction_and_a_counterfactual_the_instruction():
-    other = apply_perturbations(TASK, (OtherTask(*STOVE),), seed=0)
-    assert other.instruction.text == "turn on the stove" and str(other.goal) == "TurnOn flat_stove_1"
-    assert other.scene == TASK.scene and other.id == TASK.id and other.of_interest == ("flat_stove_1",)
-    counter = apply_perturbations(TASK, (Counterfactual(*STOVE),), seed=0)
-    assert counter.instruction.text == "turn on the stove"
-    assert (counter.goal, counter.scene, counter.of_interest) == (TASK.goal, TASK.scene, TASK.of_interest)
-
-
 @pytest.mark.parametrize(
     ("goal", "reason"),
     [
@@ -116,18 +104,6 @@ def test_a_goal_that_does_not_fit_the_scene_is_rejected(goal: tuple[str, ...], r
         with pytest.raises(PerturbationError) as caught:
             apply_perturbations(TASK, (kind("do it", goal),), seed=0)
         assert reason in str(caught.value) and str(caught.value).startswith(f"{kind.kind}: libero_goal/1: ")
-
-
-def test_other_tasks_and_counterfactuals_are_pairs():
-    pairs = list(zip(other_tasks(TASK), other_tasks(TASK, Counterfactual), strict=True))
-    assert len(pairs) >= 9
-    for other, counter in pairs:
-        assert isinstance(other.perturbation, OtherTask) and isinstance(counter.perturbation, Counterfactual)
-        assert other.perturbation.text == counter.perturbation.text
-        assert other.labels["asked_goal"] == counter.labels["asked_goal"]
-        assert (other.plausible, counter.plausible) == (True, False)
-        changed = apply_perturbations(TASK, (other.perturbation,), seed=0)
-        assert str(changed.goal) == other.labels["asked_goal"]
 
 
 def test_an_obedient_policy_succeeds_at_the_other_task_and_fails_the_counterfactual():

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL
-from assay.measures.frames import require
-from assay.measures.result import Missing, Result, attempt
+from assay.measures.frames import START, controls, pairs, require, sums, valid_rows
+from assay.measures.result import MeasureError, Missing, Result, attempt
 from assay.measures.success.drops import Drop, drops
 from assay.measures.success.rates import Rate, rates
-from assay.support.stats.intervals import Interval, wilson_interval
+from assay.measures.views.table import Column
+from assay.support.stats.intervals import (
+    Interval,
+    newcombe,
+    paired_difference,
+    share_interval,
+    wilson_interval,
+)
+from assay.support.stats.significance import binomial_at_least, paired_p, within
 
 NEEDED = ("kind", "level", "best")
 
@@ -41,16 +52,16 @@ BINS = 12 * 50 + 2 * 100
 class TaskScore(Result):
     """One task at one level under one condition."""
 
-    condition: str
-    kind: str
+    condition: Annotated[str, Column("condition")]
+    kind: Annotated[str, Column("task")]
     """``T1`` to ``T17``."""
-    level: str
+    level: Annotated[str, Column("level")]
     """``L1`` to ``L4``."""
     allowed: Rate
     """Success with mistakes allowed."""
     flawless: Rate
     """Success with the fewest actions."""
-    chance: float | None
+    chance: Annotated[float | None, Column("chance", "chance")]
     """The paper's convention, 1/800 for each action that is needed: mean over the episodes that count."""
 
 
@@ -58,10 +69,10 @@ class TaskScore(Result):
 class MeanScore(Result):
     """The unweighted mean of success rates of tasks."""
 
-    score: float
+    score: Annotated[float, Column("success", "share")]
     effective: float
     """Effective sample size."""
-    interval: Interval
+    interval: Annotated[Interval, Column("95 % interval", "share")]
     """Wilson's, stratified by task."""
 
 
@@ -69,17 +80,17 @@ class MeanScore(Result):
 class LevelScore(Result):
     """One level under one condition."""
 
-    condition: str
-    level: str
-    tasks: int
-    """Those with an episode that counts."""
-    control: float | None
+    condition: Annotated[str, Column("condition")]
+    level: Annotated[str, Column("level")]
+    tasks: Annotated[int, Column("tasks", "count")]
+    """Tasks with a valid episode."""
+    control: Annotated[float | None, Column("control, same tasks", "share")]
     """The score of the same tasks unchanged, with mistakes allowed."""
-    count: int
-    errors: int
+    count: Annotated[int, Column("n", "count")]
+    errors: Annotated[int, Column("errors", "count")]
     allowed: MeanScore
     flawless: MeanScore
-    chance: float
+    chance: Annotated[float, Column("chance", "chance")]
     """Mean over the tasks."""
 
 
@@ -90,7 +101,7 @@ class Against(Result):
     A difficulty draws another scene; every other condition shares the scene of its control.
     """
 
-    condition: str
+    condition: Annotated[str, Column("condition")]
     level: str | None
     """None for all together."""
     allowed: Drop
@@ -140,7 +151,7 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
             condition=condition,
             level=level,
             tasks=len(counted),
-            control=_usual(groups.get((CONTROL, level), ()), {score.kind for score in counted}),
+            control=_control_score(groups.get((CONTROL, level), ()), {score.kind for score in counted}),
             count=sum(score.allowed.count for score in counted),
             errors=sum(score.allowed.errors for score in group),
             allowed=mean_of([score.allowed for score in counted]),
@@ -152,8 +163,8 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
     )
 
 
-def _usual(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
-    """The score of some tasks with nothing changed; None where one of them is missing."""
+def _control_score(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
+    """The mean score of some unperturbed tasks; None if one of them is missing."""
     rates = [
         score.allowed.rate for score in unchanged if score.kind in kinds and score.allowed.rate is not None
     ]
@@ -177,3 +188,264 @@ def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[
             level = str(one.group["level"]) if "level" in by else None
             contrasts.append(Against(str(one.group["condition"]), level, one, other))
     return tuple(contrasts)
+
+
+class PromptFlaw(StrEnum):
+    """Flaws of policies on the tabletop, in addition to the built-in ones."""
+
+    UNTOLD = "untold"
+    WORDLESS = "wordless"
+    PICTURELESS = "pictureless"
+    DESCRIBED = "described things"
+    ORDER = "order of objects"
+    RETRIES = "tries again"
+    DIFFICULTY = "difficulty"
+    NOVELTY = "novelty"
+
+
+TOLERATED = 0.05
+"""The share of successes that may be luck."""
+SWEEPS = ("T12", "T13")
+"""Tasks whose fewest actions are a lower bound: blocks may lie in each other's way."""
+FIRST = "L1"
+"""The level at which nothing is new but the places."""
+WORDLESS, BLIND = "mask=language", "mask=visual"
+"""Conditions without the words of a prompt, and without its pictures."""
+_BY_PICTURES, _BY_WORDS = ("T4", "T10", "T11"), ("T2", "T14", "T15")
+STILL_INFORMED_TASKS = MappingProxyType(
+    {
+        WORDLESS: _BY_PICTURES,
+        "gobbledygook=words": _BY_PICTURES,
+        "gobbledygook=tokens": _BY_PICTURES,
+        BLIND: _BY_WORDS,
+    }
+)
+"""Tasks of which what a condition leaves of the prompt still says what to do: their successes tell nothing.
+
+Pictures show the table as it is to be; words name textures, or the only container there is.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSuccess(Result):
+    """Share of the starts that succeed unperturbed that still succeed under a condition.
+
+    Tasks that the rest of the prompt still specifies are left out.
+    """
+
+    condition: str
+    plausible: bool
+    kept: int
+    count: int
+    """Pairs whose control succeeds."""
+    starts: int
+    share: float
+    interval: Interval
+    """Wilson's, over starts."""
+    p: float
+    """One-sided, exact: more than the 5 % that may be luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retried(Result):
+    """Successes of controls that took more than the fewest actions; sweeps are left out."""
+
+    again: int
+    successes: int
+    count: int
+    """Controls, sweeps left out."""
+    share: float
+    """again / successes"""
+    interval: Interval
+    """Wilson's."""
+    p: float
+    """One-sided, exact: more than 5 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modalities(Result):
+    """Without the words of the prompt, and without its pictures; the same starts, whose controls succeed."""
+
+    starts: int
+    wordless: int
+    """Successes without the words."""
+    blind: int
+    """Successes without the pictures."""
+    change: float
+    """Rate without pictures - rate without words."""
+    interval: Interval
+    """Newcombe's, over starts."""
+    p: float
+    """Exact, over starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty(Result):
+    """A level against the first; controls only, and tasks that both have, unless it has none of these."""
+
+    level: str
+    same_tasks: bool
+    """Whether tasks are compared with themselves; otherwise with others, which may be easier."""
+    tasks: int
+    hits: int
+    """Successes at the first level."""
+    usual: MeanScore
+    """Of the first level."""
+    score: MeanScore
+    change: float
+    interval: Interval
+    """Newcombe's, from both means."""
+    p: float
+    """Exact: within tasks, or between all episodes of either level."""
+
+
+def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
+    """How much of its success is kept under each condition; those without a successful control left out."""
+    both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
+    results = []
+    for (condition,), every in both.group_by("condition", maintain_order=True):
+        informative = [
+            kind
+            for part in str(condition).rpartition("/")[2].split(",")
+            for kind in STILL_INFORMED_TASKS.get(part, ())
+        ]
+        group = every.filter(~pl.col("kind").is_in(informative))
+        if not len(group):
+            continue
+        hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T
+        sensible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
+        sure = int((hits == counts).sum())  # of a start's variants all are kept
+        results.append(
+            KeptSuccess(
+                condition=str(condition),
+                plausible=sensible,
+                kept=int(hits.sum()),
+                count=len(group),
+                starts=len(hits),
+                share=float(hits.sum() / len(group)),
+                interval=share_interval(hits, counts, len(group)),
+                p=binomial_at_least(sure, len(hits), TOLERATED),
+            )
+        )
+    return tuple(results)
+
+
+def measure_retries(rows: pl.DataFrame) -> Retried:
+    """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
+    usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
+    won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
+    if len(lost) and (lost["steps"] <= lost["best"]).all():
+        raise MeasureError("no more than the fewest actions were allowed")
+    if not len(won):
+        raise MeasureError("no control succeeds, sweeps left out")
+    hits = int((won["steps"] > won["best"]).sum())
+    share, p = hits / len(won), binomial_at_least(hits, len(won), TOLERATED)
+    return Retried(hits, len(won), len(usual), share, wilson_interval(share, len(won)), p)
+
+
+def compare_modalities(rows: pl.DataFrame) -> Modalities:
+    """Whether words or pictures are missed more."""
+    both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
+    one, other = (
+        both.filter(pl.col("condition") == name)
+        .group_by(START, maintain_order=True)
+        .agg(pl.col("success").first())
+        for name in (WORDLESS, BLIND)
+    )
+    shared = one.join(other, on=START, suffix="_blind", maintain_order="left")
+    if not len(shared):
+        raise MeasureError("no start succeeds as told and has both masked")
+    first, second = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
+    ones = np.ones(len(shared))
+    difference = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))
+    p = paired_p(first, ones, second, ones)
+    return Modalities(
+        len(shared), int(first.sum()), int(second.sum()), difference.difference, difference.interval, p
+    )
+
+
+def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
+    """Each level against the first."""
+    levels: dict[str, dict[str, TaskScore]] = {}
+    for task in tasks:
+        if task.condition == CONTROL and task.allowed.count:
+            levels.setdefault(task.level, {})[task.kind] = task
+    first = levels.pop(FIRST, {})
+    return tuple(_novelty(level, first, scores) for level, scores in sorted(levels.items()) if first)
+
+
+def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore]) -> Novelty:
+    shared = [kind for kind in now if kind in first]
+    usual = [first[kind].allowed for kind in shared or first]
+    rates = [now[kind].allowed for kind in shared or now]
+    sides = [np.array([(rate.successes, rate.count) for rate in side], float) for side in (usual, rates)]
+    table = np.hstack(sides if shared else [side.sum(axis=0, keepdims=True) for side in sides])  # (strata, 4)
+    one, other = mean_of(usual), mean_of(rates)
+    apart = newcombe((one.score, other.score), (one.effective, other.effective), 0.0)
+    return Novelty(
+        level=level,
+        same_tasks=bool(shared),
+        tasks=len(rates),
+        hits=int(table[:, 0].sum()),
+        usual=one,
+        score=other,
+        change=apart.difference,
+        interval=apart.interval,
+        p=within(*table.T),
+    )
+
+
+MIN_SUCCESSES = 10
+"""Successful controls without which nothing is read from a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class NothingMore(Result):
+    """Too few episodes succeed for further tests."""
+
+    unable: bool
+    """Whether the policy significantly fails at the tasks; otherwise successes are too few."""
+
+    @property
+    def caveat(self) -> str:
+        """Caveat of the finding that carries it."""
+        why = "it does not perform the tasks" if self.unable else "too few episodes succeed"
+        return f"{why}, so that nothing else can be tested"
+
+
+NAME = "tabletop"
+"""Name of the measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tabletop(Result):
+    """A run on tables."""
+
+    tasks: tuple[TaskScore, ...]
+    """By condition, level and task."""
+    levels: tuple[LevelScore, ...]
+    """By condition and level."""
+    against: tuple[Against, ...]
+    """By condition and level, then by condition."""
+    kept: tuple[KeptSuccess, ...]
+    """By condition."""
+    again: Retried | Missing
+    modalities: Modalities | Missing
+    novelty: tuple[Novelty, ...]
+    """Every level but the first."""
+
+
+def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
+    """Measure a run on tables, ``ignoring`` columns that go with a start. Raises MeasureError where all of it broke."""
+    rows = table_rows(frame)
+    valid_rows(rows)
+    tasks = task_scores(rows, ignoring)
+    return Tabletop(
+        tasks=tasks,
+        levels=level_scores(tasks),
+        against=compare_with_controls(rows, ignoring),
+        kept=measure_kept(rows),
+        again=attempt(measure_retries, rows),
+        modalities=attempt(compare_modalities, rows),
+        novelty=compare_levels(tasks),
+    )

@@ -1,4 +1,7 @@
-"""Recorded episodes as examples, and examples as batches of arrays."""
+"""Training data: actions as bins, recorded episodes as examples, and examples as batches of arrays.
+
+Bins are a centimetre wide for x and y of both poses, and five degrees for the turn between them.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,85 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import DemonstrationError, one_line
-from assay.extensions.tabletop.networks.bins import bins_to_shares, to_bins
 from assay.extensions.tabletop.networks.tokens import (
     Segments,
     TokenForm,
     ViewTokens,
     cut_pieces,
-    join_tokens,
-    move_bins,
-    move_table,
     room,
     split_words,
 )
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER
+from assay.extensions.tabletop.world.model import EXTENT
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from assay.extensions.tabletop.world.simulation import action
+
+BINS = (50, 100, 50, 100, 72)
+"""How many there are for x, y, x, y and the turn. The last one goes round."""
+_LOW = np.array([X_LOW, Y_LOW, X_LOW, Y_LOW, -np.pi])
+_HIGH = np.array([X_HIGH, Y_HIGH, X_HIGH, Y_HIGH, np.pi])
+_WIDE = EXTENT["top"] * WIDTH / HEIGHT
+"""What the view from above covers from left to right, metres."""
+_SPREAD = 0.7
+"""How far a target reaches into the bins beside it, bins."""
+
+
+def to_bins(actions: np.ndarray) -> np.ndarray:
+    """Where actions (n, 12) lie on the axes, in bins and fractions of them, (n, 5)."""
+    turn = 2 * (np.arctan2(actions[:, 11], actions[:, 8]) - np.arctan2(actions[:, 5], actions[:, 2]))
+    turn = (turn + np.pi) % (2 * np.pi) - np.pi
+    values = np.column_stack([actions[:, 0:2], actions[:, 6:8], turn])
+    return np.asarray((values - _LOW) / (_HIGH - _LOW) * BINS, dtype=np.float32)
+
+
+def from_bins(chosen: np.ndarray) -> np.ndarray:
+    """The action in the middle of some bins (5,): (12,)."""
+    x0, y0, x1, y1, turn = _LOW + (np.asarray(chosen) + 0.5) / BINS * (_HIGH - _LOW)
+    # Bins of turns lie on multiples of five degrees, so that no turn is among them.
+    return action((x0, y0), (x1, y1), turn - np.pi / BINS[-1])
+
+
+def bin_centres(axis: int) -> np.ndarray:
+    """The middle of each bin of an axis, (bins,): shares of the view from above, or of a whole turn."""
+    count = BINS[axis]
+    if axis == len(BINS) - 1:
+        return np.arange(count) / count
+    metres = _LOW[axis] + (np.arange(count) + 0.5) / count * (_HIGH[axis] - _LOW[axis])
+    middle, covered = ((X_LOW + X_HIGH) / 2, EXTENT["top"]) if axis % 2 == 0 else (0.0, _WIDE)
+    return np.asarray((metres - middle) / covered + 0.5)
+
+
+def bins_to_shares(positions: np.ndarray) -> np.ndarray:
+    """Actions in bins (n, 5) as shares of the view from above, and of a whole turn: float32, (n, 5)."""
+    metres = _LOW[:4] + positions[:, :4] / BINS[:4] * (_HIGH - _LOW)[:4]
+    middle, covered = np.array([(X_LOW + X_HIGH) / 2, 0.0] * 2), np.array([EXTENT["top"], _WIDE] * 2)
+    turns = positions[:, 4:] / BINS[-1]
+    return np.concatenate([(metres - middle) / covered + 0.5, turns], axis=1).astype(np.float32)
+
+
+def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
+    """What each bin of an axis is to get when the truth lies at positions (n,): (n, bins), sums of one."""
+    count, turns = BINS[axis], axis == len(BINS) - 1
+    away = np.arange(count) + (0.0 if turns else 0.5) - positions[:, None]
+    if turns:
+        away = (away + count / 2) % count - count / 2
+    weight = np.exp(-0.5 * (away / _SPREAD) ** 2)
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+def nearest_bins(positions: np.ndarray) -> np.ndarray:
+    """The bins in which positions (n, 5) lie: int64, (n, 5)."""
+    chosen = np.floor(positions)
+    chosen[:, -1] = np.round(positions[:, -1]) % BINS[-1]
+    return np.asarray(np.clip(chosen, 0, np.array(BINS) - 1), dtype=np.int64)
+
+
+def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
+    """Where actions lie in bins (..., 5) after everything went a way (x, y), metres."""
+    by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
+    return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)
+
 
 LATEST = 3
 """Number of remembered observations, including the current one, in addition to the first of the episode."""
@@ -56,7 +125,7 @@ class History:
         """Return a copy in which everything is translated by (x, y), metres."""
         seen = list(self.seen)
         for place in {0, *range(max(0, len(seen) - LATEST), len(seen))}:
-            seen[place] = move_table(seen[place], way)
+            seen[place] = seen[place].translate(way)
         return History(tuple(seen), move_bins(self.done, way))
 
     def permute(self, rng: np.random.Generator) -> History:
@@ -177,7 +246,7 @@ def make_batch(
     for index, history in enumerate(histories):
         done[index, : counts[index]] = bins_to_shares(history.done)
     return Batch(
-        join_tokens(sights),
+        ViewTokens.join(sights),
         _pad(word_ids),
         _pad(slot_ids),
         _pad(laid),
@@ -210,34 +279,36 @@ class Dataset:
         """How many there are of each task."""
         return dict(Counter(task for task, _ in {(example.task, example.seed) for example in self.examples}))
 
+    @staticmethod
+    def read(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
+        """Read a folder of demonstrations, with paraphrased or original prompts. Raises DemonstrationError."""
+        files = sorted(folder.glob("T*_*.npz"))
+        if not files:
+            raise DemonstrationError(
+                f"{folder} holds no demonstrations; record some: assay tabletop demos --out {folder}"
+            )
+        examples: list[Example] = []
+        texts: set[str] = set()
+        for file in files:
+            try:
+                with np.load(file) as arrays:
+                    prompts = list(map(str, arrays["reworded" if paraphrase else "texts"]))
+                    examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
+                    texts.update(prompts)
+            except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+                reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+                raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
+        if not examples:
+            raise DemonstrationError(f"{folder} holds not a single episode; record more")
+        examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
+        vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
+        return Dataset(form, tuple(examples), vocabulary, paraphrase)
 
-def read_dataset(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
-    """Read what was recorded, with its prompts in many wordings or in their own. Raises DemonstrationError."""
-    files = sorted(folder.glob("T*_*.npz"))
-    if not files:
-        raise DemonstrationError(
-            f"{folder} holds no demonstrations; record some: assay tabletop demos --out {folder}"
-        )
-    examples: list[Example] = []
-    texts: set[str] = set()
-    for file in files:
-        try:
-            with np.load(file) as arrays:
-                prompts = list(map(str, arrays["reworded" if paraphrase else "texts"]))
-                examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
-                texts.update(prompts)
-        except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-            reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
-            raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
-    if not examples:
-        raise DemonstrationError(f"{folder} holds not a single episode; record more")
-    examples.sort(key=lambda each: (int(each.task[1:]), each.seed))
-    vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
-    return Dataset(form, tuple(examples), vocabulary, paraphrase)
 
-
-def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Sequence[str]) -> list[Example]:
-    """An example for each action that was no slip, with all that came before it."""
+def _read(
+    task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, prompts: Sequence[str]
+) -> list[Example]:
+    """Read one example for each action that is not a slip, with everything before it."""
     seeds = arrays["seeds"]
     if not len(seeds):
         return []
@@ -255,13 +326,14 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
         history = History(
             tuple(sights[seen] for seen in arrays["pictures"][first : row + 1]), bins[first:row]
         )
+        segments: list[str | ViewTokens] = []
+        for index, part in enumerate(PLACEHOLDER.split(prompts[episode])):
+            segments += [sights[pictures_shown[episode][part]]] if index % 2 else split_words(part)
         examples.append(
             Example(
                 task=task,
                 seed=int(seeds[episode]),
-                prompt=_segments(
-                    said[episode], {name: sights[seen] for name, seen in pictures_shown[episode].items()}
-                ),
+                prompt=tuple(segments),
                 history=history,
                 tool=int(arrays["tools"][row]),
                 bins=bins[row],
@@ -269,13 +341,6 @@ def _read(task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, said: Se
             )
         )
     return examples
-
-
-def _segments(text: str, shown: Mapping[str, ViewTokens]) -> Segments:
-    parts: list[str | ViewTokens] = []
-    for index, part in enumerate(PLACEHOLDER.split(text)):
-        parts.extend([shown[part]] if index % 2 else split_words(part))
-    return tuple(parts)
 
 
 def _sights(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:

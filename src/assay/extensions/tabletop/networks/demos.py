@@ -25,8 +25,7 @@ from assay.extensions.tabletop.networks.tokens import (
 from assay.extensions.tabletop.prompts.perturbations import PromptParaphrase
 from assay.extensions.tabletop.prompts.prompt import Picture
 from assay.extensions.tabletop.tasks import KINDS, make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.goals import Put
 from assay.extensions.tabletop.world.model import EXTENT
@@ -125,7 +124,7 @@ class _Album:
             self.sights[form].append(tokens(form))
         return len(self.sights[TokenForm.OBJECTS]) - 1
 
-    def shown(self, picture: Picture) -> int:
+    def add_picture(self, picture: Picture) -> int:
         if picture.scene not in self.known:
             self.known[picture.scene] = self.add(partial(tokenize_picture, picture))
         return self.known[picture.scene]
@@ -140,7 +139,7 @@ class _Album:
 
 
 class _Recorder(Teacher):
-    """A teacher of whom is kept what it saw and whether its hand slipped; what it did comes with the episode."""
+    """A teacher that records its observations and slips; its actions are in the episode."""
 
     def __init__(self, setting: Setting) -> None:
         self.saw: list[TableObservation] = []
@@ -182,7 +181,7 @@ def list_jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
 
 
 def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
-    """Write the files that are missing; tells how many episodes are in each."""
+    """Write the missing files; yield each job with the number of episodes in its file."""
     missing = []
     for job in wanted:
         count = job.count_recorded()
@@ -208,7 +207,7 @@ def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
 
 
 def record_job(job: Job) -> tuple[Job, int]:
-    """Write one file; tells how many episodes are in it."""
+    """Write one file; return the job and the number of episodes in the file."""
     album = _Album()
     texts: list[str] = []
     reworded: list[str] = []
@@ -229,7 +228,7 @@ def record_job(job: Job) -> tuple[Job, int]:
         texts.append(task.prompt.text)
         reworded.append(paraphrase_most(task).prompt.text)
         pictures_json.append(
-            json.dumps({name: album.shown(picture) for name, picture in task.prompt.pictures})
+            json.dumps({name: album.add_picture(picture) for name, picture in task.prompt.pictures})
         )
         seeds.append(seed)
     arrays = album.arrays() if rows else {}

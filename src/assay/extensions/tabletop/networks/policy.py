@@ -10,8 +10,13 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError, did_you_mean
-from assay.extensions.tabletop.networks.bins import from_bins, to_bins
-from assay.extensions.tabletop.networks.dataset import History, PromptVocabulary, make_batch
+from assay.extensions.tabletop.networks.dataset import (
+    History,
+    PromptVocabulary,
+    from_bins,
+    make_batch,
+    to_bins,
+)
 from assay.extensions.tabletop.networks.tokens import (
     TokenForm,
     ViewTokens,

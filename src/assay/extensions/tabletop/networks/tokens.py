@@ -10,7 +10,6 @@ from functools import cache
 
 import numpy as np
 
-from assay.extensions.tabletop.networks.bins import BINS
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.model import EXTENT, VIEWS
 from assay.extensions.tabletop.world.observation import (
@@ -66,6 +65,36 @@ class ViewTokens:
             places[own] = np.argsort(np.argsort(rank[self.places[own]]))
         return replace(self, places=places)
 
+    def translate(self, way: np.ndarray) -> ViewTokens:
+        """Return a copy in which everything on the table is translated by (x, y), metres."""
+        if self.form is TokenForm.OBJECTS:
+            heights = _HEIGHTS[self.views]
+            boxes = self.boxes.copy()
+            boxes[:, 0] += way[1] / (heights * WIDTH / HEIGHT)
+            boxes[:, 1] += way[0] * _FORESHORTENED[self.views] / heights
+            return replace(self, boxes=boxes)
+        pixel = 2 * _HEIGHTS / HEIGHT
+        rows = np.round(way[0] * _FORESHORTENED / pixel).astype(int)
+        columns = np.round(way[1] / pixel).astype(int)
+        pictures = paste_patches(self.crops)
+        empty = bare_table()
+        for view in range(len(VIEWS)):
+            by = (rows[view], columns[view])
+            is_object = (pictures[view] != empty[view]).any(axis=-1)
+            is_object, picture = (np.roll(array, by, (0, 1)) for array in (is_object, pictures[view]))
+            pictures[view] = np.where(is_object[..., None], picture, empty[view])
+        cut = pictures.reshape(len(VIEWS), PATCH_ROWS, PATCH, PATCH_COLUMNS, PATCH, 3).swapaxes(2, 3)
+        return replace(self, crops=cut.reshape(self.crops.shape))
+
+    @staticmethod
+    def join(sights: Sequence[ViewTokens]) -> ViewTokens:
+        """Concatenate the tokens of several, all of one form."""
+        crops, boxes, views, places = (
+            np.concatenate([getattr(sight, name) for sight in sights])
+            for name in ("crops", "boxes", "views", "places")
+        )
+        return ViewTokens(crops, boxes, views, places, sights[0].form)
+
 
 Segments = tuple[str | ViewTokens, ...]
 """A prompt in reading order: single words and punctuation, and pictures."""
@@ -101,17 +130,6 @@ def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
     for segment in prompt.segments:
         parts.extend(split_words(segment) if isinstance(segment, str) else [tokenize_picture(segment, form)])
     return tuple(parts)
-
-
-def join_tokens(sights: Sequence[ViewTokens]) -> ViewTokens:
-    """The tokens of several, one after the other."""
-    return ViewTokens(
-        np.concatenate([sight.crops for sight in sights]),
-        np.concatenate([sight.boxes for sight in sights]),
-        np.concatenate([sight.views for sight in sights]),
-        np.concatenate([sight.places for sight in sights]),
-        sights[0].form,
-    )
 
 
 def _tokens_of_objects(views: list[ObjectTokens]) -> ViewTokens:
@@ -217,31 +235,3 @@ def room(objects: ViewTokens, ends: np.ndarray) -> np.ndarray:
     low = np.vstack([middle - half, ends]).min(axis=0)
     high = np.vstack([middle + half, ends]).max(axis=0)
     return np.array([np.array([X_LOW, Y_LOW]) - low, np.array([X_HIGH, Y_HIGH]) - high])
-
-
-def move_table(table: ViewTokens, way: np.ndarray) -> ViewTokens:
-    """The table after everything went a way (x, y), metres."""
-    if table.form is TokenForm.OBJECTS:
-        heights = _HEIGHTS[table.views]
-        boxes = table.boxes.copy()
-        boxes[:, 0] += way[1] / (heights * WIDTH / HEIGHT)
-        boxes[:, 1] += way[0] * _FORESHORTENED[table.views] / heights
-        return replace(table, boxes=boxes)
-    pixel = 2 * _HEIGHTS / HEIGHT
-    rows = np.round(way[0] * _FORESHORTENED / pixel).astype(int)
-    columns = np.round(way[1] / pixel).astype(int)
-    pictures = paste_patches(table.crops)
-    empty = bare_table()
-    for view in range(len(VIEWS)):
-        by = (rows[view], columns[view])
-        things = (pictures[view] != empty[view]).any(axis=-1)
-        things, picture = (np.roll(array, by, (0, 1)) for array in (things, pictures[view]))
-        pictures[view] = np.where(things[..., None], picture, empty[view])
-    cut = pictures.reshape(len(VIEWS), PATCH_ROWS, PATCH, PATCH_COLUMNS, PATCH, 3).swapaxes(2, 3)
-    return replace(table, crops=cut.reshape(table.crops.shape))
-
-
-def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Where actions lie in bins (..., 5) after everything went a way (x, y), metres."""
-    by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
-    return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)

@@ -1,9 +1,16 @@
-"""Behaviour cloning: the bins of the teacher's actions by cross-entropy. Needs torch."""
+"""The networks: {cross-attention, concatenation} over {objects, patches}. Needs torch.
+
+A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
+and place in the order. A prompt is a sequence of words and such tokens, read by a separate encoder.
+The table is the tokens of the present and of some earlier observations, and one token for each action so far, each
+with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
+The action is read from one further token, coordinate by coordinate, each knowing those before it.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,17 +19,20 @@ import torch
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
-from assay.extensions.tabletop.networks.bins import BINS, nearest_bins, target_shares
 from assay.extensions.tabletop.networks.dataset import (
+    BINS,
+    OLDEST,
     Batch,
     Dataset,
     Example,
     PromptVocabulary,
+    bin_centres,
     make_batch,
-    read_dataset,
+    nearest_bins,
+    target_shares,
 )
-from assay.extensions.tabletop.networks.network import PromptNetwork
 from assay.extensions.tabletop.networks.policy import MODELS, NetworkModel
+from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
 from assay.support.streams import stream
 from assay.support.training import (
     Schedule,
@@ -32,6 +42,208 @@ from assay.support.training import (
     load_checkpoint,
     save_checkpoint,
 )
+
+WIDTH = 128
+HEADS = 4
+READING, DECIDING = 2, 3
+"""Layers of the prompt's encoder and of what comes after it."""
+LONGEST = 384
+"""Tokens of a prompt that have a position of their own; further ones share the last."""
+POINTS = 6
+"""Features of a crop whose places are taken in."""
+WAVES = 40
+"""Frequencies in which places are taken in and given out: the highest has a period of five centimetres."""
+
+
+def waves(shares: Tensor) -> Tensor:
+    """Places (..., n), shares of a picture, as waves: (..., n * 2 * WAVES).
+
+    A place that is copied from a box to a head goes the whole way linearly, so that copying is soon learnt.
+    """
+    angles = shares[..., None] * torch.pi * torch.arange(WAVES)
+    return torch.cat([angles.cos(), angles.sin()], dim=-1).flatten(-2)
+
+
+class PictureEncoder(nn.Module):
+    """Tokens of pictures as vectors."""
+
+    def __init__(self, form: TokenForm) -> None:
+        super().__init__()
+        self.form = form
+        if form is TokenForm.OBJECTS:
+            self.fine = nn.Sequential(nn.Conv2d(3, 32, 4, 4), nn.GELU())
+            self.points = nn.Conv2d(32, POINTS, 3, 1, 1)
+            self.crop = nn.Sequential(
+                nn.Conv2d(32, 64, 3, 2, 1), nn.GELU(), nn.Flatten(), nn.Linear(64 * 4 * 4, WIDTH)
+            )
+        else:
+            self.crop = nn.Sequential(
+                nn.Flatten(), nn.Linear(3 * PIECE_SIDE**2, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)
+            )
+        self.where = nn.Linear((1 + POINTS * (form is TokenForm.OBJECTS)) * 4 * WAVES, WIDTH)
+        self.extent = nn.Sequential(nn.Linear(2, WIDTH), nn.GELU(), nn.Linear(WIDTH, WIDTH))
+        self.view = nn.Embedding(2, WIDTH)
+        self.place = nn.Embedding(MAX_PLACES, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH)
+
+    def forward(self, sight: ViewTokens) -> Tensor:
+        """(tokens, WIDTH)."""
+        first, which = distinct(sight.crops)
+        crops = torch.from_numpy(sight.crops[first]).permute(0, 3, 1, 2).float() / 127.5 - 1
+        boxes = torch.from_numpy(sight.boxes)
+        points = boxes[:, None, :2]
+        if self.form is TokenForm.OBJECTS:
+            crops = self.fine(crops)
+            rows, columns = (point[which] for point in self._points(crops))
+            points = torch.cat([points, _in_picture(rows, columns, boxes)], dim=1)
+        order = self.view(torch.from_numpy(sight.views)) + self.place(torch.from_numpy(sight.places))
+        where, extent = self.where(waves(points).flatten(1)), self.extent(4 * boxes[:, 2:])
+        return self.norm(self.crop(crops)[which] + where + extent + order)
+
+    def _points(self, fine: Tensor) -> tuple[Tensor, Tensor]:
+        """In which row and column of a crop some of its features are, -0.5 to 0.5: (crops, POINTS) each."""
+        heat = self.points(fine)
+        share = heat.flatten(2).softmax(dim=-1).view_as(heat)
+        steps = (torch.arange(heat.shape[-1]) + 0.5) / heat.shape[-1] - 0.5
+        return share.sum(dim=3) @ steps, share.sum(dim=2) @ steps
+
+
+def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
+    """The first of each kind among crops, and for each crop which of these it equals.
+
+    What lies still looks the same in every observation that is remembered, so that a network need look at it once.
+    """
+    slot_by_crop: dict[bytes, int] = {}
+    which = [slot_by_crop.setdefault(crop.tobytes(), len(slot_by_crop)) for crop in crops]
+    _, first = np.unique(np.array(which, dtype=np.int64), return_index=True)
+    return first, torch.tensor(which, dtype=torch.int64)
+
+
+def _in_picture(rows: Tensor, columns: Tensor, boxes: Tensor) -> Tensor:
+    """Places in crops, (tokens, POINTS) each, as places in the whole picture, (tokens, POINTS, 2)."""
+    # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 pictures.
+    side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
+    return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
+
+
+class AxisHead(nn.Module):
+    """The bins of one axis: waves that add up where the action lies."""
+
+    def __init__(self, axis: int) -> None:
+        super().__init__()
+        self.straight = nn.Linear(WIDTH, 2 * WAVES)
+        self.bent = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, 2 * WAVES))
+        for last in (self.straight, self.bent[-1]):
+            nn.init.zeros_(last.weight)  # so many waves, added up at random, would be a storm
+            nn.init.zeros_(last.bias)
+        middle = torch.from_numpy(bin_centres(axis)).float()
+        # A turn goes round once, a place half way: the ends of the table do not meet.
+        self.register_buffer("basis", waves(middle[:, None] * (2 if axis == len(BINS) - 1 else 1)), False)
+
+    def forward(self, state: Tensor) -> Tensor:
+        """Logits, (examples, bins)."""
+        return (self.straight(state) + self.bent(state)) @ self.basis.T
+
+
+def _attend(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, empty: Tensor) -> Tensor:
+    attended: Tensor = attention(asking, asked, asked, key_padding_mask=empty, need_weights=False)[0]
+    return attended
+
+
+class PromptNetwork(nn.Module):
+    """From a batch to the bins of an action."""
+
+    def __init__(self, words: int, *, cross: bool, form: TokenForm) -> None:
+        super().__init__()
+        self.cross = cross
+        self.pictures = PictureEncoder(form)
+        self.words = nn.Embedding(words, WIDTH, padding_idx=0)
+        self.positions = nn.Embedding(LONGEST, WIDTH)
+        self.tools = nn.Embedding(2, WIDTH)
+        self.ages = nn.Embedding(OLDEST + 1, WIDTH)
+        self.done = nn.Linear(len(BINS) * 2 * WAVES, WIDTH)
+        self.begin = nn.Parameter(torch.randn(WIDTH) * 0.02)
+        settings = {"dim_feedforward": 2 * WIDTH, "dropout": 0.0, "activation": "gelu",
+                    "batch_first": True, "norm_first": True}  # fmt: skip
+        self.reader = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(WIDTH, HEADS, **settings), READING, nn.LayerNorm(WIDTH),
+            enable_nested_tensor=False,
+        )  # fmt: skip
+        self.decider: nn.Module
+        if cross:
+            layer = nn.TransformerDecoderLayer(WIDTH, HEADS, **settings)
+            self.decider = nn.TransformerDecoder(layer, DECIDING, nn.LayerNorm(WIDTH))
+        else:
+            layer = nn.TransformerEncoderLayer(WIDTH, HEADS, **settings)
+            self.decider = nn.TransformerEncoder(
+                layer, DECIDING, nn.LayerNorm(WIDTH), enable_nested_tensor=False
+            )
+        self.heads = nn.ModuleList(AxisHead(axis) for axis in range(len(BINS)))
+        self.chosen = nn.ModuleList(nn.Embedding(count, WIDTH) for count in BINS[:-1])
+
+    def forward(
+        self, batch: Batch, chosen: Tensor | None = None, *, rng: np.random.Generator | None = None
+    ) -> tuple[list[Tensor], Tensor]:
+        """For each axis the logits of its bins, (examples, bins), and the bins, (examples, axes).
+
+        Each axis knows what was taken on those before it: the bins in ``chosen``; without them, bins drawn by
+        ``rng``; without that, the likeliest.
+        """
+        state = self._state(batch)
+        logits, bins = [], []
+        for axis, head in enumerate(self.heads):
+            logits.append(head(state))
+            if chosen is not None:
+                bins.append(chosen[:, axis])
+            else:
+                # Gumbel's trick: the greatest of logits with such noise is a draw from their distribution.
+                noise = 0.0 if rng is None else torch.from_numpy(rng.gumbel(size=logits[-1].shape))
+                bins.append((logits[-1] + noise).argmax(dim=1))
+            if axis < len(self.chosen):
+                state = state + self.chosen[axis](bins[-1])
+        return logits, torch.stack(bins, dim=1)
+
+    def _state(self, batch: Batch) -> Tensor:
+        seen = torch.cat([torch.zeros(1, WIDTH), self.pictures(batch.sight)])
+        prompt, no_prompt = self._read(batch, seen)
+        slots = torch.from_numpy(batch.table)
+        tools = self.tools(torch.from_numpy(batch.tools))[:, None]
+        since = torch.from_numpy(batch.since)
+        past = self.done(waves(torch.from_numpy(batch.done))) + self.ages(since)
+        table = torch.cat([seen[slots] + self.ages(torch.from_numpy(batch.ages)), past, tools], dim=1)
+        no_table = nn.functional.pad(torch.cat([slots == 0, since == 0], dim=1), (0, 1))
+        if self.cross:
+            return self._decide(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
+        everything = torch.cat([prompt, table], dim=1)
+        return self._decide(everything, torch.cat([no_prompt, no_table], dim=1), {})
+
+    def _decide(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
+        """Return the output of the layers at the last token, (examples, WIDTH).
+
+        The last layer computes only this token, because the heads read no other.
+        """
+        mask = {"tgt_key_padding_mask" if prompt else "src_key_padding_mask": empty}
+        *earlier, final = self.decider.layers
+        for layer in earlier:
+            tokens = layer(tokens, **prompt, **mask)
+        normalised = final.norm1(tokens)
+        state = tokens[:, -1:] + _attend(final.self_attn, normalised[:, -1:], normalised, empty)
+        if prompt:
+            memory, no_memory = prompt["memory"], prompt["memory_key_padding_mask"]
+            state = state + _attend(final.multihead_attn, final.norm2(state), memory, no_memory)
+        normalised = (final.norm3 if prompt else final.norm2)(state)
+        state = state + final.linear2(final.activation(final.linear1(normalised)))
+        return self.decider.norm(state)[:, 0]
+
+    def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
+        """The prompt, (examples, 1 + length, WIDTH), and where it is empty; its first token never is."""
+        words, slots = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
+        positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
+        tokens = self.words(words) + seen[slots] + self.positions(positions)
+        begin = self.begin.expand(len(words), 1, -1)
+        empty = nn.functional.pad((words == 0) & (slots == 0), (1, 0))
+        return self.reader(torch.cat([begin, tokens], dim=1), src_key_padding_mask=empty), empty
+
 
 _HELD_OUT = 25
 """One in this many episodes is held out."""
@@ -185,7 +397,7 @@ def train_and_save(
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> NetworkDescription:
     """Train on a folder of demonstrations, and write the network to a file."""
-    dataset = read_dataset(folder, model.form, paraphrase=paraphrase)
+    dataset = Dataset.read(folder, model.form, paraphrase=paraphrase)
     begun = time.monotonic()
     network, steps, held_out = train(
         dataset, schedule, cross=model.cross, seed=seed, permute=permute, watch=watch

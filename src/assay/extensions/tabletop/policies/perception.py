@@ -15,7 +15,7 @@ from scipy.ndimage import binary_erosion, distance_transform_edt, map_coordinate
 
 from assay.extensions.tabletop.world.model import EXTENT
 from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, Views
-from assay.extensions.tabletop.world.scene import CONTAINERS, SOLIDS, X_HIGH, X_LOW
+from assay.extensions.tabletop.world.scene import SOLIDS, X_HIGH, X_LOW
 from assay.extensions.tabletop.world.textures import DARK, GREY, SIDE, SPAN, TEXTURES, TWINNED, texture
 
 PIXEL = EXTENT["top"] / HEIGHT
@@ -221,8 +221,3 @@ def turn_between(pairs: list[tuple[SeenObject, SeenObject]]) -> float:
     """By how much things were turned, the same in every pair: radians, counter-clockwise."""
     worth = sum(_overlaps(before.outline, after.outline) for before, after in pairs)
     return float(_ANGLE[int(np.argmax(worth))])
-
-
-def holds(name: str) -> bool:
-    """Whether a shape is a container."""
-    return name in CONTAINERS

@@ -1,36 +1,298 @@
-"""A policy that reads: rules for words, matching for pictures, and nothing that only the table knows."""
+"""What a request is about among the things on the table, and what is to be carried where."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.extensions.tabletop.policies.perception import SeenObject, histogram_difference, see_objects
-from assay.extensions.tabletop.policies.planning import (
-    CarryStep,
-    Planner,
-    PromptImage,
-    is_small,
-    split_by_texture,
+from assay.extensions.tabletop.policies.perception import (
+    LINES,
+    SeenObject,
+    histogram_difference,
+    may_have_texture,
+    nearest_texture,
+    see_objects,
+    shape_similarity,
+    texture_difference,
+    turn_between,
 )
 from assay.extensions.tabletop.policies.reading import (
     COUNTS,
     MarkedPrompt,
+    NamedObject,
     PromptRequest,
-    mark_prompt,
-    read_request,
+    parse_request,
 )
 from assay.extensions.tabletop.prompts.prompt import Prompt
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.goals import SweepGoal
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle, idle
-from assay.extensions.tabletop.world.render import render_picture
-from assay.extensions.tabletop.world.scene import TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.render import Views, render_picture
+from assay.extensions.tabletop.world.scene import CONTAINERS, SOLIDS, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.simulation import action
+from assay.extensions.tabletop.world.textures import GREY
+
+_WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
+_ASIDE = 0.06
+"""How far from the straight line a neighbour may be, metres."""
+_WHITE = 250
+_SMALL = 0.12
+"""Blocks are smaller than this, metres, rectangles and lines larger."""
+_SAME = 0.2
+"""How different the histograms of things of one texture may be."""
+
+
+class PromptImage:
+    """A picture of a prompt, by its pixels."""
+
+    def __init__(self, views: Views) -> None:
+        self.views = views
+        self.things = see_objects(views)
+        picture, labels = views["top"]
+        self.scene = bool((picture[labels == 0] < _WHITE).any(axis=-1).mean() > 0.5)
+        self._key = b"".join(views[camera][0].tobytes() for camera in VIEWS)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PromptImage) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@dataclass(slots=True)
+class CarryStep:
+    """One thing to be carried somewhere."""
+
+    thing: SeenObject
+    start: np.ndarray
+    """Where it is thought to be, metres, (2,)."""
+    goal: np.ndarray
+    """Where its centre is to be."""
+    turn: float = 0.0
+    """Radians, counter-clockwise."""
+    attempts: int = 0
+
+
+def is_small(thing: SeenObject) -> bool:
+    """Whether it is one of the blocks that are swept."""
+    return max(thing.box[2] - thing.box[0], thing.box[3] - thing.box[1]) < _SMALL
+
+
+def split_by_texture(
+    reference: object, blocks: list[SeenObject]
+) -> tuple[list[SeenObject], list[SeenObject]]:
+    """Blocks of the texture that is shown or named, and the others, of which all have another."""
+
+    def unlike_it(block: SeenObject) -> float:
+        if isinstance(reference, NamedObject) and reference.look is not None:
+            return texture_difference(block, reference.look)
+        return (
+            histogram_difference(block.colours, reference.things[0].colours)
+            if isinstance(reference, PromptImage)
+            else 1.0
+        )
+
+    nearest = min(blocks, key=unlike_it)
+    away = [histogram_difference(block.colours, nearest.colours) for block in blocks]
+    limit = max(max(away) / 2, _SAME)
+    targets = [block for block, far in zip(blocks, away, strict=True) if far <= limit]
+    return targets, [block for block, far in zip(blocks, away, strict=True) if far > limit]
+
+
+class Planner:
+    """Finds what a request is about among the things on the table."""
+
+    def __init__(self, slots: list[object], things: list[SeenObject]) -> None:
+        self._slots, self._things = slots, things
+
+    def plan(self, request: PromptRequest) -> list[CarryStep]:
+        """What is to be carried where, in order; nothing where something is not found."""
+        if not self._things:
+            return []
+        ways: Mapping[str, Callable[[PromptRequest], list[CarryStep]]] = {
+            "put": self._plan_put, "find": self._find, "rotate": self._rotate, "rearrange": self._rearrange,
+            "restore": self._restore, "twist": self._twist, "motion": self._motion, "order": self._order,
+            "texture": self._texture, "profile": self._profile, "neighbour": self._neighbour, "round": self._round,
+        }  # fmt: skip
+        return ways[request.kind](request)
+
+    def _match(self, slot: int, but: list[SeenObject] | None = None) -> SeenObject:
+        """The thing that a slot shows or names."""
+        reference = self._slots[slot]
+        left = [thing for thing in self._things if not any(thing is other for other in but or [])]
+        return min(left, key=lambda each: _mismatch(reference, each))
+
+    def _plan_put(self, request: PromptRequest) -> list[CarryStep]:
+        piece, base = request.things
+        if request.pairs:
+            return self._plan_comparison(request)
+        thing = self._match(piece)
+        return [self._into(thing, self._match(base, [thing]))]
+
+    def _plan_comparison(self, request: PromptRequest) -> list[CarryStep]:
+        """The more or less so of two things of a shape."""
+        pairs = [(self._shown_object(more), self._shown_object(less)) for more, less in request.pairs]
+        height = np.mean([more.tall - less.tall for more, less in pairs])
+        light = np.mean([more.light - less.light for more, less in pairs])
+        by_height = bool(abs(height) > 4)
+        wanted = (height if by_height else light) * (-1 if request.less else 1)
+        piece, base = (self._slots[slot] for slot in request.things)
+        alike = sorted(self._things, key=lambda each: _mismatch(piece, each))[:2]
+        chosen = max(alike, key=lambda each: np.sign(wanted) * (each.tall if by_height else each.light))
+        rest = [thing for thing in self._things if not any(thing is other for other in alike)]
+        return [self._into(chosen, min(rest, key=lambda each: _mismatch(base, each)))]
+
+    def _find(self, request: PromptRequest) -> list[CarryStep]:
+        """What a picture shows of one texture, into what has another."""
+        first, second = request.looks
+        pictured = self._slots[request.things[0]]
+        assert isinstance(pictured, PromptImage)
+        shown_thing = min(pictured.things, key=lambda each: texture_difference(each, first))
+        thing = min(self._things, key=lambda each: _apart(shown_thing, each))
+        rest = [other for other in self._things if other is not thing]
+        return [self._into(thing, min(rest, key=lambda each: texture_difference(each, second)))]
+
+    def _rotate(self, request: PromptRequest) -> list[CarryStep]:
+        thing = self._match(request.things[0])
+        return [CarryStep(thing, thing.centre, thing.centre, -float(np.radians(request.angle)))]
+
+    def _rearrange(self, request: PromptRequest) -> list[CarryStep]:
+        pictured = self._slots[request.things[0]]
+        assert isinstance(pictured, PromptImage)
+        steps, left = [], list(self._things)
+        for goal in pictured.things:
+            thing = min(left, key=lambda each: _apart(goal, each))
+            left = [other for other in left if other is not thing]
+            steps.append(CarryStep(thing, thing.centre, goal.centre))
+        return steps
+
+    def _restore(self, request: PromptRequest) -> list[CarryStep]:
+        there = self._rearrange(request)
+        return [*there, *(CarryStep(step.thing, step.goal, step.start) for step in there)]
+
+    def _twist(self, request: PromptRequest) -> list[CarryStep]:
+        pairs = [(self._shown_object(before), self._shown_object(after)) for before, after in request.pairs]
+        turn = turn_between(pairs)
+        (wanted,) = request.looks
+        targets = [thing for thing in self._things if may_have_texture(thing, wanted)]
+        targets = targets or [min(self._things, key=lambda each: texture_difference(each, wanted))]
+        return [CarryStep(target, target.centre, target.centre, turn) for target in targets]
+
+    def _motion(self, request: PromptRequest) -> list[CarryStep]:
+        thing = self._match(request.things[0])
+        frames = [self._slots[slot] for slot in request.things[1:]]
+        path = []
+        for frame in frames:
+            assert isinstance(frame, PromptImage)
+            path.append(min(frame.things, key=lambda each: _apart(thing, each)).centre)
+        return [CarryStep(thing, start, goal) for start, goal in pairwise(path)]
+
+    def _order(self, request: PromptRequest) -> list[CarryStep]:
+        """What is moved from frame to frame; what lies below something else is where it was."""
+        frames = [self._slots[slot] for slot in request.things]
+        first = frames[0]
+        assert isinstance(first, PromptImage)
+        row = [min(self._things, key=lambda each: _apart(shown_thing, each)) for shown_thing in first.things]
+        where = [seen.centre for seen in row]
+        steps = []
+        for frame in frames[1:]:
+            assert isinstance(frame, PromptImage)
+            moves = []
+            for thing in frame.things:
+                neighbour = min(
+                    range(len(row)), key=lambda index: histogram_difference(row[index].colours, thing.colours)
+                )
+                moves.append(
+                    (float(np.linalg.norm(thing.centre - where[neighbour])), neighbour, thing.centre)
+                )
+            _, moved, goal = max(moves, key=lambda move: move[0])
+            steps.append(CarryStep(row[moved], where[moved], goal))
+            where[moved] = goal
+        return steps
+
+    def _texture(self, request: PromptRequest) -> list[CarryStep]:
+        base = self._match(request.things[0])
+        rest = [thing for thing in self._things if thing is not base and thing.shape()[0] not in CONTAINERS]
+        reference = self._slots[request.things[0]]
+        texture_name = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
+        assert texture_name is not None
+        targets = [piece for piece in rest if may_have_texture(piece, texture_name)]
+        return [self._into(target, base) for target in targets]
+
+    def _profile(self, request: PromptRequest) -> list[CarryStep]:
+        base = self._match(request.things[0])
+        profile = SOLIDS[base.shape()[0]].profile
+        rest = [thing for thing in self._things if thing is not base]
+        return [self._into(piece, base) for piece in rest if SOLIDS[piece.shape()[0]].profile == profile]
+
+    def _neighbour(self, request: PromptRequest) -> list[CarryStep]:
+        dragged = self._match(request.things[0])
+        base = self._match(request.things[1], [dragged])
+        way = np.array(_WAYS[request.way])
+        beside = []
+        for thing in self._things:
+            if thing is dragged or thing is base:
+                continue
+            away = thing.middle - dragged.middle
+            along, aside = float(away @ way), abs(float(away @ way[::-1]))
+            if along > 0.03 and aside < _ASIDE:
+                beside.append((along, thing))
+        if not beside:
+            return []
+        return [self._into(dragged, base), self._into(min(beside, key=lambda each: each[0])[1], base)]
+
+    def _round(self, request: PromptRequest) -> list[CarryStep]:
+        dragged = self._match(request.things[0])
+        rest = [thing for thing in self._things if thing is not dragged]
+        home = min(rest, key=lambda each: float(np.linalg.norm(each.middle - dragged.centre)))
+        first = self._match(request.things[1], [dragged, home])
+        second = self._match(request.things[2], [dragged, home, first])
+        offset = dragged.centre - _origin(dragged)
+        stops = [_origin(container, base=True) + offset for container in (first, second, home)]
+        starts = [dragged.centre, *stops[:-1]]
+        return [CarryStep(dragged, start, goal) for start, goal in zip(starts, stops, strict=True)]
+
+    def _into(self, thing: SeenObject, base: SeenObject) -> CarryStep:
+        return CarryStep(thing, thing.centre, _origin(base, base=True) + thing.centre - _origin(thing))
+
+    def _shown_object(self, slot: int) -> SeenObject:
+        pictured = self._slots[slot]
+        assert isinstance(pictured, PromptImage)
+        return pictured.things[0]
+
+
+def _origin(thing: SeenObject, *, base: bool = False) -> np.ndarray:
+    """Where a thing's origin is, metres: the middle of its box, where it is no pan."""
+    if base and thing.shape()[0] != "pan":
+        return thing.middle
+    return thing.shape()[1]
+
+
+def _apart(one: SeenObject, other: SeenObject) -> float:
+    """How different two things are in texture and shape."""
+    return histogram_difference(one.colours, other.colours) + 1.5 * (1 - shape_similarity(one, other))
+
+
+def _mismatch(reference: object, thing: SeenObject) -> float:
+    """How little a thing looks like what is shown or named."""
+    if isinstance(reference, NamedObject):
+        colour = 0.0 if reference.look is None else texture_difference(thing, reference.look)
+        if reference.shape in LINES:
+            return colour
+        return colour + 1.5 * (1 - thing.like(reference.shape))
+    assert isinstance(reference, PromptImage)
+    pictured = reference.things[0]
+    # What is shown in grey is meant by its shape alone.
+    grey = nearest_texture(pictured) == GREY
+    return 1.5 * (1 - shape_similarity(pictured, thing)) if grey else _apart(pictured, thing)
+
 
 _MARGIN = 0.004
 """For what pixels cannot tell, metres."""
@@ -99,9 +361,9 @@ class PromptReader:
             segment if isinstance(segment, str) else PromptImage(render_picture(segment))
             for segment in prompt.segments
         ]
-        self._told: MarkedPrompt = mark_prompt(segments, scene=_is_scene)
+        self._told: MarkedPrompt = MarkedPrompt.of(segments, scene=_is_scene)
         scenes = frozenset(i for i, slot in enumerate(self._told.slots) if _is_scene(slot))
-        self._request: PromptRequest | None = read_request(self._told, scenes)
+        self._request: PromptRequest | None = parse_request(self._told, scenes)
         self._plan: list[CarryStep] | None = None
 
     def act(self, observation: TableObservation) -> np.ndarray:

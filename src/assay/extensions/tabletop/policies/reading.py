@@ -75,42 +75,41 @@ class MarkedPrompt:
             dict.fromkeys(int(number) for number in _SLOT.findall(self.text if text is None else text))
         )
 
+    @staticmethod
+    def of(segments: Sequence[object], *, scene: Callable[[object], bool]) -> MarkedPrompt:
+        """Mark each picture and each named object of a prompt.
 
-def mark_prompt(segments: Sequence[object], *, scene: Callable[[object], bool]) -> MarkedPrompt:
-    """Words with a mark for each picture, and for each thing that is named.
+        An object that is shown or named twice has one slot; pictures of whole tables (``scene``) have one each.
+        """
+        marked = MarkedPrompt("")
 
-    A thing that is shown or named twice has one slot; ``scene`` tells which pictures show whole tables, which have one
-    each.
-    """
-    marked = MarkedPrompt("")
+        def mark(thing: object) -> str:
+            if thing not in marked.slots or scene(thing):
+                marked.slots.append(thing)
+                return f" @{len(marked.slots) - 1}@ "
+            return f" @{marked.slots.index(thing)}@ "
 
-    def mark(thing: object) -> str:
-        if thing not in marked.slots or scene(thing):
-            marked.slots.append(thing)
-            return f" @{len(marked.slots) - 1}@ "
-        return f" @{marked.slots.index(thing)}@ "
-
-    parts = []
-    for segment in segments:
-        if not isinstance(segment, str):
-            parts.append(mark(segment))
-            continue
-        words = _NAMED.sub(lambda found: mark(NamedObject(found[1].lower(), _shape(found[2]))), segment)
-        if _DEFINES.search(segment.lower()) and not any(not isinstance(part, str) for part in segments):
-            words = _SHAPED.sub(lambda found: mark(NamedObject(None, _shape(found[1]))), words)
-        parts.append(words)
-    text = re.sub(r"\s+", " ", " ".join(parts)).strip().lower()
-    marked.text = re.sub(r" ([.,:;])", r"\1", text)
-    return marked
-
-
-def _shape(said: str) -> str:
-    return next(name for name in SOLIDS if name.lower() == said.lower())
+        parts = []
+        for segment in segments:
+            if not isinstance(segment, str):
+                parts.append(mark(segment))
+                continue
+            words = _NAMED.sub(lambda match: mark(NamedObject(match[1].lower(), _shape(match[2]))), segment)
+            if _DEFINES.search(segment.lower()) and not any(not isinstance(part, str) for part in segments):
+                words = _SHAPED.sub(lambda match: mark(NamedObject(None, _shape(match[1]))), words)
+            parts.append(words)
+        text = re.sub(r"\s+", " ", " ".join(parts)).strip().lower()
+        marked.text = re.sub(r" ([.,:;])", r"\1", text)
+        return marked
 
 
-def read_request(given: MarkedPrompt, scenes: frozenset[int]) -> PromptRequest | None:
-    """What is asked for; None if that is not understood. ``scenes``: the slots that show whole tables."""
-    text, slots = given.text, given.numbers()
+def _shape(word: str) -> str:
+    return next(name for name in SOLIDS if name.lower() == word.lower())
+
+
+def parse_request(prompt: MarkedPrompt, scenes: frozenset[int]) -> PromptRequest | None:
+    """Parse a prompt; None if it is not understood. ``scenes``: the slots that show whole tables."""
+    text, slots = prompt.text, prompt.numbers()
     objects = [slot for slot in slots if slot not in scenes]
     if "twist" in text and len(scenes) == 6:
         looks = _LOOK.findall(text)
@@ -125,7 +124,7 @@ def read_request(given: MarkedPrompt, scenes: frozenset[int]) -> PromptRequest |
         return PromptRequest("order", tuple(slots)) if re.search(r"stack|\bpile|\btower\b", text) else None
     if len(scenes) == 1:
         return _read_scene_request(text, slots[0])
-    return None if scenes else _read_object_request(given, text, objects)
+    return None if scenes else _read_object_request(prompt, text, objects)
 
 
 def _pair_up(slots: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -146,7 +145,7 @@ def _read_scene_request(text: str, scene: int) -> PromptRequest | None:
     return PromptRequest("restore" if _BACK.search(text) else "rearrange", (scene,))
 
 
-def _read_object_request(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptRequest | None:
+def _read_object_request(prompt: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptRequest | None:
     way = re.search(r"\b(north|south|east|west)\b", text)
     angle = re.search(r"\b(\d+) degrees", text)
     counted = re.search(rf"\b(any|all|{'|'.join(COUNTS)}) @(\d+)@", text)
@@ -175,10 +174,10 @@ def _read_object_request(given: MarkedPrompt, text: str, objects: Sequence[int])
     if len(objects) == 3 and _BACK.search(text):
         first = re.match(r"first @\d+@, then @\d+@", text)
         return PromptRequest("round", (*objects[2:], *objects[:2]) if first else tuple(objects))
-    return _read_put(given, text, objects)
+    return _read_put(prompt, text, objects)
 
 
-def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptRequest | None:
+def _read_put(prompt: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptRequest | None:
     """One thing into another, which invented words may stand for."""
     sentences = [sentence.strip() for sentence in re.split(r"\.(?:\s|$)", text) if sentence.strip()]
     command = sentences[-1] if sentences else ""
@@ -186,7 +185,7 @@ def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptR
                      r"ends? up|^make ", command):  # fmt: skip
         return None
     lessons = [sentence for sentence in sentences[:-1] if re.search(r"\bthan\b|\bcompared\b", sentence)]
-    compared = given.numbers(" ".join(lessons))
+    compared = prompt.numbers(" ".join(lessons))
     if len(compared) % 2:
         return None
     if "respectively" in " ".join(lessons):
@@ -196,7 +195,7 @@ def _read_put(given: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptR
         pairs = _pair_up(compared)
         if "compared" in " ".join(lessons):
             pairs = tuple((more, less) for less, more in pairs)
-    slots_named = given.numbers(command)
+    slots_named = prompt.numbers(command)
     if len(slots_named) < 2:
         slots_named = _resolve_nouns(
             " ".join(sentence for sentence in sentences[:-1] if sentence not in lessons), command

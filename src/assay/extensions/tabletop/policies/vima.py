@@ -20,8 +20,7 @@ from assay.errors import ActionError, PolicyError, TaskError, did_you_mean
 from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Picture, Prompt
 from assay.extensions.tabletop.tasks import KINDS
 from assay.extensions.tabletop.tasks import make as make_task
-from assay.extensions.tabletop.tasks.levels import Difficulty, Level
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import (
@@ -146,7 +145,7 @@ class VimaPolicy:
 
 MAX_VIMA_ACTIONS = 10
 _IGNORED_KEYWORDS = frozenset(
-    {
+    [
         "task_kwargs",
         "modalities",
         "debug",
@@ -155,9 +154,9 @@ _IGNORED_KEYWORDS = frozenset(
         "record_gui",
         "record_kwargs",
         "hide_arm_rgb",
-    }
+    ]
 )
-"""What ``vima_bench.make`` takes besides: all about PyBullet, or, as ``task_kwargs``, what ``level`` says here."""
+"""Further keywords of ``vima_bench.make``: settings of PyBullet, and ``task_kwargs``, which ``level`` replaces."""
 
 
 def make_vima_table(

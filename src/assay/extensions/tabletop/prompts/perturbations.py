@@ -1,11 +1,11 @@
-"""Perturbations of tasks on the table."""
+"""Perturbations of tasks on the table, most of them of the prompt."""
 
 from __future__ import annotations
 
 import math
 import re
 from abc import ABC
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -16,18 +16,93 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.senses import Chance, Filter, Key, Sense
 from assay.errors import PerturbationError
-from assay.extensions.tabletop.prompts.prompt import ORIGINALS, PLACEHOLDER, Picture, Prompt, original
-from assay.extensions.tabletop.prompts.wordings import TEMPLATES, WORDS, capitalise, draw_wording, read_fields
+from assay.extensions.tabletop.prompts.prompt import (
+    OPEN,
+    ORIGINALS,
+    PLACEHOLDER,
+    SYNONYMS,
+    TEMPLATES,
+    WORDS,
+    Picture,
+    Prompt,
+    original,
+)
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.learning import ADJECTIVES, NOUNS, STRANGE_ADJECTIVES, STRANGE_NOUNS
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import TableTask
+from assay.extensions.tabletop.tasks.task import Difficulty, TableTask
 from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import SOLIDS
 from assay.extensions.tabletop.world.textures import DARK, GREY, TEXTURES
 from assay.perturb.words.rewordings.corrupted import random_letters, random_tokens, sub_words
 from assay.perturb.words.stems import stem
+
+Fields = Mapping[str, tuple[str, ...]]
+"""What can stand in each place that a template leaves open."""
+_BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
+
+
+def read_fields(task: TableTask) -> Fields:
+    """What a task says in the places that templates leave open, as an angle or a texture.
+
+    Raises PerturbationError for a prompt in other words than the task's own.
+    """
+    for template in ORIGINALS[task.setting.task]:
+        match = _pattern(template).fullmatch(task.prompt.text)
+        if match is not None:
+            return {name: (value,) for name, value in match.groupdict().items()}
+    raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
+
+
+def list_wordings(task: TableTask) -> Iterator[str]:
+    """Every wording of a task but its own. Raises PerturbationError for a prompt in other words than that."""
+    fields = {**WORDS, **read_fields(task)}
+    for template in TEMPLATES[task.setting.task]:
+        for text in _fill(template, fields):
+            if text != task.prompt.text:
+                yield text
+
+
+def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
+    """One of the wordings: a template, then a word of each class. Raises PerturbationError as above."""
+    fields = {**WORDS, **read_fields(task)}
+    templates = TEMPLATES[task.setting.task]
+    while True:
+        text = templates[int(rng.integers(len(templates)))]
+        while (place := OPEN.search(text)) is not None:
+            options = fields[place[1]]
+            text = text.replace(place[0], options[int(rng.integers(len(options)))])
+        if (text := capitalise(text)) != task.prompt.text:
+            return text
+
+
+def _fill(text: str, fields: Fields) -> Iterator[str]:
+    """A template with every choice of words."""
+    place = OPEN.search(text)
+    if place is None:
+        yield capitalise(text)
+        return
+    for option in fields[place[1]]:
+        yield from _fill(text.replace(place[0], option), fields)
+
+
+def capitalise(text: str) -> str:
+    """A text whose sentences begin with capitals."""
+    return _BEGINNING.sub(lambda letter: letter[0].upper(), text)
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """What finds the words in a template's open places."""
+    seen_texts: set[str] = set()
+    parts: list[str] = []
+    for index, part in enumerate(OPEN.split(template)):
+        if index % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P={part})" if part in seen_texts else f"(?P<{part}>.+?)")
+            seen_texts.add(part)
+    return re.compile("".join(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +151,6 @@ class PromptMask(TablePerturbation):
     """On the table: hides the words, the pictures or both. In a few tasks the rest still says what to do."""
 
     kind = "words/prompt_mask"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
     part: PromptPart
@@ -134,14 +207,12 @@ _ANGLES = range(30, 151, 30)
 class OtherInstruction(TablePerturbation):
     """On the table: the prompt of another kind of task; success is judged by the original goal.
 
-    T1 is told to turn its piece (T3), T13 to sweep as T12, T14 to gather by profile as T15, T15 by texture as
-    T14. T12 could be told to sweep as T13, but in its scene doing the one does the other. In about one
-    scene of T14 in a hundred the profile happens to pick out the same things as the texture.
+    T1 gets the prompt of T3 (rotate), T13 that of T12 (sweep), T14 that of T15 (gather by profile), T15 that of T14
+    (by texture). T12 is left out: in its scene, following T13 also solves T12. In about one scene of T14 in a hundred
+    the profile selects the same objects as the texture.
     """
 
     kind = "words/prompt_other"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
@@ -198,8 +269,6 @@ class PromptParaphrase(TablePerturbation):
     """On the table: says the same in other words, with every picture, number, direction and invented word."""
 
     kind = "words/prompt_paraphrase"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """The task in other words than its own. Raises PerturbationError if it is not in its own."""
@@ -218,8 +287,6 @@ class TextReferents(TablePerturbation):
     """On the table: says in words what its pictures showed: ``Put the tiger letter A into the blue bowl.``"""
 
     kind = "words/prompt_referents"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
@@ -246,27 +313,6 @@ def _name_object(before: str | None, picture: Picture) -> str:
 
 
 _LETTERS = re.compile(r"[a-z]+")
-_SYNONYMS = """
-put place set lay drop deposit insert stow store stick situate settle position park plant rest load stash tuck pop plop
-take lift pick grab grasp grip fetch retrieve raise hoist seize catch pull draw drag haul
-move bring carry transfer transport transit shift relocate displace deliver convey send slide push shove nudge sweep
-brush wipe clear scoot glide guide lead steer direct
-turn rotate spin pivot swivel twist revolve roll twirl swing tilt clockwise degree angle
-arrange rearrange reorder organize organise sort order align match copy recreate reproduce imitate mimic follow repeat
-layout setup scene configuration arrangement composition
-restore return undo reverse revert reset back original origin initial start begin first second third last next then
-finally after before previous former
-stack pile heap tower build construct assemble create make form
-gather collect group assemble join combine include contain hold enclose
-same similar identical equal alike like match texture pattern look colour color surface profile shape outline contour
-touch contact reach avoid exceed cross pass overstep limit bound boundary line border stop
-north south east west left right up down above below over under in into inside within on onto top bottom near beside
-between behind front neighbour neighbor adjacent
-all any every each one two three four five six seven eight nine ten
-object item thing piece container box bowl block table picture image frame
-more less than compare
-"""
-"""Synonyms of commands and objects that the wordings themselves do not contain."""
 
 
 @cache
@@ -274,13 +320,13 @@ def informative_stems() -> frozenset[str]:
     """The stems of words that tell: all that prompts are made of, textures and shapes, and synonyms of commands."""
     texts = [
         text
-        for group in (ORIGINALS, TEMPLATES, WORDS)
+        for group in (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
         for texts_of_group in group.values()
         for text in texts_of_group
     ]
     bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
     invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
-    vocabulary = " ".join([bare, _SYNONYMS, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
+    vocabulary = " ".join([bare, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
     return frozenset(stem(word) for word in _LETTERS.findall(vocabulary) if len(word) > 1)
 
 
@@ -307,8 +353,6 @@ class Gobbledygook(TablePerturbation):
     """On the table: nonsense between the pictures. Nothing in it says what is to be done."""
 
     kind = "words/prompt_gobbledygook"
-    effects = frozenset({Effect.WORDS})
-    change = Change.WORDING
     plausible = False
 
     unit: Unit

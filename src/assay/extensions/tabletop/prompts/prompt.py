@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
 
@@ -53,7 +55,7 @@ def scene_picture(*items: TableItem) -> Picture:
 class Prompt(Instruction):
     """A multimodal instruction: a text with placeholders such as ``{base_obj}``, and the image of each.
 
-    Whoever changes the wording keeps the placeholders; see `saying`.
+    A rewording keeps the placeholders; see `saying`.
     """
 
     pictures: tuple[tuple[str, Picture], ...] = ()
@@ -106,48 +108,17 @@ class Prompt(Instruction):
 
 OPEN = re.compile(r"<(\w+)>")
 """A place that a template leaves open."""
-_COMPARED = " ".join(f"{{more_{number}}} is <adjective> than {{less_{number}}}." for number in (1, 2, 3))
-_PIECE, _BASE = "This is a <piece> {dragged_obj}.", "This is a <base> {base_obj}."
-_EXAMPLES = " ".join(f"From {{before_{number}}} to {{after_{number}}}." for number in (1, 2, 3))
-_FRAMES = "{frame_0} {frame_1} {frame_2}"
+Wordings = Mapping[str, tuple[str, ...]]
 
-ORIGINALS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "T1": ("Put the {dragged_obj} into the {base_obj}.",),
-        "T2": ("Put the <look> object in {scene} into the <base_look> object.",),
-        "T3": ("Rotate the {dragged_obj} <angle> degrees.",),
-        "T4": ("Rearrange to this {scene}.",),
-        "T5": ("Rearrange objects to this setup {scene} and then restore.",),
-        "T6": (f"{_COMPARED} Put the <wanted> {{dragged_obj}} into the {{base_obj}}.",),
-        "T7": tuple(
-            f"{first} {second} Put a <piece> into a <base>."
-            for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
-        ),
-        "T8": tuple(
-            f"{first} {second} {_COMPARED} Put the <wanted> <piece> into the <base>."
-            for first, second in ((_PIECE, _BASE), (_BASE, _PIECE))
-        ),
-        "T9": (
-            f'"Twist" is defined as rotating object a specific angle. For examples: {_EXAMPLES} '
-            "Now twist all <look> objects.",
-        ),
-        "T10": (f"Follow this motion for {{dragged_obj}}: {_FRAMES}.",),
-        "T11": (f"Stack objects in this order {_FRAMES}.",),
-        "T12": ("Sweep <count> {swept_obj} into {bounds} without exceeding {constraint}.",),
-        "T13": ("Sweep <count> {swept_obj} into {bounds} without touching {constraint}.",),
-        "T14": ("Put all objects with the same texture as {base_obj} into it.",),
-        "T15": ("Put all objects with the same profile as {base_obj} into it.",),
-        "T16": (
-            "First put {dragged_obj} into {base_obj} then put the object that was previously at its <way> into "
-            "the same {base_obj}.",
-        ),
-        "T17": (
-            "Put {dragged_obj} into {base_obj_1} then {base_obj_2}. "
-            "Finally restore it into its original container.",
-        ),
-    }
-)
-"""By the kind of task; two where definitions come in either order."""
+
+def _read_wordings() -> Iterator[Wordings]:
+    groups = tomllib.loads(files(__package__).joinpath("wordings.toml").read_text(encoding="utf-8"))
+    for group in ("originals", "templates", "words", "synonyms"):
+        yield MappingProxyType({name: tuple(texts) for name, texts in groups[group].items()})
+
+
+ORIGINALS, TEMPLATES, WORDS, SYNONYMS = _read_wordings()
+"""Original wordings and templates of paraphrases by kind of task, the words of each class, and synonyms of commands."""
 
 
 def original(kind: str, *, form: int = 0, **fields: str) -> str:

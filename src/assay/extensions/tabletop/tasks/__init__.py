@@ -11,13 +11,23 @@ from types import MappingProxyType
 
 from assay.errors import PlacementError, TaskError, did_you_mean
 from assay.extensions.tabletop.tasks import learning, placing  # noqa: F401 - they register their tasks
-from assay.extensions.tabletop.tasks.levels import Difficulty, Level, parse_level
-from assay.extensions.tabletop.tasks.task import Draw, Setting, TableTask, TaskKind, registered_kinds
+from assay.extensions.tabletop.tasks.task import (
+    REGISTERED_KINDS,
+    Difficulty,
+    Draw,
+    Level,
+    Setting,
+    TableTask,
+    TaskKind,
+    parse_level,
+)
 from assay.support.streams import stream
 
 _DRAWS = 200
 
-KINDS: Mapping[str, TaskKind] = MappingProxyType(registered_kinds())
+KINDS: Mapping[str, TaskKind] = MappingProxyType(
+    dict(sorted(REGISTERED_KINDS.items(), key=lambda item: int(item[0][1:])))
+)
 """Task kinds by id."""
 
 
@@ -75,39 +85,15 @@ def table_entry(task_id: str) -> TableEntry:
     """The task of that id. Raises TaskError that says what is valid."""
     parts = task_id.removeprefix(PREFIX).split("/")
     if len(parts) != 2 or parts[0] not in KINDS:
-        raise TaskError(f"there is no tabletop task '{task_id}': {did_you_mean(task_id, _ids())}")
+        raise TaskError(f"there is no tabletop task '{task_id}': {did_you_mean(task_id, table_ids())}")
     kind, level = KINDS[parts[0]], parse_level(Level, parts[1])
     if level not in kind.levels:
         raise TaskError(f"{kind.id} has no level {level}; valid: {', '.join(kind.levels)}")
     return TableEntry(kind.id, level)
 
 
-def resolve_tables(selection: str) -> tuple[TableEntry, ...]:
-    """The tasks that a selection names, each once, level by level.
-
-    A selection is ``all``, or kinds, levels and ids with commas between them: ``T1,L4,T2/L3``; the ids with
-    or without ``tabletop/``.
-    Raises TaskError with the nearest name for anything unknown.
-    """
-    every = [table_entry(task_id) for task_id in _ids()]
-    chosen: set[TableEntry] = set()
-    for name in (part.strip() for part in selection.split(",") if part.strip()):
-        short = name.removeprefix(PREFIX)
-        matches = {
-            entry for entry in every if short in ("all", entry.kind, entry.level, entry.id[len(PREFIX) :])
-        }
-        if not matches:
-            if "/" in short:
-                table_entry(name)
-            near = did_you_mean(name, ["all", *Level, *KINDS])
-            raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
-        chosen |= matches
-    if not chosen:
-        raise TaskError(f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17")
-    return tuple(entry for entry in every if entry in chosen)
-
-
-def _ids() -> list[str]:
+def table_ids() -> list[str]:
+    """All ids, level by level."""
     return [
         f"{PREFIX}{kind.id}/{level}" for level in Level for kind in KINDS.values() if level in kind.levels
     ]

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.levels import dark_version
 from assay.extensions.tabletop.tasks.placing import base_and_piece, names_of, put_into
 from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
 from assay.extensions.tabletop.world.goals import Put, PutGoal
 from assay.extensions.tabletop.world.scene import TableItem, TableScene
-from assay.extensions.tabletop.world.textures import GREY
+from assay.extensions.tabletop.world.textures import DARK, GREY
 
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
 NOUNS = ("dax", "blicket", "wug", "zup")
@@ -38,7 +37,7 @@ class _Lesson:
         """Texture and size of a thing at a pole."""
         if self.tall:
             return texture, (1.0, 1.0, self.short + (_TALLER if upper else 0.0))
-        return (dark_version(texture) if upper else texture), (1.0, 1.0, 1.0)
+        return (DARK + texture if upper else texture), (1.0, 1.0, 1.0)
 
 
 def _lesson(draw: Draw) -> _Lesson:

@@ -9,8 +9,7 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.extensions.tabletop.prompts.prompt import Prompt, original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.levels import Difficulty, Level
-from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
+from assay.extensions.tabletop.tasks.task import HELD_OUT, Difficulty, Draw, Drawn, Level, table_task
 from assay.extensions.tabletop.world.goals import Put, PutGoal, Rectangle, SweepGoal, reaches_straight
 from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.textures import TEXTURES

@@ -23,10 +23,10 @@ from assay.episodes import (
     apply_perturbations,
     rollout,
 )
-from assay.extensions.tabletop.tasks import KINDS, TableEntry, make, resolve_tables, table_entry
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting, TableTask
-from assay.extensions.tabletop.world.goals import GoalProgress
+from assay.errors import TaskError, did_you_mean
+from assay.extensions.tabletop.tasks import KINDS, PREFIX, TableEntry, make, table_entry, table_ids
+from assay.extensions.tabletop.tasks.task import Level, TableTask
+from assay.extensions.tabletop.world.goals import TableGoalProgress
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
@@ -60,8 +60,31 @@ class TabletopWorld(World):
     packs = (PACK,)
 
     def select(self, selection: str) -> tuple[TableEntry, ...]:
-        """The tasks that a selection names. Raises TaskError that says what is valid."""
-        return resolve_tables(selection)
+        """Return the tasks that a selection names, each once, level by level.
+
+        A selection is ``all``, or comma-separated kinds, levels and ids: ``T1,L4,T2/L3``; ids with or without
+        ``tabletop/``. Raises TaskError with the nearest name for anything unknown.
+        """
+        every = [table_entry(task_id) for task_id in table_ids()]
+        chosen: set[TableEntry] = set()
+        for name in (part.strip() for part in selection.split(",") if part.strip()):
+            short = name.removeprefix(PREFIX)
+            matches = {
+                entry
+                for entry in every
+                if short in ("all", entry.kind, entry.level, entry.id.removeprefix(PREFIX))
+            }
+            if not matches:
+                if "/" in short:
+                    table_entry(name)
+                near = did_you_mean(name, ["all", *Level, *KINDS])
+                raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
+            chosen |= matches
+        if not chosen:
+            raise TaskError(
+                f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17"
+            )
+        return tuple(entry for entry in every if entry in chosen)
 
     def task(self, spec: EpisodeSpec) -> TableTask:
         """The task of an episode as the policy is given it."""
@@ -94,7 +117,7 @@ class TableEnv(Env):
         """Set the table and let everything come to rest."""
         self.task = self._given or TABLETOP_WORLD.task(spec)
         self.simulation = TableSimulation(self.task.scene)
-        self.progress = GoalProgress(self.task.goal, self.task.scene)
+        self.progress = TableGoalProgress(self.task.goal, self.task.scene)
         self.effects: list[ActionEffect] = []
         """What became of each action."""
         self.held: list[str] = []
@@ -207,13 +230,6 @@ _GOOD, _BAD = (30, 120, 50), (190, 40, 40)
 _MARGIN = 14
 _PROMPT_WIDTH = 900
 """Pixels that a prompt may be wide."""
-
-
-def one_of_each_kind(seed: int, difficulty: Difficulty) -> Iterator[tuple[str, TableTask]]:
-    """A title and a task of each kind, at the first level it has."""
-    for kind in KINDS.values():
-        setting = Setting(kind.id, seed, kind.levels[0], difficulty)
-        yield f"{setting.id}  {kind.name}", make(setting)
 
 
 def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:

@@ -82,7 +82,7 @@ class GoalStatus:
     """What went wrong, e.g. ``wrong_item``; empty if nothing did. Some mistakes can be undone."""
 
 
-class GoalProgress:
+class TableGoalProgress:
     """Judges an episode, action after action."""
 
     def __init__(self, goal: Goal, scene: TableScene) -> None:
@@ -117,10 +117,10 @@ class GoalProgress:
         if self.verdict.success:
             return self.verdict
         pose = {item.name: poses[i] for i, item in enumerate(self._scene.items)}
-        pending = self.pending()
+        awaited = {put.item for put in self.pending()}
         later = [put for stage in goal.stages[self._stage + 1 :] for put in stage]
         early = goal.in_order and any(
-            put.holds_at(pose[put.item]) and put.item not in _names(pending) for put in later
+            put.holds_at(pose[put.item]) and put.item not in awaited for put in later
         )
         was, self._was = self._was, pose
         stage = self.stage
@@ -138,7 +138,8 @@ class GoalProgress:
             return GoalStatus(True)
         if early:
             return GoalStatus(False, "wrong_order")
-        if any(not _on_table(pose[put.item]) for put in self.pending()):
+        places = [pose[put.item] for put in self.pending()]
+        if not all(X_LOW <= x <= X_HIGH and Y_LOW <= y <= Y_HIGH for x, y, _ in places):
             return GoalStatus(False, "off_table")
         return GoalStatus(False, "" if progress else "no_progress")
 
@@ -179,14 +180,6 @@ class GoalProgress:
             y = poses[..., 1, None] + s * part.bottom[:, 0] + c * part.bottom[:, 1]
             outlines.append(np.stack([x, y], axis=-1))
         return outlines
-
-
-def _names(puts: tuple[Put, ...]) -> set[str]:
-    return {put.item for put in puts}
-
-
-def _on_table(pose: np.ndarray) -> bool:
-    return bool(X_LOW <= pose[0] <= X_HIGH and Y_LOW <= pose[1] <= Y_HIGH)
 
 
 def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:

@@ -13,11 +13,11 @@ import numpy as np
 from assay.episodes import EpisodeSpec
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.goals import (
-    GoalProgress,
     Put,
     PutGoal,
     Rectangle,
     SweepGoal,
+    TableGoalProgress,
     reaches_straight,
 )
 from assay.extensions.tabletop.world.model import BLADE
@@ -88,7 +88,12 @@ class Sweeper:
 
     def strays(self) -> list[str]:
         """Blocks that have no business where they are: in the zone."""
-        return [name for name in self._goal.bystanders if self._near_zone(self._scene.index(name))]
+        items = [self._scene.index(name) for name in self._goal.bystanders]
+        return [
+            self._scene.items[item].name
+            for item in items
+            if _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
+        ]
 
     def ways(self, inside: list[str]) -> float:
         """How many blocks outside the zone can be pushed there; one with others in its way counts half."""
@@ -196,11 +201,6 @@ class Sweeper:
         grid = np.column_stack([x.ravel(), y.ravel()])
         return np.asarray(grid[~_within(grid, self._goal.zone, self._scene.items[item].radius + 0.02)])
 
-    def _near_zone(self, item: int) -> bool:
-        return bool(
-            _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
-        )
-
     def _actions(self, *pushes: _Push | None) -> Iterator[np.ndarray]:
         for push in filter(None, pushes):
             start = self._poses[push.item, :2]
@@ -253,7 +253,7 @@ class TableOracle:
         self._world: TableState = env.simulation
         self._task = task
         # What is asked may be another thing than what counts: then it keeps its own account of it.
-        self._own = None if task.asked in (None, task.goal) else GoalProgress(task.asked, task.scene)
+        self._own = None if task.asked in (None, task.goal) else TableGoalProgress(task.asked, task.scene)
         self._progress = self._own or env.progress
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:

@@ -113,7 +113,7 @@ class TableRenderer:
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
-    """Where on the table, metres, a point of the top view lies, given as shares of its width and height."""
+    """Position on the table, metres, of a point of the top view given as shares of its width and height."""
     middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
     width = EXTENT["top"] * WIDTH / HEIGHT
     return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.errors import ActionError
+from assay.errors import ActionError, one_line
 from assay.extensions.tabletop.world.model import BLADE, SOLID_GROUP, build
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.render import TableRenderer
@@ -70,7 +70,7 @@ def parse_action(given: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ActionError(f"an action is {ACTION_SIZE} numbers, not {given!r}"[:200]) from None
+        raise ActionError(one_line(f"an action is {ACTION_SIZE} numbers, not {given!r}")) from None
     if values.shape != (ACTION_SIZE,):
         raise ActionError(
             f"an action of shape {values.shape} is not possible: ({ACTION_SIZE},), two poses of x, y and a "

@@ -1,4 +1,4 @@
-"""Models for BERTScore that the user has: folders, or names in the cache of Hugging Face. Nothing is fetched."""
+"""General-purpose distances to compare with: BLEU, METEOR, and BERTScore with models that the user has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with texts and models."""
+"""The two language models, all-MiniLM-L6-v2 and spaCy's parser: found, verified, downloaded."""
 
 from __future__ import annotations
 

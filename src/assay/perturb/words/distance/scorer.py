@@ -1,4 +1,4 @@
-"""Scores pairs of texts, and remembers what the models said."""
+"""Scores pairs of texts, and caches what the models return."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_DISTANCE = 0.005
 DIGITS = 9
 """Decimals of S_K: so few that it is the same number on every machine."""
 MOST_KNOWN = 20_000
-"""Texts, or words, that are cached_distances before all are forgotten: at most some 100 MB."""
+"""Texts, or words, that are cached before all are dropped: at most some 100 MB."""
 
 
 class Scorer:

@@ -1,13 +1,13 @@
 """The paraphrase grid: how objects are named x how the action is expressed, 43 cells (after LIBERO-Para).
 
-for each in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
-    each.cell, each.text
+for paraphrase in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
+    paraphrase.cell, paraphrase.text
 
-cells                       the two axes
-wordings                    the object axis: what objects may be called in their scene
-clauses, frames, structure, actions    the action axis: the steps as clauses, in the sentences of frames.yaml
-generate, examples, table   both together; tables for readers and for files
-names, shapes, rules, verify    whether a paraphrase keeps to the rules
+cells          the two axes
+sentences      the action axis: the steps of an instruction in the sentences of frames.yaml
+generate       the object axis, and both together
+table          paraphrases as CSV files, and their statistics
+names, rules   whether a paraphrase follows the rules of its cell
 """
 
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType

@@ -1,4 +1,4 @@
-"""The object axis: what the objects of an instruction may be called in its scene."""
+"""The object axis (names that objects may have in their scene), and the whole grid of paraphrases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sentence of each action type looks like, and how the original's verbs and frame show in it."""
+"""Rules of the grid: the form of each action type, and what a paraphrase must keep of its original."""
 
 from __future__ import annotations
 

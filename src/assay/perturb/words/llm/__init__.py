@@ -1,9 +1,7 @@
 """Paraphrases from a language model (`assay.support.llm`). Optional.
 
-prompts    what is asked in each step
-screen     what becomes of lines that break a rule
-answers    what an answer says
-pipeline   generate, verify, merge, verify again
+prompts    the prompts of the four steps
+pipeline   generate, verify, merge, verify again; lines that break a rule are dropped
 """
 
 from assay.perturb.words.llm.pipeline import RuleUse, paraphrases

@@ -1,4 +1,4 @@
-"""What becomes of a line that breaks a rule, and the least that any line must be."""
+"""Paraphrases of the grid from a language model: generate, verify, merge, verify again."""
 
 from __future__ import annotations
 

@@ -1,16 +1,48 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from assay.sim import Observation
 from assay.support.streams import stream
-from assay.tasks.formats.lerobot_writer import (
-    QUANTILES,
-    STATISTICS,
-    ImageStats,
-    combine_stats,
-    describe_values,
+from assay.tasks.formats.lerobot_features import robot_state
+from assay.tasks.formats.lerobot_writer import QUANTILES, ImageStats, combine_stats, describe_values
+
+
+@pytest.fixture
+def observation(compiled: Any, world_of: Any) -> Observation:
+    world = world_of(compiled("libero_goal/7"))
+    return world.reset(world.sample(0))
+
+
+def test_the_state_is_position_axis_angle_and_fingers(observation: Observation):
+    vector = robot_state(observation)
+    assert vector.dtype == np.float32 and vector.shape == (8,)
+    np.testing.assert_allclose(vector[:3], observation.eef_position, atol=1e-6)
+    np.testing.assert_allclose(vector[6:], observation.gripper, atol=1e-6)
+    w, x, y, z = observation.eef_quaternion
+    turned = Rotation.from_rotvec(vector[3:6]) * Rotation.from_quat([x, y, z, w]).inv()
+    assert turned.magnitude() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("quaternion", "turn"),
+    [
+        ((1, 0, 0, 0), (0, 0, 0)),
+        ((0, 0, 1, 0), (0, np.pi, 0)),
+        (
+            (-0.5, 0, 0, np.sqrt(0.75)),
+            (0, 0, 4 * np.pi / 3),
+        ),  # not turned the short way: the sign is LIBERO's
+    ],
 )
+def test_the_angle_runs_to_a_full_turn(observation: Observation, quaternion: Any, turn: Any):
+    seen = replace(observation, eef_quaternion=np.array(quaternion, dtype=float))
+    np.testing.assert_allclose(robot_state(seen)[3:6], turn, atol=1e-6)
 
 
 def test_statistics_are_per_dimension():
@@ -21,12 +53,6 @@ def test_statistics_are_per_dimension():
     np.testing.assert_array_equal(stats["max"], values.max(axis=0))
     np.testing.assert_allclose(stats["q90"], np.quantile(values, 0.9, axis=0), rtol=1e-6)
     assert stats["count"].tolist() == [500]
-
-
-def test_single_values_keep_one_dimension():
-    assert {name: value.shape for name, value in describe_values(np.arange(4)).items()} == dict.fromkeys(
-        STATISTICS, (1,)
-    )
 
 
 def test_image_statistics_cover_all_pixels():

@@ -1,22 +1,27 @@
-"""What each perturbation of the catalogue changes, in the task and its compiled model; all else stays."""
+"""Every perturbation of the catalogue: an immutable value with JSON and ranges that changes what it states.
+
+All other facts about the task and its compiled model stay the same.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from math import inf, nan
 from typing import Any
 
 import pytest
 
 from assay import tasks
-from assay.episodes import At, Effect, kinds
+from assay.episodes import At, Effect, EpisodeSpec
 from assay.episodes.events import near
-from assay.episodes.senses import Sense
+from assay.errors import PerturbationError
 from assay.extensions.tabletop.prompts import perturbations as prompts
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.task import Setting
-from assay.perturb import Perturbation, Say, apply_perturbations, rewordings
+from assay.perturb import Perturbation, Say, apply_perturbations, from_json, rewordings, to_json
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
 from assay.perturb.senses import senses_at
@@ -24,6 +29,7 @@ from assay.perturb.words.rewordings.corrupted import Form
 from assay.perturb.words.text import Mask
 from assay.perturb.world import (
     Alter,
+    Among,
     Attribute,
     Confound,
     Displace,
@@ -300,6 +306,7 @@ def test_a_perturbation_changes_what_it_says_and_nothing_else(
     assert case is not None, f"{kind} has no case here: say what it changes"
     control = make(Setting("T1", 0)) if case.made.world == "tabletop" else tasks.load(case.task)
     after = apply_perturbations(control, (case.made,), seed=1)
+    assert after == apply_perturbations(control, case.made, seed=1)
     if not case.made.rebuilds:
         assert after.scene == control.scene, "and so it need not be compiled anew"
     if Effect.GOAL not in case.made.effects:
@@ -313,7 +320,45 @@ def test_a_perturbation_changes_what_it_says_and_nothing_else(
         assert any(re.fullmatch(say, fact) for fact in found), f"{case.made} leaves '{say}' as it was"
 
 
-def test_the_senses_have_no_part_in_the_task():
-    for kind, made in kinds().items():
-        if kind.startswith("senses/"):
-            assert issubclass(made, Sense) and made.apply is Sense.apply
+DRAWN = (Recolour(), Recolour(None, Pattern.CHECKER), Room(), *(Replace(among=among) for among in Among))
+"""Perturbations that draw what they change."""
+VALUES = {
+    str(value): value
+    for value in (
+        *(case.made for cases in CASES.values() for case in cases),
+        *DRAWN,
+        ExchangePlaces(free=True),
+    )
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_perturbation_is_an_immutable_value_that_survives_json_and_rejects_values_out_of_range(
+    value: Perturbation,
+):
+    restored = from_json(json.loads(json.dumps(to_json(value))))
+    assert restored == value and hash(restored) == hash(value) and repr(value).isprintable()
+    spec = EpisodeSpec("libero_goal/0", 3, perturbations=(value,))
+    assert EpisodeSpec.from_json(spec.to_json()) == spec
+    with pytest.raises((FrozenInstanceError, TypeError)):  # a TypeError where the class has slots
+        value.kind = "other"  # type: ignore[misc]
+    for field in fields(value):  # type: ignore[arg-type]
+        if "valid" not in field.metadata:
+            continue
+        low, high = field.metadata["valid"]
+        invalid = [low - 1, high + 1, 10**400, nan, inf, "much", [1]]
+        invalid += [(low + high) / 2 + 0.3] if isinstance(low, int) and field.type == "int" else []
+        if isinstance(getattr(value, field.name), tuple):
+            length = len(getattr(value, field.name))
+            invalid = [0.5 * (low + high), (), *((number,) * length for number in invalid)]
+        for number in invalid:
+            with pytest.raises(
+                PerturbationError, match=f"^{value.kind}: {field.name} is .*{low:g} to {high:g}"
+            ):
+                replace(value, **{field.name: number})  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("value", DRAWN, ids=str)
+def test_the_same_seed_draws_the_same_change(value: Perturbation):
+    task = tasks.load("libero_goal/8")
+    assert apply_perturbations(task, value, seed=1) == apply_perturbations(task, value, seed=1) != task

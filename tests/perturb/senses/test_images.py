@@ -6,9 +6,62 @@ import numpy as np
 import pytest
 
 from assay.episodes.senses import Chance
-from assay.perturb.senses import Brightness, Contrast, Fog, GaussianNoise
+from assay.perturb.senses import Brightness, Contrast, Fog, GaussianNoise, GlassBlur, MotionBlur, ZoomBlur
+from assay.perturb.senses.images import Severe
+
+SIZE = 256
+
 
 CHANCE = Chance((5, "agentview"), 3)
+
+
+def dot(row: int, column: int) -> np.ndarray:
+    """A white dot of three by three pixels on black."""
+    picture = np.zeros((SIZE, SIZE, 3), np.uint8)
+    picture[row - 1 : row + 2, column - 1 : column + 2] = 255
+    return picture
+
+
+def lit(picture: np.ndarray) -> np.ndarray:
+    """Rows and columns that are not black, (n, 2)."""
+    return np.argwhere(picture.max(axis=2) > 2)
+
+
+def test_motion_smears_a_dot_into_a_line_of_the_right_length():
+    for step in range(5):
+        spots = lit(MotionBlur(6).alter(dot(128, 128), Chance((5, "agentview"), step))) - 128
+        _, extents, axes = np.linalg.svd(spots - spots.mean(axis=0))
+        along, across = (spots @ axes.T).T
+        length = MotionBlur.LENGTH * 6 * SIZE
+        assert np.ptp(along) == pytest.approx(length + 2, abs=3)
+        assert np.ptp(across) <= 5
+        assert extents[0] > 3 * extents[1]
+
+
+def test_zoom_leaves_the_middle_and_draws_the_edge_outwards():
+    blurred = ZoomBlur(8)
+    middle = lit(blurred.alter(dot(128, 128), CHANCE)) - 127.5
+    assert np.abs(middle).max() < 5
+    spots = lit(blurred.alter(dot(64, 64), CHANCE)) - 127.5
+    assert np.abs(spots[:, 0] - spots[:, 1]).max() < 6, "it runs along the diagonal"
+    furthest = np.abs(spots).max()
+    assert furthest == pytest.approx(63.5 * (1 + ZoomBlur.GROWTH * 8), abs=4)
+    assert np.abs(spots).min() > 58, "and not inwards"
+
+
+def test_glass_scatters_a_dot_over_its_reach_only():
+    spots = lit(GlassBlur(10).alter(dot(128, 128), CHANCE)) - 128
+    reach = GlassBlur.REACH * 10 * SIZE
+    assert reach / 2 < np.abs(spots).max() <= reach + 1 + 3
+    assert len(spots) > 30
+
+
+@pytest.mark.parametrize("blur", [MotionBlur(10), ZoomBlur(10), GlassBlur(10)], ids=repr)
+def test_light_is_neither_made_nor_lost(blur: Severe):
+    plain = np.full((SIZE, SIZE, 3), 77, np.uint8)
+    assert np.array_equal(blur.alter(plain, CHANCE), plain)
+    picture = np.random.default_rng(0).integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)
+    assert blur.alter(picture, CHANCE).mean() == pytest.approx(picture.mean(), abs=1.0)
 
 
 @pytest.fixture
