@@ -12,13 +12,10 @@ def came(stages: tuple[str, ...], **seen: int) -> dict[str, int | None]:
     return {stage: seen.get(stage) for stage in stages}
 
 
-def test_the_furthest_stage_is_the_last_that_was_seen_whatever_was_skipped():
+def test_the_furthest_stage_decides_the_progress_of_an_atom():
     assert furthest(came(PLACING)) == UNTOUCHED
     assert furthest(came(PLACING, reached=3, touched=9, grasped=12)) == "grasped"
     assert furthest(came(PLACING, reached=3, touched=9, placed=40)) == "placed", "pushed, not carried"
-
-
-def test_an_atoms_progress_is_the_place_of_its_furthest_stage():
     assert atom_progress(came(PLACING)) == 0
     assert atom_progress(came(PLACING, reached=3, touched=9, grasped=12)) == pytest.approx(3 / 7)
     assert atom_progress(came(TURNING, reached=3, touched=9)) == 0.5
@@ -36,11 +33,8 @@ def test_an_atom_that_holds_in_the_end_is_done_and_one_that_was_lost_is_not():
     assert progress_of(stages, {BOWL: ((40, 60),)}, 300, False) == pytest.approx(6 / 7 / 2)
 
 
-def test_an_atom_that_held_at_the_start_counts_only_where_it_was_undone():
+def test_an_atom_that_held_at_the_start_counts_only_if_it_was_undone():
     stages = {BOWL: came(PLACING, reached=3)}
     assert progress_of(stages, {BOWL: ((40, 301),), STOVE: ((0, 301),)}, 300, False) == 1
     assert progress_of(stages, {BOWL: ((40, 301),), STOVE: ((0, 9),)}, 300, False) == 0.5
-
-
-def test_a_failure_of_a_goal_that_held_at_the_start_has_no_progress():
     assert progress_of({}, {BOWL: ((0, 1),)}, 300, False) == 0

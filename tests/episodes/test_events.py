@@ -11,7 +11,6 @@ from assay.episodes import (
     Episode,
     EpisodeSpec,
     Outcome,
-    Perturbation,
     Trigger,
     TriggerKind,
     from_json,
@@ -37,25 +36,16 @@ from assay.sim.world import LiberoEnv
 BOWL = EpisodeSpec("libero_goal/8", 0)  # the bowl onto the plate
 DRAWER = EpisodeSpec("libero_goal/3", 0)  # the bowl into a drawer that must be opened
 OTHER = OtherTask("turn on the stove", ("TurnOn flat_stove_1",))
-TRIGGERS = {
-    TriggerKind.NEAR: (BOWL, near(0.1)),
-    TriggerKind.GRASPED: (BOWL, grasped()),
-    TriggerKind.LIFTED: (BOWL, lifted(0.04)),
-    TriggerKind.PLACING: (BOWL, placing(0.15)),
-    TriggerKind.SUBGOAL: (DRAWER, subgoal(1)),
-    TriggerKind.STEP: (BOWL, at_step(17)),
-    TriggerKind.SHARE: (BOWL, share(0.2)),
+EVENTS = {
+    TriggerKind.NEAR: (BOWL, near(0.1), Displace(0.1)),
+    TriggerKind.GRASPED: (BOWL, grasped(), Cancel()),
+    TriggerKind.LIFTED: (BOWL, lifted(0.04), Knock()),
+    TriggerKind.PLACING: (BOWL, placing(0.15), Relight(0.5)),
+    TriggerKind.SUBGOAL: (DRAWER, subgoal(1), OTHER),
+    TriggerKind.STEP: (BOWL, at_step(17), Distractors(1)),
+    TriggerKind.SHARE: (BOWL, share(0.2), FrozenCamera(cameras=("agentview",))),
 }
-CHANGES = {
-    TriggerKind.NEAR: Displace(0.1),
-    TriggerKind.GRASPED: Cancel(),
-    TriggerKind.LIFTED: Knock(),
-    TriggerKind.PLACING: Relight(0.5),
-    TriggerKind.SUBGOAL: OTHER,
-    TriggerKind.STEP: Distractors(1),
-    TriggerKind.SHARE: FrozenCamera(cameras=("agentview",)),
-}
-"""One of each: things that move, new things, words, looks, senses."""
+"""A task, a trigger and a change for each kind: objects that move, new objects, words, looks, senses."""
 
 
 @pytest.fixture(scope="module")
@@ -103,15 +93,15 @@ def controls(env: LiberoEnv, undisturbed: dict[str, list[np.ndarray]]) -> dict[s
 
 
 @pytest.mark.parametrize("moment", TriggerKind)
-def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
+def test_an_episode_equals_its_control_bit_for_bit_until_its_trigger_fires(
     env: LiberoEnv,
     controls: dict[str, Episode],
     undisturbed: dict[str, list[np.ndarray]],
     moment: TriggerKind,
 ):
-    spec, trigger = TRIGGERS[moment]
+    spec, trigger, change = EVENTS[moment]
     actions, control = controls[spec.task].trajectory.actions, undisturbed[spec.task]
-    event = At(trigger, CHANGES[moment])
+    event = At(trigger, change)
     found, play = states(env, replace(spec, condition="event", perturbations=(event,)), actions)
     (happened,) = play.finish().events
     assert happened["step"] is not None and happened["step"] >= (happened["due"] or 0) >= 1
@@ -119,23 +109,7 @@ def test_an_episode_is_its_control_to_the_bit_until_its_trigger_comes_true(
     assert all(np.array_equal(one, other) for one, other in zip(found, control, strict=False))
 
 
-def test_the_events_of_one_policy_and_its_control_share_all_actions_until_then(
-    env: LiberoEnv, controls: dict[str, Episode]
-):
-    changed = replace(BOWL, condition="event", perturbations=(At(near(0.1), Displace(0.1)),))
-    control, event = controls[BOWL.task], rollout(env, Oracle(), changed)
-    step = event.events[0]["step"]
-    assert step and event.outcome is Outcome.SUCCESS, "the oracle looks again"
-    assert np.array_equal(control.trajectory.actions[:step], event.trajectory.actions[:step])
-    assert np.array_equal(
-        control.trajectory.end_effector[: step + 1], event.trajectory.end_effector[: step + 1]
-    )
-    assert not np.array_equal(
-        control.trajectory.actions[step:], event.trajectory.actions[step : control.steps]
-    )
-
-
-def test_an_event_is_a_value_that_json_gives_back():
+def test_an_event_survives_json():
     for event in (At(near(0.1), Displace(0.1)), At(lifted(), OTHER), At(subgoal(2), ActionDelay(3))):
         assert from_json(to_json(event)) == event and hash(from_json(to_json(event))) == hash(event)
         spec = replace(BOWL, perturbations=(event,))
@@ -148,34 +122,28 @@ def test_an_event_is_a_value_that_json_gives_back():
     assert str(At(lifted(0.05), Cancel())) == "words/cancel at lifted(0.05)"
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
+def test_an_invalid_trigger_or_event_is_rejected():
+    for made, said in (
         (lambda: Trigger("soon", 1), "valid: near, grasped"),  # type: ignore[arg-type]
         (lambda: near(0.0), "near: 0.0; valid: 0.01 to 1"),
         (lambda: at_step(1.5), "valid: whole numbers 1 to 100000"),  # type: ignore[arg-type]
         (lambda: At(near(0.1), At(near(0.1), Cancel())), "cannot wait for another"),
         (lambda: Cancel().apply(None, np.random.default_rng(0)), "valid inside At"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(made, said: str):
-    with pytest.raises(PerturbationError, match=said):
-        made()
+    ):
+        with pytest.raises(PerturbationError, match=said):
+            made()
 
 
-@pytest.mark.parametrize(
-    ("spec", "trigger", "said"),
-    [
+def test_a_trigger_that_can_never_fire_is_rejected_at_the_start(env: LiberoEnv):
+    for spec, trigger, said in (
         (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished parts"),
         (EpisodeSpec("libero_goal/7", 0), grasped(), "no object to be moved"),
-    ],
-)
-def test_a_trigger_that_can_never_come_true_is_refused_at_the_start(env: LiberoEnv, spec, trigger, said: str):
-    with pytest.raises(PerturbationError, match=said):
-        Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
+    ):
+        with pytest.raises(PerturbationError, match=said):
+            Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
 
 
-def test_a_world_without_events_says_so():
+def test_a_world_without_events_rejects_them():
     spec = EpisodeSpec("tabletop/T1/L1", 0)
     opened = world_of(spec.task).open()
     with pytest.raises(WorldError, match="the world 'tabletop' can be changed before an episode only"):
@@ -205,12 +173,6 @@ class Polite(Listener):
         self.heard.append(("instruct", instruction.text))
 
 
-class Noting(Listener):
-    """Has an attribute that is called as the method is."""
-
-    instruct = "put the bowl on the plate"
-
-
 class Eager(Listener):
     """Drops its chunk."""
 
@@ -219,28 +181,24 @@ class Eager(Listener):
         return True
 
 
-@pytest.mark.parametrize(
-    ("policy", "how", "asked"),
-    [
+def test_a_policy_gets_the_new_instruction_and_decides_on_its_chunk(env: LiberoEnv):
+    for policy, how, asked in (
         (Listener(), "reset", [0, 4, 6]),
-        (Noting(), "reset", [0, 4, 6]),
         (Polite(), "instruct", [0, 4, 8]),
         (Eager(), "instruct", [0, 4, 6]),
-    ],
-)
-def test_a_policy_is_told_what_is_asked_now_and_decides_on_its_chunk(env: LiberoEnv, policy, how, asked):
-    spec = replace(BOWL, condition="event", perturbations=(At(at_step(6), OTHER),), steps=10)
-    episode = rollout(env, policy, spec)
-    assert policy.heard == [("reset", "put the bowl on the plate"), (how, "turn on the stove")]
-    assert policy.asked == asked
-    assert (
-        episode.instruction == "put the bowl on the plate"
-        and episode.events[0]["told"] == "turn on the stove"
-    )
-    assert list(episode.truth) == ["TurnOn flat_stove_1"]
+    ):
+        spec = replace(BOWL, condition="event", perturbations=(At(at_step(6), OTHER),), steps=10)
+        episode = rollout(env, policy, spec)
+        assert policy.heard == [("reset", "put the bowl on the plate"), (how, "turn on the stove")]
+        assert policy.asked == asked
+        assert (
+            episode.instruction == "put the bowl on the plate"
+            and episode.events[0]["told"] == "turn on the stove"
+        )
+        assert list(episode.truth) == ["TurnOn flat_stove_1"]
 
 
-def test_events_happen_in_their_order(env: LiberoEnv):
+def test_events_happen_in_order(env: LiberoEnv):
     both = (At(at_step(5), OTHER), At(at_step(3), Cancel("never mind")))
     episode = rollout(env, Listener(), replace(BOWL, condition="event", perturbations=both, steps=60))
     assert [each["step"] for each in episode.events] == [5, 5]
@@ -261,18 +219,16 @@ def test_a_share_of_the_demonstrators_time_is_the_same_however_long_a_policy_thi
     assert due[0] and due[0] == due[1]
 
 
-@pytest.mark.parametrize("change", [Resize(0.8), Remove()])
-def test_what_is_held_is_neither_removed_nor_exchanged(
-    env: LiberoEnv, controls: dict[str, Episode], change: Perturbation
-):
-    play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
-    for action in controls[BOWL.task].trajectory.actions:
-        play.step(action)
-    (event,) = play.finish().events
-    assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"
+def test_a_held_object_is_neither_removed_nor_exchanged(env: LiberoEnv, controls: dict[str, Episode]):
+    for change in (Resize(0.8), Remove()):
+        play = Stepwise(env, replace(BOWL, condition="event", perturbations=(At(grasped(), change),)))
+        for action in controls[BOWL.task].trajectory.actions:
+            play.step(action)
+        (event,) = play.finish().events
+        assert event["due"] is not None and event["step"] is None, "the bowl is in the hand until the end"
 
 
-def test_what_grows_stays_where_it_stands_and_waits_until_it_fits(env: LiberoEnv):
+def test_a_resized_object_stays_in_place_and_waits_until_it_fits(env: LiberoEnv):
     env.reset(BOWL)
     env.step(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0]))
     bowl, other = "akita_black_bowl_1", "cream_cheese_1"

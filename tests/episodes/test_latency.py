@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import Episode, EpisodeSpec, Outcome, Stepwise, rollout
+from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
 from assay.episodes.latency import Timeline
 from assay.errors import SpecError
 from assay.policies.simple import STILL
@@ -70,9 +70,8 @@ def done(episode: Episode) -> list[int]:
     return [round(100 * float(each)) for each in episode.trajectory.actions[:, 0]]
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected", "asked"),
-    [
+def test_decisions_take_effect_after_the_latency(world: Simulation):
+    for fields, expected, asked in (
         ({"replan": 2}, [10, 11, 20, 21, 30, 31, 40, 41, 50, 51], [0, 2, 4, 6, 8]),
         ({"replan": 2, "latency": 2}, [0, 0, 10, 11, 12, 13, 20, 21, 22, 23], [0, 4, 8]),
         ({"replan": 2, "latency": 4}, [0, 0, 0, 0, 10, 11, 12, 13, 14, 0, 20, 21], [0, 6]),
@@ -83,42 +82,34 @@ def done(episode: Episode) -> list[int]:
             [0, 4, 8],
         ),
         ({"latency": 3}, [0, 0, 0, 10, 11, 12, 13, 14, 0, 0, 0, 20], [0, 8]),
-    ],
-)
-def test_decisions_take_effect_so_many_steps_after_the_observation(
-    world: Simulation, fields: dict[str, object], expected: list[int], asked: list[int]
-):
-    policy = Counting()
-    episode = play(world, policy, steps=len(expected), **fields)
-    assert (done(episode), policy.asked) == (expected, asked)
-    assert episode.decisions == len(asked) == len(episode.inference) and episode.outcome is Outcome.FAILURE
+    ):
+        policy = Counting()
+        episode = play(world, policy, steps=len(expected), **fields)
+        assert (done(episode), policy.asked) == (expected, asked)
+        assert (
+            episode.decisions == len(asked) == len(episode.inference) and episode.outcome is Outcome.FAILURE
+        )
 
 
-def test_an_arm_that_holds_asks_of_its_gripper_what_it_asked_before(world: Simulation):
-    episode = play(world, Counting(), steps=12, replan=2, latency=2, while_waiting="hold")
-    assert episode.trajectory.actions[:, 6].tolist() == [0, 0, 1, 1, 1, 1, -1, -1, -1, -1, 1, 1]
-    assert not episode.trajectory.actions[[0, 1, 4, 5], :6].any()
-
-
-def test_what_a_policy_predicts_beyond_what_it_executes_plays_on(world: Simulation):
+def test_predicted_actions_continue_while_the_next_chunk_is_awaited(world: Simulation):
     assert done(play(world, Far(), steps=8, latency=2)) == [0, 0, 10, 11, 12, 13, 20, 21]
     assert done(play(world, Far(), steps=4)) == [10, 11, 20, 21]
     assert done(play(world, Far(), steps=4, replan=1)) == [10, 20, 30, 40]
 
 
-@pytest.mark.parametrize("dropped_after", [1, 3])
-def test_nothing_of_an_older_chunk_plays_on_when_one_is_dropped(dropped_after: int):
+def test_a_dropped_chunk_is_not_continued_by_an_older_one():
     """Dropped while it is waited for, and when its first action is done."""
-    first, second = (np.full((5, 7), number, np.float32) for number in (1, 2))
-    timeline = Timeline(LIBERO_WORLD, 2, "play")
-    assert len(list(timeline.actions(first, 1, absolute=False, late=2))) == 3
-    dropped = timeline.actions(second, 2, absolute=False, late=2)
-    assert [next(dropped)[0][0] for _ in range(dropped_after)] == [1, 1, 2][:dropped_after]
-    waiting = timeline.actions(second, 1, absolute=False, late=2)
-    assert [float(next(waiting)[0][0]) for _ in range(3)] == [0, 0, 2]
+    for dropped_after in (1, 3):
+        first, second = (np.full((5, 7), number, np.float32) for number in (1, 2))
+        timeline = Timeline(LIBERO_WORLD, 2, "play")
+        assert len(list(timeline.actions(first, 1, absolute=False, late=2))) == 3
+        dropped = timeline.actions(second, 2, absolute=False, late=2)
+        assert [next(dropped)[0][0] for _ in range(dropped_after)] == [1, 1, 2][:dropped_after]
+        waiting = timeline.actions(second, 1, absolute=False, late=2)
+        assert [float(next(waiting)[0][0]) for _ in range(3)] == [0, 0, 2]
 
 
-def test_steps_in_which_a_policy_has_no_say_need_no_thought(world: Simulation):
+def test_waiting_steps_need_no_decision(world: Simulation):
     episode = play(world, Settling(), steps=6, latency=2)
     assert done(episode) == [0, 0, 0, 0, 0, 10, 11, 12, 13] and len(episode.inference) == 1
 
@@ -132,12 +123,7 @@ def test_a_late_episode_has_a_key_of_its_own_and_survives_json():
     assert holding.control() == holding
 
 
-def test_a_loop_of_somebody_elses_refuses_what_it_cannot_keep(world: Simulation):
-    with pytest.raises(SpecError, match="Assay's own loop"):
-        Stepwise(SceneEnv(world, TASK, world.sample(0)), replace(SPEC, latency=1))
-
-
-@pytest.mark.parametrize("latency", [-1, 10**6, True])
-def test_a_latency_that_makes_no_sense_is_refused(world: Simulation, latency: int):
-    with pytest.raises(SpecError, match="valid: 0 to"):
-        play(world, Counting(), latency=latency)
+def test_an_invalid_latency_is_rejected(world: Simulation):
+    for latency in (-1, 10**6, True):
+        with pytest.raises(SpecError, match="valid: 0 to"):
+            play(world, Counting(), latency=latency)

@@ -64,49 +64,21 @@ def run(world: Simulation, policy: Scripted, **options: int) -> Episode:
     return rollout(SceneEnv(world, TASK, world.sample(0)), policy, replace(SPEC, **options))
 
 
-def test_a_policy_that_waits_fails_when_its_time_is_over(world: Simulation):
-    policy = Scripted(STILL[None])
-    result = run(world, policy, steps=5)
-    assert (result.outcome, result.steps, result.error) == (Outcome.FAILURE, 5, "")
-    assert policy.told == ["turn on the stove"]
-
-
-def test_a_whole_chunk_is_executed_unless_told_otherwise(world: Simulation):
-    policy = Scripted(np.tile(STILL, (4, 1)))
-    run(world, policy, steps=8)
-    assert policy.seen == [0, 4]
-    policy = Scripted(np.tile(STILL, (4, 1)))
-    run(world, policy, steps=8, replan=2)
-    assert policy.seen == [0, 2, 4, 6]
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
+def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(world: Simulation):
+    for answer, words in (
         (ValueError("bad\nday"), "ValueError: bad day"),
         (SystemExit(3), "SystemExit: 3"),
         (None, "not an array of numbers"),
         (Untouchable(), "not an array of numbers"),
-        ("left", "not an array of numbers"),
         (np.full((1, 7), np.nan), "not finite"),
         (np.zeros(7), "shape (7,)"),
-        (np.zeros((2, 6)), "shape (2, 6)"),
         (np.zeros((0, 7)), "shape (0, 7)"),
         (np.zeros((10_000, 7)), f"k from 1 to {MOST_ACTIONS}"),
-    ],
-)
-def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(
-    world: Simulation, answer: object, words: str
-):
-    result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
-    assert result.outcome is Outcome.ERROR and result.steps == 2
-    assert result.error.startswith("Scripted, step 2: ") and words in result.error
-    assert "\n" not in result.error
-
-
-def test_the_oracle_reaches_the_goal_and_the_episode_ends_there(world: Simulation):
-    result = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
-    assert result.outcome is Outcome.SUCCESS and result.steps < horizon(SPEC)
+    ):
+        result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
+        assert result.outcome is Outcome.ERROR and result.steps == 2
+        assert result.error.startswith("Scripted, step 2: ") and words in result.error
+        assert "\n" not in result.error
 
 
 def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
@@ -123,8 +95,9 @@ def test_random_actions_are_the_same_for_the_same_episode(world: Simulation):
     assert np.array_equal(*paths) and not np.allclose(paths[0][0], paths[0][-1])
 
 
-def test_a_played_back_rollout_is_the_same_to_the_last_bit(world: Simulation):
+def test_a_replayed_rollout_is_equal_to_the_last_bit(world: Simulation):
     first = rollout(SceneEnv(world, TASK, world.sample(0)), load_policy("oracle"), SPEC)
+    assert first.outcome is Outcome.SUCCESS and first.steps < horizon(SPEC)
     after = world.state().vector
     world.reset(world.sample(0))
     for action in first.trajectory.actions:

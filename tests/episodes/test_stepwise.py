@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Stepwise, rollout, world_of
+from assay.episodes import At, Episode, EpisodeSpec, Outcome, Stepwise, rollout, world_of
 from assay.episodes.events import at_step
 from assay.episodes.world import Env
 from assay.errors import PolicyError, StateError
@@ -52,7 +52,7 @@ class Reeling:
 @pytest.mark.parametrize(
     "senses", [(), (ActionNoise(0.2), ActionDelay(2), ProprioceptionNoise(0.01))], ids=["plain", "disturbed"]
 )
-def test_somebody_elses_loop_plays_the_episode_that_a_rollout_plays(env: Env, senses: tuple):
+def test_a_foreign_loop_plays_the_same_episode_as_rollout(env: Env, senses: tuple):
     spec, policy = replace(SPEC, perturbations=senses), Reeling()
     expected = rollout(env, policy, spec)
     play = Stepwise(env, spec)
@@ -65,7 +65,7 @@ def test_somebody_elses_loop_plays_the_episode_that_a_rollout_plays(env: Env, se
     assert play.finish().decisions == 25 and expected.decisions == 13
 
 
-def test_it_is_over_when_the_goal_holds(env: Env):
+def test_an_episode_ends_when_the_goal_holds(env: Env):
     spec = replace(SPEC, steps=None)
     oracle = load_policy("oracle")
     solved = rollout(env, oracle, spec)
@@ -79,23 +79,20 @@ def test_it_is_over_when_the_goal_holds(env: Env):
         play.step(action)
 
 
-@pytest.mark.parametrize(
-    ("action", "reason"),
-    [
+def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
+    for action, reason in (
         ([0.0] * 6, r"of shape \(6,\); valid: \(7,\)"),
         ([[0.0] * 7], r"of shape \(1, 7\)"),
         ([float("nan")] * 7, "not finite"),
         (None, r"of shape \(\)"),
         ("forward", "7 numbers, not str"),
-    ],
-)
-def test_what_is_no_action_is_refused_and_does_nothing(env: Env, action: object, reason: str):
-    play = Stepwise(env, SPEC)
-    with pytest.raises(PolicyError, match=reason):
-        play.step(action)
-    assert play.steps == 0
-    broken = play.finish("it broke", broken=ValueError("no"))
-    assert broken.outcome is Outcome.ERROR and broken.error == "it broke"
+    ):
+        play = Stepwise(env, SPEC)
+        with pytest.raises(PolicyError, match=reason):
+            play.step(action)
+        assert play.steps == 0
+        broken = play.finish("it broke", broken=ValueError("no"))
+        assert broken.outcome is Outcome.ERROR and broken.error == "it broke"
 
 
 class Posed:
@@ -124,9 +121,9 @@ def test_a_policy_that_gives_poses_is_taken_to_them(env: Env):
     assert episode.clipped is None, "metres and radians are not clipped"
 
 
-@pytest.mark.parametrize("sense", [ActionDelay(2), ActionNoise(0.1), At(at_step(1), ActionDelay(2))])
-def test_poses_are_refused_where_actuators_are_late_or_inaccurate(env: Env, sense: Perturbation):
-    episode = rollout(env, Posed(), replace(SPEC, perturbations=(sense,), steps=4))
-    assert episode.outcome is Outcome.ERROR and "the action is a pose to go to; valid" in episode.error
-    seen = rollout(env, Posed(), replace(SPEC, perturbations=(ProprioceptionNoise(0.01),), steps=2))
-    assert seen.outcome is Outcome.FAILURE, "what changes no action is fine"
+def test_poses_are_rejected_with_delayed_or_noisy_actuators(env: Env):
+    for sense in (ActionDelay(2), ActionNoise(0.1), At(at_step(1), ActionDelay(2))):
+        episode = rollout(env, Posed(), replace(SPEC, perturbations=(sense,), steps=4))
+        assert episode.outcome is Outcome.ERROR and "the action is a pose to go to; valid" in episode.error
+        seen = rollout(env, Posed(), replace(SPEC, perturbations=(ProprioceptionNoise(0.01),), steps=2))
+        assert seen.outcome is Outcome.FAILURE, "what changes no action is fine"

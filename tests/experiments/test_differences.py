@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.episodes import Change, Perturbation, apply_perturbations
+from assay.episodes import Change, apply_perturbations
 from assay.experiments.releases import differences
 from assay.perturb import Say
 from assay.perturb.releases import Exchange, Recategorise
@@ -16,9 +16,8 @@ from assay.tasks import Arena, Entity, Instruction, Task, bddl
 TASK = tasks.load("libero_goal/8")
 
 
-@pytest.mark.parametrize(
-    ("change", "found"),
-    [
+def test_what_a_perturbation_changes_is_found():
+    for change, found in (
         (Exchange("plate_1", "wine_bottle_1"), Change.POSITION),
         (Displace(0.1), Change.POSITION),
         (Recategorise("plate", "yellow_plate"), Change.OBJECT),
@@ -28,20 +27,8 @@ TASK = tasks.load("libero_goal/8")
         (Room(Arena.KITCHEN), Change.ROOM),
         (Say("place the bowl onto the plate"), Change.WORDING),
         (OtherTask("open the middle drawer", ("Open wooden_cabinet_1_middle_region",)), Change.TASK),
-    ],
-)
-def test_what_a_perturbation_changes_is_found(change: Perturbation, found: Change):
-    assert differences(TASK, apply_perturbations(TASK, change, seed=0)) == {found}
-
-
-def test_several_changes_are_all_found():
-    several = (
-        Exchange("plate_1", "wine_bottle_1"),
-        Recategorise("plate", "yellow_plate"),
-        Say("bowl, plate"),
-    )
-    found = differences(TASK, apply_perturbations(TASK, several, seed=0))
-    assert found == {Change.POSITION, Change.OBJECT, Change.WORDING}
+    ):
+        assert differences(TASK, apply_perturbations(TASK, change, seed=0)) == {found}
 
 
 def test_nothing_is_changed_by_writing_and_reading_nor_by_capital_letters():
@@ -50,7 +37,7 @@ def test_nothing_is_changed_by_writing_and_reading_nor_by_capital_letters():
     assert differences(TASK, shouted) == frozenset()
 
 
-def test_a_thing_under_another_name_is_the_same_thing(renamed: Task):
+def test_a_renamed_object_is_the_same_object(renamed: Task):
     assert differences(TASK, renamed) == {Change.OBJECT}
 
 

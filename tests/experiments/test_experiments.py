@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import itertools
+import re
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
-from assay.experiments import EXPERIMENTS, load_experiment
+from assay.experiments import load_experiment
 from assay.experiments.labels import families
 
 GOAL = tasks.suite("libero_goal")
@@ -23,30 +21,16 @@ def para(tmp_path_factory: pytest.TempPathFactory) -> list[EpisodeSpec]:
         return list(load_experiment("para?per_cell=1").plan(GOAL, (7,)))
 
 
-def test_the_grid_has_43_cells_and_a_control_for_every_task(para: list[EpisodeSpec]):
+def test_the_grid_has_43_cells_labelled_with_their_distances(para: list[EpisodeSpec]):
     counts = Counter(spec.condition for spec in para)
     assert counts.pop(CONTROL) == 10 and len(counts) == 43
     assert len({spec.key for spec in para}) == len(para)
-
-
-def test_each_paraphrase_is_labelled_with_its_cell_and_its_distance(para: list[EpisodeSpec]):
     for spec in para:
-        if spec.condition == CONTROL:
-            assert not spec.labels
-            continue
         labels = spec.labels
-        assert spec.condition == f"para/obj={labels['object']},act={labels['action']}"
-        assert labels["pd"] == pytest.approx(1 - (labels["s_k"] + labels["s_t"]) / 2)
-        assert labels["plausible"] is True and labels["axis"] == "words" and labels["parser"]
-
-
-def test_the_papers_protocol_is_the_default():
-    experiment = load_experiment("para")
-    assert experiment.tasks == "libero_goal" and experiment.seeds == (7, 8, 9, 10, 11)
-
-
-def test_paraphrases_share_the_compiled_scene_of_their_control(para: list[EpisodeSpec]):
-    assert len({spec.scene_key for spec in para}) == 10
+        if spec.condition != CONTROL:
+            assert spec.condition == f"para/obj={labels['object']},act={labels['action']}"
+            assert labels["pd"] == pytest.approx(1 - (labels["s_k"] + labels["s_t"]) / 2)
+            assert labels["plausible"] is True and labels["axis"] == "words" and labels["parser"]
 
 
 def test_the_ladder_goes_from_paraphrase_to_nothing():
@@ -60,7 +44,7 @@ def test_the_ladder_goes_from_paraphrase_to_nothing():
     assert plausible["corruption/paraphrase"] and not plausible["corruption/gobbledygook_words"]
 
 
-def test_tasks_of_one_scene_are_asked_for_different_other_things():
+def test_tasks_of_one_scene_get_different_counterfactual_goals():
     plan = [
         spec for spec in load_experiment("corruption").plan(GOAL, (0,)) if "counterfactual" in spec.condition
     ]
@@ -68,50 +52,23 @@ def test_tasks_of_one_scene_are_asked_for_different_other_things():
     assert len(plan) == 10 and len(set(asked)) >= 5 and Counter(asked).most_common(1)[0][1] <= 3
 
 
-def test_each_level_of_x_keeps_what_the_lower_ones_did():
-    plan = {spec.condition: spec for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,))}
-    levels = [
-        plan[f"x/{name}"] for name in ("level1", "level2", "level3", "level4/unseen", "level5/unseen/passive")
-    ]
-    for lower, upper in itertools.pairwise(levels):
-        assert upper.perturbations[: len(lower.perturbations)] == lower.perturbations
-    assert [spec.labels["level"] for spec in levels] == [1, 2, 3, 4, 5]
-    words = {task_of(spec).instruction.text for name, spec in plan.items() if "level5/unseen" in name}
-    assert len(words) == 5
-
-
-@pytest.mark.parametrize(
-    ("task", "labels"),
-    [
+def test_labels_are_derived_from_the_task():
+    for task, labels in (
         ("libero_goal/3", ("placement, state change, composite", "2", "container, ordinal", "category")),
         ("libero_goal/7", ("state change", "1", None, "category")),
         ("libero_10/4", ("placement", "2", "surface, left-right", "colour")),
         ("libero_spatial/1", ("placement", "1", "surface", "colour")),
         ("libero_object/1", ("placement", "1", "container", "category")),
-    ],
-)
-def test_labels_are_derived_from_the_task(task: str, labels: tuple[str | None, ...]):
-    assert tuple(families(tasks.load(task)).values()) == labels
+    ):
+        assert tuple(families(tasks.load(task)).values()) == labels
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_an_invalid_address_names_valid_experiments_and_fields():
+    for address, words in (
         ("parra", "did you mean 'para'?"),
         ("para?percell=2", "did you mean 'per_cell'?"),
         ("para?per_cell=many", "got 'many'"),
         ("libero?x=1", "it has none"),
-    ],
-)
-def test_a_wrong_suite_says_what_would_be_right(address: str, words: str):
-    with pytest.raises(ExperimentError) as caught:
-        load_experiment(address)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_suites_are_listed_and_shown(assay: Callable[..., Any]):
-    said = assay("experiments", "list")
-    assert said.status == 0 and all(name in said.out for name in EXPERIMENTS.names())
-    said = assay("experiments", "show", "corruption", "--tasks", "libero_goal/1")
-    assert said.status == 0 and "put bowl on stove" in " ".join(said.out.split())
-    assert assay("experiments", "show", "corruptoin").status == 2
+    ):
+        with pytest.raises(ExperimentError, match=re.escape(words)):
+            load_experiment(address)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from assay import tasks
 from assay.experiments.labels import families, label_sets, nature
-from assay.perturb import Perturbation
 from assay.perturb.senses import BlankPictures, Brightness, Contrast, DroppedCamera, Fog, FrozenCamera, Patch
 from assay.perturb.words.rewordings import Semantic, Shuffle
 from assay.perturb.words.text import Mask
@@ -19,37 +16,24 @@ BOTH = "placement, state change, composite"
 SCENE, HAND = ("agentview",), ("robot0_eye_in_hand",)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        (Patch(1.0),),
-        (Brightness(0.0),),
-        (Contrast(0.01),),
-        (DroppedCamera(cameras=(*SCENE, *HAND)),),
-        (DroppedCamera(cameras=SCENE), BlankPictures(cameras=HAND)),
-        (Brightness(0.0, cameras=SCENE), FrozenCamera(cameras=HAND)),
-    ],
-    ids=str,
-)
-def test_nobody_can_do_a_task_without_seeing_anything(changes: tuple[Perturbation, ...]):
-    assert nature(changes)["plausible"] is False
-    assert len(changes) > 1 or not getattr(changes[0], "plausible", True)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        (Patch(1.0, cameras=SCENE),),
-        (Patch(0.8),),
-        (Brightness(0.1),),
-        (Contrast(0.1), Brightness(0.5)),
-        (DroppedCamera(cameras=SCENE), Fog(5, cameras=HAND)),
-        (DroppedCamera(cameras=(*SCENE, "frontview")),),
-    ],
-    ids=str,
-)
-def test_a_task_can_be_done_as_long_as_something_is_seen(changes: tuple[Perturbation, ...]):
-    assert nature(changes)["plausible"] is True
+def test_a_change_is_plausible_as_long_as_a_camera_shows_something():
+    for changes, plausible in (
+        ((Patch(1.0),), False),
+        ((Brightness(0.0),), False),
+        ((Contrast(0.01),), False),
+        ((DroppedCamera(cameras=(*SCENE, *HAND)),), False),
+        ((DroppedCamera(cameras=SCENE), BlankPictures(cameras=HAND)), False),
+        ((Brightness(0.0, cameras=SCENE), FrozenCamera(cameras=HAND)), False),
+        ((Patch(1.0, cameras=SCENE),), True),
+        ((Patch(0.8),), True),
+        ((Contrast(0.1), Brightness(0.5)), True),
+        ((DroppedCamera(cameras=SCENE), Fog(5, cameras=HAND)), True),
+        ((DroppedCamera(cameras=(*SCENE, "frontview")),), True),
+    ):
+        assert nature(changes)["plausible"] is plausible, changes
+    hidden = (DroppedCamera(cameras=SCENE),)
+    assert nature(hidden, cameras=SCENE)["plausible"] is False, "a world with that camera alone"
+    assert nature(hidden, cameras=())["plausible"] is True, "a world without images"
 
 
 def test_words_in_another_order_can_be_guessed_and_nonsense_cannot():
@@ -57,7 +41,7 @@ def test_words_in_another_order_can_be_guessed_and_nonsense_cannot():
     assert not any("guessable" in nature(each) for each in [(Mask(),), (Shuffle(), Mask()), (Semantic(),)])
 
 
-def test_whatever_opens_must_be_opened_first_whatever_it_is_called():
+def test_opening_is_a_subtask_unless_it_is_open():
     task = tasks.load("libero_10/9")  # the microwave is open
     assert families(task)["interaction"] == BOTH and families(task)["subtasks"] == "2"
     scene = replace(
@@ -71,42 +55,20 @@ def test_whatever_opens_must_be_opened_first_whatever_it_is_called():
     assert families(opened)["interaction"] == "placement" and families(opened)["subtasks"] == "1"
 
 
-def test_the_cameras_of_the_world_decide_whether_anything_is_seen():
-    hidden = (DroppedCamera(cameras=SCENE),)
-    assert nature(hidden)["plausible"] is True
-    assert nature(hidden, cameras=SCENE)["plausible"] is False, "a world with that camera alone"
-    assert nature(hidden, cameras=())["plausible"] is True, "a world without pictures"
-
-
-@pytest.mark.parametrize(
-    ("words", "relation", "attribute"),
-    [
+def test_labels_are_derived_from_the_words():
+    for words, relation, attribute in (
         ("place the smallest bowl on the middle-sized black bowl", (), ("colour", "size")),
-        ("stack the medium bowl on the largest bowl", (), ("size",)),
-        (
-            "place the teal wavy book into the left caddy's back compartment",
-            ("left-right",),
-            ("colour", "pattern"),
-        ),
-        ("place the cyan grid book upright on top of the shelf", (), ("colour", "pattern")),
         ("place the navy speckle book in the top region of the shelf", ("ordinal",), ("colour", "pattern")),
         ("place the large off-white bowl on the plate", (), ("colour", "size")),
-        ("place the orange juice on top of the cabinet", (), ("category",)),
         ("place the bowl on the farthest plate relative to the robot", ("relative distance",), ("category",)),
         ("place the bowl on the plate next to the stove", (), ("category",)),
-        ("place the bowl on the middle plate", (), ("category",)),
         ("close the top and middle drawer of the cabinet", ("ordinal",), ("category",)),
-        ("place the frypan on the top layer of the shelf", (), ("category",)),
         ("place the frypan on the bottom layer of the shelf", ("ordinal",), ("category",)),
         ("pick up the mug that is second from the left", ("left-right", "ordinal"), ("category",)),
-    ],
-)
-def test_words_give_every_label_that_they_have(
-    words: str, relation: tuple[str, ...], attribute: tuple[str, ...]
-):
-    task = tasks.load("libero_goal/7")  # a state change: its goal has no relation
-    found = label_sets(replace(task, instruction=replace(task.instruction, text=words)))
-    assert (found["relation"], found["attribute"]) == (relation, attribute)
+    ):
+        task = tasks.load("libero_goal/7")  # a state change: its goal has no relation
+        found = label_sets(replace(task, instruction=replace(task.instruction, text=words)))
+        assert (found["relation"], found["attribute"]) == (relation, attribute)
 
 
 def test_tasks_of_the_release_have_the_labels_of_the_paper(shared: Path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -27,7 +28,7 @@ def test_there_are_seven_dimensions_and_five_difficulties(plan: list[EpisodeSpec
         assert levels == {1, 2, 3, 4, 5}, dimension
 
 
-def test_each_condition_says_what_it_is(plan: list[EpisodeSpec]):
+def test_condition_names_follow_the_labels(plan: list[EpisodeSpec]):
     assert len({spec.condition for spec in plan}) == len(plan)
     for spec in plan:
         labels = spec.labels
@@ -37,11 +38,7 @@ def test_each_condition_says_what_it_is(plan: list[EpisodeSpec]):
         assert labels["axis"] == axes.get(str(labels["dimension"]), "world")
 
 
-def test_no_two_difficulties_of_a_kind_are_alike(plan: list[EpisodeSpec]):
-    assert len({(spec.perturbations) for spec in plan}) == len(plan)
-
-
-def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[EpisodeSpec]):
+def test_every_condition_is_realised_or_rejected_with_a_reason(plan: list[EpisodeSpec]):
     refused = 0
     for spec in plan:
         try:
@@ -56,24 +53,11 @@ def test_every_condition_is_realised_or_refused_with_a_reason(plan: list[Episode
     assert refused <= 5
 
 
-def test_dimensions_and_difficulties_can_be_chosen():
-    plan = list(load_experiment("plus?dimensions=light,noise&difficulties=1,5").plan([TASK], (0,)))
-    assert {spec.labels.get("dimension") for spec in plan} == {None, "light", "noise"}
-    assert {spec.labels.get("difficulty") for spec in plan} == {None, 1, 5}
-
-
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_an_unknown_dimension_or_difficulty_is_rejected():
+    for address, words in (
         ("plus?dimensions=lite", "did you mean 'light'?"),
         ("plus?difficulties=6", "there is no difficulty 6; valid: 1 to 5"),
-        ("plus?difficulties=many", "got 'many'"),
-        ("plus?difficulties=", "valid difficulties: 1 to 5"),
         ("plus?dimensions=camera,camera", "once each"),
-        ("plus?difficulties=2,2", "once each"),
-    ],
-)
-def test_what_is_no_dimension_or_difficulty_is_refused(address: str, words: str):
-    with pytest.raises(ExperimentError) as caught:
-        load_experiment(address)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(ExperimentError, match=re.escape(words)):
+            load_experiment(address)

@@ -29,24 +29,13 @@ def test_a_limit_is_a_multiple_and_what_it_is_a_multiple_of_is_a_label():
     assert apply_time_limit(spec, 0.0, 90.0).steps is None and apply_time_limit(spec, None, 90.0) == spec
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_an_invalid_time_is_rejected_with_its_line(tmp_path: Path):
+    for text, reason in (
         ("task,minutes\na,1\n", "lacks the column steps or seconds"),
         ("task,seconds\n", "no rows"),
         ("task,seconds\nlibero_goal/1,fast\n", r"people.csv:2: seconds is 'fast'; valid: a number above 0"),
-        ("task,steps\nlibero_goal/1,0\n", r"people.csv:2: steps is '0'"),
         ("task,seconds,steps\nlibero_goal/1,1,20\n", "either seconds or steps"),
-        ("task,seconds\n,1\n", "valid: a task"),
         ("task,seconds\nlibero_goal/1,inf\n", "valid: a number above 0"),
-    ],
-)
-def test_what_is_no_time_is_one_line_with_its_place(tmp_path: Path, text: str, reason: str):
-    with pytest.raises(ExperimentError, match=reason) as caught:
-        read_times(written(tmp_path, text))
-    assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path):
-    with pytest.raises(ExperimentError, match="No such file"):
-        read_times(str(tmp_path / "none.csv"))
+    ):
+        with pytest.raises(ExperimentError, match=reason):
+            read_times(written(tmp_path, text))

@@ -35,49 +35,51 @@ def places(scene: Scene) -> dict[str, tuple[Rectangle, ...]]:
     }
 
 
-@pytest.mark.parametrize("task", ["libero_goal/6", "libero_10/3"])
-def test_a_level_adds_to_the_very_draws_of_the_levels_below(task: str):
-    scenes = {spec.condition: task_of(spec).scene for spec in planned(task)}
-    control, first, second, third = (
-        places(scenes[name]) for name in (CONTROL, "x/level1", "x/level2", "x/level3")
-    )
-    assert control.keys() == first.keys() == second.keys() < third.keys()
-    assert control != first != second
-    exchanged = [name for name in second if third[name] != second[name]]
-    assert 1 <= len(exchanged) <= 4, "target and receptacle change places with others, or with what was added"
-    for half in ("unseen", "confounding"):
-        above = places(scenes[f"x/level4/{half}"])
-        assert {thing: above[thing] for thing in third} == third
-        fifth = [scene for name, scene in scenes.items() if name.startswith(f"x/level5/{half}/")]
-        assert len(fifth) == 5 and all(scene == scenes[f"x/level4/{half}"] for scene in fifth)
+def test_a_level_adds_to_the_very_draws_of_the_levels_below():
+    for task in ("libero_goal/6", "libero_10/3"):
+        scenes = {spec.condition: task_of(spec).scene for spec in planned(task)}
+        control, first, second, third = (
+            places(scenes[name]) for name in (CONTROL, "x/level1", "x/level2", "x/level3")
+        )
+        assert control.keys() == first.keys() == second.keys() < third.keys()
+        assert control != first != second
+        exchanged = [name for name in second if third[name] != second[name]]
+        assert 1 <= len(exchanged) <= 4, (
+            "target and receptacle change places with others, or with what was added"
+        )
+        for half in ("unseen", "confounding"):
+            above = places(scenes[f"x/level4/{half}"])
+            assert {thing: above[thing] for thing in third} == third
+            fifth = [scene for name, scene in scenes.items() if name.startswith(f"x/level5/{half}/")]
+            assert len(fifth) == 5 and all(scene == scenes[f"x/level4/{half}"] for scene in fifth)
 
 
-@pytest.mark.parametrize("task", ["libero_goal/6", "libero_10/8"])
-def test_level_3_moves_every_object_of_interest_to_anothers_place(task: str):
-    plan = {spec.condition: task_of(spec) for spec in planned(task)}
-    before, after = (Ground(plan[name].scene, snug=True).spots for name in ("x/level2", "x/level3"))
-    about = things_about(plan["x/level2"])
-    assert len(about) >= 2
-    assert all(before[name].distance(after[name]) >= APART - 1e-9 for name in about)
+def test_level_3_moves_every_object_of_interest_to_anothers_place():
+    for task in ("libero_goal/6", "libero_10/8"):
+        plan = {spec.condition: task_of(spec) for spec in planned(task)}
+        before, after = (Ground(plan[name].scene, snug=True).spots for name in ("x/level2", "x/level3"))
+        about = things_about(plan["x/level2"])
+        assert len(about) >= 2
+        assert all(before[name].distance(after[name]) >= APART - 1e-9 for name in about)
 
 
-@pytest.mark.parametrize("task", MOVING, ids=lambda task: task.id)
-def test_level_4_names_what_is_moved_and_level_5_still_does(task: Task):
-    rng = stream("test", task.id)
-    told = UnseenTargets().apply(task, rng)
-    old, new = moved_things(task, ""), moved_things(told, "")
-    assert {each.category for each in new} <= new_names().keys() and len(
-        {each.category for each in new}
-    ) == len(new)
-    for form in LEVEL5:
-        text = form.perturbation.apply(told, rng).instruction.text
-        assert all(mentions(text, new_names()[each.category]) for each in new), text
-        assert not any(mentions(text, name) for each in old for name in names_of(each.category)), text
+def test_levels_4_and_5_name_the_moved_object():
+    for task in MOVING:
+        rng = stream("test", task.id)
+        told = UnseenTargets().apply(task, rng)
+        old, new = moved_things(task, ""), moved_things(told, "")
+        assert {each.category for each in new} <= new_names().keys() and len(
+            {each.category for each in new}
+        ) == len(new)
+        for form in LEVEL5:
+            text = form.perturbation.apply(told, rng).instruction.text
+            assert all(mentions(text, new_names()[each.category]) for each in new), text
+            assert not any(mentions(text, name) for each in old for name in names_of(each.category)), text
 
 
 @pytest.mark.parametrize("attribute", Attribute)
 @pytest.mark.parametrize("task", MOVING, ids=lambda task: task.id)
-def test_level_4_says_the_new_attribute_and_level_5_still_does(task: Task, attribute: Attribute):
+def test_levels_4_and_5_name_the_new_attribute(task: Task, attribute: Attribute):
     rng = stream("test", task.id, attribute)
     told = VariedTarget(attribute).example(task)
     words_for = {Attribute.COLOUR: NEW_COLOURS, Attribute.PATTERN: NEW_PATTERNS, Attribute.SIZE: NEW_SIZES}
@@ -87,51 +89,50 @@ def test_level_4_says_the_new_attribute_and_level_5_still_does(task: Task, attri
         assert new <= set(words(form.perturbation.apply(told, rng).instruction.text))
 
 
-@pytest.mark.parametrize("task", ["libero_goal/1", "libero_spatial/6", "libero_object/0", "libero_10/8"])
-def test_only_the_attribute_tells_the_target_from_its_look_alikes(task: str):
-    seen = set()
-    for spec in planned(task, (0, 1, 2)):
-        if spec.condition != "x/level4/confounding":
-            continue
-        usual, made = tasks.load(task), task_of(spec)
-        (change,) = (each for each in spec.perturbations if isinstance(each, VariedTarget))
-        meant = {each.name: each for each in moved_things(made, "")}
-        first = next(iter(meant.values()))
-        alike = [
-            each for each in made.scene.objects if each.category == first.category and each.name not in meant
-        ]
-        looks = {(each.finish, each.size) for each in alike}
-        (was,) = (each for each in usual.scene.objects if each.name == first.name)
-        assert (was.finish, was.size) in looks, "one looks as the target used to"
-        assert (first.finish, first.size) not in looks and len(looks) == 2
-        (other,) = looks - {(was.finish, was.size)}
-        same_colour, same_size = other[0].colour == first.finish.colour, other[1] == first.size
-        assert (same_colour, same_size) == {
-            Attribute.COLOUR: (False, True),
-            Attribute.PATTERN: (True, True),
-            Attribute.SIZE: (True, False),
-        }[change.attribute]
-        seen.add(change.attribute)
-    assert seen == set(Attribute), "three seeds in a row have one attribute each"
+def test_only_the_attribute_tells_the_target_from_its_look_alikes():
+    for task in ("libero_goal/1", "libero_spatial/6", "libero_object/0", "libero_10/8"):
+        seen = set()
+        for spec in planned(task, (0, 1, 2)):
+            if spec.condition != "x/level4/confounding":
+                continue
+            usual, made = tasks.load(task), task_of(spec)
+            (change,) = (each for each in spec.perturbations if isinstance(each, VariedTarget))
+            meant = {each.name: each for each in moved_things(made, "")}
+            first = next(iter(meant.values()))
+            alike = [
+                each
+                for each in made.scene.objects
+                if each.category == first.category and each.name not in meant
+            ]
+            looks = {(each.finish, each.size) for each in alike}
+            (was,) = (each for each in usual.scene.objects if each.name == first.name)
+            assert (was.finish, was.size) in looks, "one looks as the target used to"
+            assert (first.finish, first.size) not in looks and len(looks) == 2
+            (other,) = looks - {(was.finish, was.size)}
+            same_colour, same_size = other[0].colour == first.finish.colour, other[1] == first.size
+            assert (same_colour, same_size) == {
+                Attribute.COLOUR: (False, True),
+                Attribute.PATTERN: (True, True),
+                Attribute.SIZE: (True, False),
+            }[change.attribute]
+            seen.add(change.attribute)
+        assert seen == set(Attribute), "three seeds in a row have one attribute each"
 
 
-@pytest.mark.parametrize("task", FIXTURES_ALONE)
-def test_where_nothing_is_moved_there_are_three_levels(task: str):
-    assert {spec.condition for spec in planned(task)} == {CONTROL, "x/level1", "x/level2", "x/level3"}
+def test_where_nothing_is_moved_there_are_three_levels():
+    for task in FIXTURES_ALONE:
+        assert {spec.condition for spec in planned(task)} == {CONTROL, "x/level1", "x/level2", "x/level3"}
 
 
-@pytest.mark.parametrize(("address", "limit"), [("x", 1.1), ("x?time=0.8", 0.8), ("x?time=unlimited", 0.0)])
-def test_time_is_a_factor_of_the_demonstrators(address: str, limit: float):
-    assert load_experiment(address).limit == limit and load_experiment(address).reference is None
+def test_time_is_a_factor_of_the_demonstrators():
+    for address, limit in (("x", 1.1), ("x?time=0.8", 0.8), ("x?time=unlimited", 0.0)):
+        assert load_experiment(address).limit == limit
+    for time in ("0.7", "1.6", "nan", "for_ever"):
+        with pytest.raises(ExperimentError):
+            load_experiment(f"x?time={time}")
 
 
-@pytest.mark.parametrize("time", ["0", "0.7", "1.6", "-1", "nan", "for_ever"])
-def test_a_time_out_of_range_is_refused(time: str):
-    with pytest.raises(ExperimentError):
-        load_experiment(f"x?time={time}")
-
-
-def test_a_task_without_a_persons_time_is_refused_before_anything_runs(tmp_path: Path):
+def test_a_task_without_a_reference_time_is_rejected_by_the_plan(tmp_path: Path):
     file = tmp_path / "people.csv"
     file.write_text("task,seconds\nlibero_goal/1,6.5\n")
     assert planned("libero_goal/1", address=f"x?times={file}")

@@ -128,7 +128,7 @@ def touched(world: Simulation) -> dict[str, set[str]]:
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(composition=compositions(), seed=st.integers(0, 1000))
-def test_any_composition_is_refused_or_leaves_all_standing_with_the_goal_unreached(
+def test_any_composition_is_rejected_or_leaves_all_standing_with_the_goal_unreached(
     composition: tuple[Task, list[Callable[[], Perturbation]]], seed: int
 ):
     control, wanted = composition

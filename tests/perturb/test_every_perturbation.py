@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from assay import tasks
-from assay.episodes import At, Effect, EpisodeSpec, kinds
+from assay.episodes import At, Effect, EpisodeSpec
 from assay.episodes.events import near
-from assay.episodes.senses import Sense
 from assay.errors import PerturbationError
 from assay.extensions.tabletop.prompts import perturbations as prompts
 from assay.extensions.tabletop.tasks import make
@@ -363,9 +362,3 @@ def test_a_perturbation_is_an_immutable_value_that_survives_json_and_rejects_val
 def test_the_same_seed_draws_the_same_change(value: Perturbation):
     task = tasks.load("libero_goal/8")
     assert apply_perturbations(task, value, seed=1) == apply_perturbations(task, value, seed=1) != task
-
-
-def test_senses_leave_the_task_alone():
-    for kind, made in kinds().items():
-        if kind.startswith("senses/"):
-            assert issubclass(made, Sense) and made.apply is Sense.apply

@@ -10,14 +10,7 @@ from assay.errors import PerturbationError
 from assay.perturb import Mask, Perturbation
 from assay.perturb.catalogue import catalogue, markdown
 from assay.perturb.senses import Brightness, Contrast
-from assay.perturb.world import (
-    Jitter,
-    MoveCamera,
-    Orbit,
-    Relight,
-    Resize,
-    StartPose,
-)
+from assay.perturb.world import Jitter, MoveCamera, Orbit, Relight, Resize, StartPose
 
 
 @pytest.mark.parametrize(
@@ -33,7 +26,7 @@ from assay.perturb.world import (
         lambda: Contrast(1.0),
     ],
 )
-def test_what_would_change_nothing_is_refused_in_one_line(make: Callable[[], Perturbation]):
+def test_a_perturbation_without_effect_is_rejected(make: Callable[[], Perturbation]):
     with pytest.raises(PerturbationError, match=r"^[\w/]+: nothing is changed; valid: another [\w ]+$"):
         make()
 

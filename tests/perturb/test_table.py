@@ -39,7 +39,7 @@ def concerns(value: Perturbation, kind: str) -> bool:
 
 
 @pytest.mark.parametrize("value", ALL, ids=repr)
-def test_a_perturbation_of_the_table_is_refused_elsewhere_in_one_line(value: Perturbation):
+def test_a_perturbation_of_the_table_is_rejected_elsewhere_in_one_line(value: Perturbation):
     with pytest.raises(PerturbationError) as caught:
         apply_perturbations(tasks.load("libero_goal/0"), value, seed=0)
     said = str(caught.value)
@@ -57,7 +57,7 @@ def test_the_table_refuses_perturbations_of_the_other_world(value: Say | Fog):
 
 
 @pytest.mark.parametrize("value", ALL, ids=repr)
-def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_refused(value: Perturbation):
+def test_scene_and_goal_stay_and_where_a_perturbation_is_not_defined_it_is_rejected(value: Perturbation):
     for kind in KINDS.values():
         task = make(Setting(kind.id, 0, kind.levels[0]))
         if concerns(value, kind.id):

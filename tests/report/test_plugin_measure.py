@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,6 @@ from assay.measures import (
     RunData,
     Untested,
     Verdict,
-    measure,
 )
 from assay.measures.sentences import format_finding
 from assay.measures.views.style import Drawing
@@ -74,7 +72,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("registered")
-def test_a_measure_of_ones_own_is_in_the_page_the_tables_and_the_json(tmp_path: Path, write, made):
+def test_a_registered_measure_is_in_the_page_the_tables_and_the_json(tmp_path: Path, write, made):
     run = write(tmp_path / "run.assay", [made(True), made(False, seed=1)])
     report = RunReport.read(run)
     assert report.as_json()["longest"] == {"steps": 100}
@@ -86,17 +84,7 @@ def test_a_measure_of_ones_own_is_in_the_page_the_tables_and_the_json(tmp_path: 
     assert (page.parent / "figures" / "longest.svg").is_file()
 
 
-@pytest.mark.usefixtures("registered")
-def test_where_it_has_nothing_to_say_the_page_says_why(tmp_path: Path, write):
-    (part,) = build([RunReport.read(write(tmp_path / "run.assay", []))]).parts
-    assert "longest" in part.missing["there is no episode"]
-
-
-def test_the_example_of_a_measure_runs():
-    assert doctest.testmod(measure).failed == 0
-
-
-def test_plugins_of_a_run_that_are_not_here_are_told(tmp_path: Path, write, made):
+def test_missing_plugins_of_a_run_are_reported(tmp_path: Path, write, made):
     gone = {"module": "nobody_has_this", "distribution": "", "version": "", "digest": ""}
     report = RunReport.read(write(tmp_path / "run.assay", [made(True)], plugins=[gone]))
     assert report.problems[0].startswith("nobody_has_this cannot be imported")

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-import assay as api
 from assay.errors import RunError
-from assay.measures.views.forest import Mark, fits_a_column, forest, height
-from assay.measures.views.printing import COLUMN, Print, read_names, readable
+from assay.measures.views.forest import Mark, forest, height
+from assay.measures.views.printing import COLUMN, Print, read_names
 from assay.measures.views.style import WIDTH, Drawing
 from assay.report.for_papers import main_table
 from assay.support.stats.intervals import Interval
@@ -41,7 +40,7 @@ def letters(svg: str) -> set[float]:
     return {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([0-9.]+)px", svg)}
 
 
-def test_it_is_as_wide_as_a_column_and_no_letter_is_smaller_than_8_points(drawing: Drawing):
+def test_a_figure_is_as_wide_as_a_column_with_letters_of_8_points(drawing: Drawing):
     svg = drawing.render_print(Print("svg")).decode()
     assert f'width="{72 * COLUMN:g}pt"' in svg and letters(svg) == {8.0}
     assert b"/MediaBox [ 0 0 234 " in drawing.render_print(Print("pdf"))
@@ -55,51 +54,21 @@ def test_the_same_figure_is_the_same_bytes(drawing: Drawing):
     assert min(letters(drawing.svg)) < 8, "the page's figure stays as it was"
 
 
-def test_names_may_be_swapped():
-    figure = Figure()
-    axes = figure.subplots()
-    axes.set_xticks([0, 1], ["one", "two"])
-    axes.plot([0, 1], label="one")
-    axes.legend()
-    axes.set_title("two")
-    readable(figure, Print("svg", names={"one": "two", "two": "one"}))
-    figure.draw_without_rendering()
-    assert [each.get_text() for each in axes.get_xticklabels()] == ["two", "one"]
-    assert [each.get_text() for each in axes.get_legend().get_texts()] == ["two"]
-    assert axes.get_title() == "one"
-
-
-def test_things_have_the_names_that_were_chosen(drawing: Drawing):
+def test_chosen_names_replace_condition_names(drawing: Drawing):
     svg = drawing.render_print(Print("svg", names={"pro/object": "Object swap"})).decode()
     assert "Object swap" in svg and "pro/object" not in svg
     assert ">position=nudge<" in svg, "without the experiment, which all of them have"
 
 
-def test_a_grid_is_as_wide_as_a_page_where_a_column_is_too_narrow():
-    def paint(figure: Figure) -> None:
-        figure.subplots().plot([0, 1])
-
-    grid = Drawing("grid", "", "", (WIDTH, 3.6), paint, in_a_column=False)
-    assert 'width="486pt"' in grid.render_print(Print("svg")).decode()
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
+def test_invalid_print_options_are_rejected():
+    for given, words in (
         ({"format": "png"}, "valid: pdf or svg"),
         ({"width": "wide"}, "valid: column, page"),
         ({"width": "0.5in"}, "1.5 to 20 inches"),
         ({"font": "DejaVu Sns"}, "did you mean 'DejaVu Sans'?"),
-    ],
-)
-def test_what_cannot_be_printed_is_one_line(given: dict[str, str], words: str):
-    with pytest.raises(RunError, match=re.escape(words)):
-        Print.of(**{"format": "pdf", **given})
-
-
-def test_widths_have_units():
-    assert Print.of("pdf", "8.255cm").width == pytest.approx(3.25)
-    assert Print.of("pdf", "240pt").width == pytest.approx(240 / 72.27)
+    ):
+        with pytest.raises(RunError, match=re.escape(words)):
+            Print.of(**{"format": "pdf", **given})
 
 
 def test_names_are_read_in_groups_or_not(tmp_path: Path):
@@ -169,7 +138,7 @@ def test_the_command_writes_figures_and_tables_for_a_paper(
     assert said.status == 2 and "--figures needs --out" in said.err
 
 
-def test_without_a_place_to_write_to_the_summary_is_printed_and_a_folder_means_its_runs(
+def test_without_an_output_folder_the_summary_of_all_runs_is_printed(
     assay: Run, tmp_path: Path, made: Any, write: Callable[..., Path]
 ):
     run = write(tmp_path / "a.assay", [made(each == "control", each) for each in ("control", "moved")])
@@ -179,23 +148,3 @@ def test_without_a_place_to_write_to_the_summary_is_printed_and_a_folder_means_i
     assert any(line.startswith("- It succeeds in") for line in said.out.splitlines())
     said = assay("report", run, "--label", "a", "--label", "b")
     assert said.status == 2 and "2 labels for 1 run" in said.err
-
-
-def test_a_folder_without_a_run_is_one_line(assay: Run, tmp_path: Path):
-    said = assay("report", tmp_path)
-    assert said.status == 2 and "no run (*.assay) in this folder" in said.err and said.err.count("\n") == 1
-
-
-@pytest.mark.usefixtures("unpainted")
-def test_python_has_it_too(tmp_path: Path, made: Any, write: Callable[..., Path]):
-    episodes = [made(condition == "control", condition) for condition in ("control", "moved")]
-    run = api.load_run(write(tmp_path / "a.assay", episodes))
-    page = run.report(tmp_path / "r", figures="svg", width="page", labels=["Mine"])
-    assert "Mine" in (page.parent / "paper" / "main.tex").read_text()
-    assert 'width="486pt"' in (page.parent / "paper" / "drops.svg").read_text()
-
-
-def test_labels_too_long_for_a_column_make_a_figure_as_wide_as_a_page():
-    long = "pro/object+position+semantic+environment"
-    assert fits_a_column({"": [Mark("pro/position", 0.5, None), Mark("pro/object=colour", 0.5, None)]})
-    assert not fits_a_column({"": [Mark("pro/position", 0.5, None), Mark(long, 0.5, None)]})

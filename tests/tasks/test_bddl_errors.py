@@ -63,7 +63,6 @@ CASES = [
     ("(:ranges ((0.1 0.1 0.2 0.2)))", "", 5, "lies on the workspace 'main_table': it needs a rectangle"),
     ("(0 pi)", "(0 pi/0)", 8, "'pi/0' divides by zero"),
     ("(0 pi)", "(0 __import__('os'))", 8, "expected a number, found '('os''"),
-    ("(0 pi)", "(0 pi) (0 pi)", 8, "takes one pair"),
     ("(plate_region", "(bowl_region", 9, "the name 'main_table_bowl_region' is taken: it is a region"),
     # things
     ("plate_1 - plate)", "plate_1)", 18, "'plate_1' has no category: write 'name - category'"),
@@ -79,7 +78,6 @@ CASES = [
         23,
         "belongs to 'bowl_drainer_1', which is not in the scene",
     ),
-    ("(On bowl_1 main_table_bowl_region)", "()", 23, "'()' states nothing"),
     # goal and things of interest
     ("(And (On bowl_1 plate_1))", "(And (On bowl_1 plat_1))", 26, "unknown object or region 'plat_1'"),
     ("(And (On bowl_1 plate_1))", "(And (Uprighton bowl_1))", 26, "UprightOn takes 2 names, not 1"),
@@ -117,7 +115,7 @@ def test_a_mistake_is_one_line_with_file_line_and_reason(old: str, new: str, lin
     ],
     ids=["empty", "comment", "binary", "zero", "deep", "long word", "huge"],
 )
-def test_a_file_that_is_no_task_file_is_one_short_line(tmp_path: Path, content: bytes, message: str):
+def test_a_file_that_is_not_a_task_file_is_rejected(tmp_path: Path, content: bytes, message: str):
     file = tmp_path / "x.bddl"
     file.write_bytes(content)
     with pytest.raises(BDDLError) as caught:
@@ -125,7 +123,7 @@ def test_a_file_that_is_no_task_file_is_one_short_line(tmp_path: Path, content: 
     assert str(caught.value) == f"{tmp_path}/{message}"
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path):
+def test_a_file_that_is_not_there_is_rejected(tmp_path: Path):
     with pytest.raises(BDDLError, match=r"none\.bddl: cannot be read: No such file or directory"):
         bddl.read(tmp_path / "none.bddl")
     with pytest.raises(BDDLError, match="cannot be read: Is a directory"):
@@ -136,9 +134,3 @@ def test_signs_that_would_disturb_a_terminal_are_not_passed_on():
     with pytest.raises(BDDLError) as caught:
         bddl.parse(TEXT.replace("(On bowl_1 plate_1)", "(On bowl_1 \x1b[31mx\u2028y)"), id="x")
     assert str(caught.value).isprintable()
-
-
-def test_long_names_are_cut_in_messages():
-    with pytest.raises(BDDLError) as caught:
-        bddl.parse(TEXT.replace("(On bowl_1 plate_1)", f"(On bowl_1 {'x' * 10_000})"), id="x")
-    assert len(str(caught.value)) < 300

@@ -119,12 +119,6 @@ def test_things_placed_never_or_twice_get_a_warning():
     assert notes == [(14, "'plate_1' is placed 2 times"), (14, "'soup' is placed by no initial relation")]
 
 
-def test_a_category_listed_twice_gets_a_warning_and_keeps_its_objects():
-    document = bddl.parse_document(TEXT.replace("soup - alphabet_soup", "soup - soup\n soap - plate"), id="x")
-    assert document.task.scene.objects[-1] == Entity("soap", "plate")
-    assert "category 'plate' was listed on line 14 already" in document.warnings[0].text
-
-
 def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(tmp_path: Path):
     file = tmp_path / "x.bddl"
     file.write_bytes(b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode())

@@ -91,14 +91,14 @@ def tasks(draw: st.DrawFn) -> Task:
 
 
 @given(tasks())
-def test_what_is_written_is_read_back_equal(task: Task):
+def test_a_written_task_is_parsed_back_equal(task: Task):
     text = bddl.write(task)
     assert bddl.parse(text, id=task.id) == task
     assert bddl.write(bddl.parse(text, id=task.id)) == text
 
 
 @given(st.data())
-def test_a_damaged_file_is_read_or_refused_in_one_line(data: st.DataObject):
+def test_a_damaged_file_is_read_or_rejected(data: st.DataObject):
     words = bddl.write(load("libero_10/3")).replace("(", " ( ").replace(")", " ) ").split(" ")
     place = data.draw(st.integers(0, len(words) - 1))
     length = data.draw(st.integers(0, 4))
@@ -116,20 +116,20 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(data: st.DataObject):
 
 
 @given(st.text(st.sampled_from("() \n;-:aE0.define")))
-def test_any_text_is_refused_in_one_line(text: str):
+def test_any_text_is_rejected(text: str):
     with pytest.raises(BDDLError) as caught:
         bddl.parse(text, id="x", file="any.bddl")
     assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("sign", ["(", ")", ";"])
-def test_an_instruction_that_no_file_can_hold_is_refused(sign: str):
+def test_an_instruction_that_no_file_can_hold_is_rejected(sign: str):
     task = replace(load("libero_goal/0"), instruction=Instruction(f"open {sign} it"))
     with pytest.raises(TaskError, match="libero_goal/0: a task file cannot hold an instruction with"):
         bddl.write(task)
 
 
-def test_a_task_that_makes_no_sense_is_not_written():
+def test_a_task_that_is_invalid_is_not_written():
     task = replace(load("libero_goal/0"), goal=Goal((Atom(Predicate.OPEN, ("fridge_1",)),)))
     with pytest.raises(TaskError, match=r"libero_goal/0: goal\[0\]: unknown object or region 'fridge_1'"):
         bddl.write(task)
@@ -165,7 +165,7 @@ def test_expressions_have_the_value_python_gives_them(expression: str, value: fl
         ("1" * 1000, "is too long for a number"),
     ],
 )
-def test_anything_else_is_refused_with_a_reason(expression: str, reason: str):
+def test_anything_else_is_rejected_with_a_reason(expression: str, reason: str):
     with pytest.raises(ValueError, match=f"^{reason}$"):
         evaluate(expression)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -93,10 +94,9 @@ def test_instructions_are_the_ones_policies_were_trained_on():
         ("", "unknown task ''"),
     ],
 )
-def test_an_unknown_id_is_refused_with_the_nearest_valid_one(id: str, message: str):
-    with pytest.raises(TaskError) as caught:
+def test_an_unknown_id_is_rejected_with_the_nearest_valid_one(id: str, message: str):
+    with pytest.raises(TaskError, match=re.escape(message)):
         tasks.load(id)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,8 @@ def test_a_selection_names_tasks_suites_or_all(selection: str, ids: list[str]):
         ("", "no task selected"),
         ("libero_objects", "unknown task or suite 'libero_objects'; did you mean 'libero_object'?"),
         ("libero_goal/0,al", "unknown task or suite 'al'; did you mean 'all'?"),
-        ("libero_goal/77", "'libero_goal' has the tasks libero_goal/0 to libero_goal/9"),
     ],
 )
-def test_a_selection_of_something_unknown_is_refused(selection: str, message: str):
-    with pytest.raises(TaskError) as caught:
+def test_an_unknown_selection_is_rejected_with_the_nearest_valid_one(selection: str, message: str):
+    with pytest.raises(TaskError, match=re.escape(message)):
         tasks.resolve(selection)
-    assert message in str(caught.value)

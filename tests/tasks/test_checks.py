@@ -5,18 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import TaskError
-from assay.tasks import (
-    Atom,
-    Entity,
-    Goal,
-    Instruction,
-    Predicate,
-    Rectangle,
-    Region,
-    Task,
-    check,
-    load,
-)
+from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Rectangle, Region, Task, check, load
 
 TASK = load("libero_goal/0")
 
@@ -42,7 +31,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("task", "message"), CASES, ids=[case[1][:40] for case in CASES])
-def test_a_task_that_makes_no_sense_is_refused_with_the_place(task: Task, message: str):
+def test_a_task_that_is_invalid_is_rejected_with_the_place(task: Task, message: str):
     with pytest.raises(TaskError) as caught:
         check(task)
     assert str(caught.value).startswith("libero_goal/0: ")

@@ -36,7 +36,7 @@ def same(one: Task, other: Task) -> bool:
 
 
 @given(st.sampled_from(tasks.all_ids()))
-def test_what_is_written_is_read_again_exactly(id: str):
+def test_a_written_task_is_read_back_equal(id: str):
     task = tasks.load(id)
     assert from_json(to_json(task), id=id, file="x.json") == task
 
@@ -62,7 +62,7 @@ def test_an_id_makes_a_name_that_a_file_can_have():
     assert len(tasks.short_name(f"/a/{'long' * 60}.bddl@0123456789ab")) < 200
 
 
-def test_a_file_that_has_changed_is_refused(tmp_path: Path):
+def test_a_file_that_has_changed_is_rejected(tmp_path: Path):
     file = tmp_path / "a.json"
     old = tasks.save(tasks.load("libero_goal/0"), file)
     new = tasks.save(tasks.load("libero_goal/1"), file)
@@ -133,7 +133,7 @@ def test_a_file_with_an_invalid_value_is_rejected_with_its_place(
     assert str(raised.value).startswith(f"{file}: ") and message in str(raised.value)
 
 
-def test_what_is_no_file_or_text_is_refused(tmp_path: Path):
+def test_a_missing_or_binary_file_is_rejected(tmp_path: Path):
     (tmp_path / "a.json").write_bytes(b"\xff\xfe")
     (tmp_path / "b.json").write_text("{")
     (tmp_path / "empty").mkdir()

@@ -133,13 +133,6 @@ def test_an_episode_is_watched_beside_its_control(page, drawing):
     expect(page.locator("table.episodes tbody tr")).to_have_count(2)
 
 
-def test_where_there_is_no_video_the_rest_works(page):
-    page.goto("/runs/broken.assay/episodes")
-    page.locator("table.episodes tbody a").click()
-    expect(page.locator(".wait")).to_contain_text("No actions are recorded")
-    expect(page.locator(".problem").first).to_contain_text("<script>")
-
-
 def test_a_run_shows_what_happens_while_it_is_written(page, library: Path):
     path = library / "written.assay"
     with Store.reading(library / "blind.assay") as store:

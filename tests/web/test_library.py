@@ -10,8 +10,7 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
 from assay.runs.store import Store
 from assay.web.library import Library, RunCache, is_running
-from assay.web.progress import PACE_WINDOW_S, Pace, RunProgress
-from assay.web.queries import NotFoundError
+from assay.web.progress import PACE_WINDOW_S, Pace
 
 
 def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(tmp_path: Path):
@@ -58,18 +57,6 @@ def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../a", "/etc/passwd", "a/../../b", ".hidden", "x\0y", "\ud800", "a" * 999]
-)
-def test_names_outside_the_folder_are_not_found(tmp_path: Path, name: str):
-    folder = tmp_path / "runs"
-    folder.mkdir()
-    for place in (tmp_path / "a.assay", folder / ".hidden.assay", folder / ".assay"):
-        place.write_text("")
-    with pytest.raises(NotFoundError, match="there is no run"):
-        Library(folder).path(name)
-
-
 def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_path: Path):
     path, calls, seconds = tmp_path / "a.assay", [], [0.0]
     path.write_text("1")
@@ -91,11 +78,6 @@ def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_pa
         cache(tmp_path / name)
     os.utime(path)
     assert cache(path) == "22" and len(calls) == 5  # the oldest entry was evicted
-
-
-def test_each_condition_is_listed_with_the_success_of_its_controls(library: Path):
-    controls = {line.name: line.control for line in RunProgress.read(library / "blind.assay").conditions}
-    assert controls["control"] is None and controls["para/obj=habitual,act=hint"] == (2, 2)
 
 
 def test_pace_covers_the_last_minutes():

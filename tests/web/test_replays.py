@@ -109,18 +109,6 @@ def test_a_failure_is_reported_once_and_then_retried(
     assert not process._process.is_alive(), "closing ends the child process"
 
 
-def test_what_no_page_asks_for_is_abandoned(
-    drawing: str, recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(module, "INTEREST_S", 0.2)
-    with Replays(tmp_path, render_processes=1) as replays:
-        replays.video(recorded)
-        time.sleep(1.0)
-        assert not list(tmp_path.glob("*.mp4"))
-        monkeypatch.setattr(module, "INTEREST_S", 60.0)
-        assert wait_for(lambda: replays.video(recorded)).state == "ready"
-
-
 def test_closing_ends_running_and_queued_jobs(drawing: str, recorded: EpisodeRecording, tmp_path: Path):
     with Replays(tmp_path, render_processes=1) as replays:
         for count in (8, 7, 6):
@@ -147,16 +135,6 @@ def test_the_least_recently_used_files_are_deleted(
     assert still.path is not None and still.path.exists()
 
 
-def test_a_note_stays_as_long_as_its_video(recorded: EpisodeRecording, tmp_path: Path):
-    files = [tmp_path / f"{recorded.name}{end}" for end in (".mp4", ".json", ".jpg")]
-    for file in files:
-        file.write_text('"odd"')
-        os.utime(file, (1, 1))
-    with Replays(tmp_path) as replays:
-        assert replays.video(recorded).message == "odd"
-    assert all(file.stat().st_mtime > 1 for file in files)
-
-
 def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
@@ -165,7 +143,7 @@ def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     assert count_frames(video.path) == (len(actions) + 1 + HOLD_S, 1.0)
 
 
-def test_a_machine_that_cannot_render_says_so(
+def test_missing_rendering_is_reported(
     recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MUJOCO_GL", "nothing")

@@ -11,9 +11,9 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
-from assay.errors import ExperimentError, PerturbationError
+from assay.errors import PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb import Perturbation, Say
+from assay.perturb import Say
 from assay.perturb.releases import FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.sim.compile import CompiledScene, compile_scene
@@ -69,23 +69,17 @@ def test_every_name_of_the_sample_is_decoded(shared: Path):
     assert told <= {task.instruction.text for task in tasks.resolve("all")}
 
 
-@pytest.mark.parametrize(
-    ("suffix", "change"),
-    [
+def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec]):
+    for suffix, change in (
         ("_view_345_15_100_0_0_initstate_0", SphereView(horizontal=-15, vertical=15)),
-        ("_view_0_0_130_0_0_initstate_0", SphereView(distance=1.3)),
         ("_view_0_0_100_358_4_initstate_0", SphereView(turn=-2, tilt=4)),
         (f"{VIEW}_noise_1", MotionBlur(1, cameras=("agentview",))),
-        (f"{VIEW}_noise_20", GaussianBlur(10, cameras=("agentview",))),
         (f"{VIEW}_noise_25", ZoomBlur(5, cameras=("agentview",))),
-        (f"{VIEW}_noise_31", Fog(1, cameras=("agentview",))),
         (f"{VIEW}_noise_50", GlassBlur(10, cameras=("agentview",))),
-    ],
-)
-def test_a_suffix_becomes_a_value(decoded: Callable[..., EpisodeSpec], suffix: str, change: Perturbation):
-    spec = decoded(GOAL + suffix)
-    assert spec.perturbations == (change,) and spec.task == "libero_goal/8"
-    assert task_of(spec).instruction.text == "put the bowl on the plate"
+    ):
+        spec = decoded(GOAL + suffix)
+        assert spec.perturbations == (change,) and spec.task == "libero_goal/8"
+        assert task_of(spec).instruction.text == "put the bowl on the plate"
 
 
 def test_joint_angles_come_from_the_releases_table(decoded: Callable[..., EpisodeSpec], tmp_path: Path):
@@ -127,24 +121,10 @@ def test_task_files_give_the_scene_and_never_the_words(
     assert isinstance(gone.perturbations[0], Unavailable)
 
 
-@pytest.mark.parametrize("content", ["{}", '{"libero_goal": []}'])
-def test_a_classification_without_names_is_refused(tmp_path: Path, content: str):
-    (tmp_path / "task_classification.json").write_text(content)
-    with pytest.raises(ReleaseError, match="holds no names"):
-        list(load_experiment(f"libero-plus?folder={tmp_path}").plan(tasks.resolve("libero_goal/1"), (0,)))
-
-
-def test_only_built_in_tasks_are_changed(shared: Path):
-    experiment = load_experiment(f"libero-plus?folder={shared / 'libero_plus'}")
-    other = tasks.resolve(str(next((shared / "libero_x" / "bddl" / "LEVEL1").glob("*.bddl"))))
-    with pytest.raises(ExperimentError, match=r"LEVEL1.*valid: built-in tasks"):
-        list(experiment.plan(other, (0,)))
-
-
-@pytest.mark.parametrize("suffix", ["_view_1_2_3_initstate_0", "_fog_3", f"{VIEW}_noise_51", "_light_x"])
-def test_a_suffix_that_says_nothing_is_refused(decoded: Callable[..., EpisodeSpec], suffix: str):
-    with pytest.raises(ReleaseError, match=r"LIBERO-plus: (nothing is known of|there is no noise 51)"):
-        decoded(GOAL + suffix)
+def test_an_unknown_suffix_is_rejected(decoded: Callable[..., EpisodeSpec]):
+    for suffix in ("_view_1_2_3_initstate_0", "_fog_3", f"{VIEW}_noise_51", "_light_x"):
+        with pytest.raises(ReleaseError, match=r"LIBERO-plus: (nothing is known of|there is no noise 51)"):
+            decoded(GOAL + suffix)
 
 
 def camera(compiled: CompiledScene) -> tuple[np.ndarray, np.ndarray]:
@@ -180,10 +160,3 @@ def test_a_view_is_turned_about_the_workspace(compiled: Callable[[str], Compiled
     )
     moved, turned = seen(SphereView(turn=10))
     assert moved == pytest.approx(position) and turned[1] != pytest.approx(looking[1])
-
-
-def test_a_gaussian_blur_spreads_more_at_higher_severity():
-    picture = np.zeros((64, 64, 3), np.uint8)
-    picture[32, 32] = 255
-    peaks = [int(GaussianBlur(severity).alter(picture, None).max()) for severity in (1, 4)]  # type: ignore[arg-type]
-    assert 255 > peaks[0] > peaks[1]

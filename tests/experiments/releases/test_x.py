@@ -43,7 +43,7 @@ def test_the_sample_gives_every_file_and_rewording(shared: Path):
     assert all(spec.labels["label:subtasks"] in ("1", "2", "3+") for spec in files)
 
 
-def test_what_lacks_its_control_or_its_scene_cannot_begin_and_is_counted(shared: Path):
+def test_entries_without_control_or_scene_are_unavailable_and_counted(shared: Path):
     experiment = load_experiment(f"libero-x?folder={shared / 'libero_x'}")
     plan = list(experiment.plan(tasks.resolve(experiment.tasks), (0,)))
     reasons: Counter[str] = Counter()
@@ -58,13 +58,7 @@ def test_what_lacks_its_control_or_its_scene_cannot_begin_and_is_counted(shared:
     assert reasons == {NO_CONTROL: 24 + 5, NO_SCENE: 5 * 59}
 
 
-def test_a_task_that_the_release_does_not_have_is_refused(release: Path):
-    experiment = load_experiment(f"libero-x?folder={release}")
-    with pytest.raises(ExperimentError, match=r"no task 'libero_goal/1'; valid: files below .*bddl/LEVEL1"):
-        list(experiment.plan([tasks.load("libero_goal/1")], (0,)))
-
-
-def test_a_release_without_level_one_is_refused(release: Path):
+def test_a_release_without_level_one_is_rejected(release: Path):
     for file in (release / "bddl" / "LEVEL1").iterdir():
         file.unlink()
     with pytest.raises(ReleaseError, match="level 1 is the control"):
@@ -110,21 +104,10 @@ def test_level_one_is_the_control_of_the_others(release: Path):
     assert "level" not in task_of(fifth).instruction.text
 
 
-def test_level_one_is_the_control_and_knows_its_level_and_its_labels(release: Path):
-    experiment = load_experiment(f"libero-x?folder={release}")
-    plan = list(experiment.plan(tasks.resolve(experiment.tasks), (0,)))
-    control = plan[0]
-    assert control.condition == CONTROL and not control.perturbations
-    assert control.labels["level"] == 1 and "label:subtasks" in control.labels
-    assert control.key == EpisodeSpec(control.task, 0, experiment=experiment.name).key, (
-        "labels are no identity"
-    )
-
-
 @pytest.mark.parametrize(
     ("variant", "half"), [("", "unseen"), ("__A1", "confounding"), ("__A2", "confounding")]
 )
-def test_the_name_of_a_file_of_level_four_says_which_half_it_is_of(release: Path, variant: str, half: str):
+def test_the_name_of_a_level_four_file_decides_its_half(release: Path, variant: str, half: str):
     (file,) = (release / "bddl" / "LEVEL4").iterdir()
     file.rename(file.with_name(file.name.replace("__A1", variant)))
     experiment = load_experiment(f"libero-x?folder={release}")
@@ -151,14 +134,7 @@ def test_ten_trials_share_five_rewordings_in_the_protocol_of_the_release(release
         load_experiment(f"libero-x?folder={release}&protocol=both")
 
 
-def test_a_task_is_the_same_however_the_path_to_it_is_written(release: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(release.parent)
-    experiment = load_experiment(f"libero-x?folder={release.name}")
-    (file,) = (release / "bddl" / "LEVEL1").resolve().iterdir()
-    assert {spec.labels["level"] for spec in experiment.plan(tasks.resolve(str(file)), (0,))} >= {1, 2, 3, 4}
-
-
-def test_what_cannot_be_read_is_counted_by_reason_and_the_rest_is_planned(release: Path):
+def test_unreadable_files_are_counted_by_reason_and_the_rest_is_planned(release: Path):
     scene = "EXTENSION_KITCHEN_SCENE2"
     (release / "bddl" / "LEVEL1" / f"{scene}_not_a_task.bddl").write_text("(define (problem")
     (release / "bddl" / "LEVEL2" / "mine.bddl").touch()

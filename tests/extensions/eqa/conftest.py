@@ -28,11 +28,11 @@ TEXTS = ("put the carrot on the plate", "put the pot on the stove", "open the dr
 
 
 def walk(seed: int, frames: int = FRAMES) -> np.ndarray:
-    """States (frames, 7) of a hand that goes from place to place: metres, degrees, 0 to 1."""
+    """Return states (frames, 7) of an end effector that moves between poses: metres, degrees, 0 to 1."""
     rng = np.random.default_rng(seed)
     low, high = np.array([[0.2, -0.3, 0.0, -30, -30, -60, 0.0], [0.6, 0.3, 0.4, 30, 30, 60, 1.0]])
     places = [rng.uniform(low, high)]
-    for _ in range(5):  # three dimensions at a time, so that it is plain what changes
+    for _ in range(5):  # three dimensions at a time, so that changes are visible
         place = places[-1].copy()
         axes = rng.choice(7, 3, replace=False)
         place[axes] = np.where(place[axes] > (low + high)[axes] / 2, low[axes], high[axes])
@@ -42,7 +42,7 @@ def walk(seed: int, frames: int = FRAMES) -> np.ndarray:
 
 
 def picture(state: np.ndarray, size: int = 64) -> np.ndarray:
-    """Where the hand is, on a chequered table, and bars for its height and turns."""
+    """Draw the end effector on a chequered table, with bars for its height and angles."""
     rows, columns = np.indices((size, size))
     table = np.where((rows // 4 + columns // 4) % 2, 150, 90).astype(np.uint8)
     shown = np.stack([table] * 3, axis=-1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ BOWL, PLATE = "akita_black_bowl_1", "plate_1"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """A run; ``steps`` says how long an episode of a level takes to succeed, 0 if it does not."""
+    """A run; ``steps`` maps a task and a level to the steps of its successes, 0 for failures."""
 
     def run(
         name: str,
@@ -61,34 +63,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         labels: Mapping[str, dict[str, Label]] = TASKS,
         reference: int | None = 100,
     ) -> Path:
-        path = tmp_path_factory.mktemp("runs") / f"{name}.assay"
         specs, episodes = [], []
-        for task in labels:
-            for seed in range(3):
-                for condition, known in CONDITIONS.items():
-                    told = known | (labels[task] | {"axis": "world", "plausible": True} if known else {})
-                    told |= {"reference_steps": reference, "limit_factor": limit}
-                    specs.append(
-                        EpisodeSpec(
-                            task,
-                            seed,
-                            experiment="x",
-                            condition=condition,
-                            perturbations=() if condition == CONTROL else (Say(condition),),
-                            labels=told,
-                        )
-                    )
-                    took = steps(task, int(str(known.get("level", 0))))
-                    hand = np.linspace((0, 0, 1), (0.2, 0.1 * seed, 1), (took or 200) + 1, dtype=np.float32)
-                    episodes.append(
-                        Episode(
-                            Outcome.SUCCESS if took else Outcome.FAILURE,
-                            took or 200,
-                            Trajectory(hand, hand[:, 0], np.zeros((took or 200, 7), np.float32)),
-                            truth={f"On {BOWL} {PLATE}": ()},
-                            contacts=contacts,
-                        )
-                    )
+        timing: dict[str, Label] = {"reference_steps": reference, "limit_factor": limit}
+        for task, seed, (condition, own) in product(labels, range(3), CONDITIONS.items()):
+            changed = own | labels[task] | {"axis": "world", "plausible": True} if own else {}
+            spec = EpisodeSpec(task, seed, experiment="x", condition=condition, labels=changed | timing)
+            specs.append(replace(spec, perturbations=(Say(condition),)) if own else spec)
+            won = steps(task, int(str(own.get("level", 0))))
+            count = won or 200
+            hand = np.linspace((0, 0, 1), (0.2, 0.1 * seed, 1), count + 1, dtype=np.float32)
+            trajectory = Trajectory(hand, hand[:, 0], np.zeros((count, 7), np.float32))
+            outcome, truth = Outcome.SUCCESS if won else Outcome.FAILURE, {f"On {BOWL} {PLATE}": ()}
+            episodes.append(Episode(outcome, count, trajectory, truth=truth, contacts=contacts))
+        path = tmp_path_factory.mktemp("runs") / f"{name}.assay"
         with Store.writing(path) as store:
             store.plan(specs)
             for number, episode in enumerate(episodes, start=1):

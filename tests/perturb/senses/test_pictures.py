@@ -33,14 +33,9 @@ FIXED = ("zoom blur", "darker", "lighter", "flatter", "harsher")
 
 
 def proprioception(observation: Observation) -> list[np.ndarray]:
-    return [
-        observation.joints,
-        observation.eef_position,
-        observation.eef_quaternion,
-        observation.gripper,
-        observation.moment.qpos,
-        observation.moment.fixtures,
-    ]
+    moment = observation.moment
+    arm = [observation.joints, observation.eef_position, observation.eef_quaternion, observation.gripper]
+    return [*arm, moment.qpos, moment.fixtures]
 
 
 def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
@@ -50,11 +45,6 @@ def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 def error(one: np.ndarray, other: np.ndarray) -> float:
     """Mean squared error of two pictures."""
     return float(np.mean((one.astype(float) - other) ** 2))
-
-
-def psnr(one: np.ndarray, other: np.ndarray) -> float:
-    """Peak signal-to-noise ratio, dB."""
-    return 10 * np.log10(255**2 / error(one, other))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,13 +82,6 @@ def test_more_severe_is_further_from_the_truth(
             changed = senses(pictures_at(severity)[name], seed=seed).observe(seen[1])
             errors[severity - 1] += error(changed.image(camera), truth)
     assert (np.diff(errors) > 0).all(), errors.round()
-
-
-@pytest.mark.parametrize("name", ["motion blur", "zoom blur", "fog", "glass blur", "patch"])
-def test_a_severity_means_the_same_at_every_size(name: str, seen: list[Observation], senses: Begun):
-    changed = senses(pictures_at(7)[name]).observe(seen[1])
-    large, small = (psnr(changed.image("agentview", n), seen[1].image("agentview", n)) for n in (256, 128))
-    assert abs(large - small) < 1.5, (large, small)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -232,7 +215,7 @@ def test_what_comes_before_a_frozen_camera_is_frozen_and_what_comes_after_is_not
 
 
 @pytest.mark.parametrize("sense", [DroppedCamera(), FrozenCamera(), BlankPictures(), Patch(0.5)], ids=repr)
-def test_what_cannot_be_drawn_is_refused_all_the_same(
+def test_what_cannot_be_drawn_is_rejected_all_the_same(
     sense: DroppedCamera, seen: list[Observation], senses: Begun
 ):
     changed = senses(sense).observe(seen[1])

@@ -57,7 +57,7 @@ def test_a_sample_is_random_and_repeatable() -> None:
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
-def test_a_share_that_is_none_is_refused(share: float) -> None:
+def test_a_share_that_is_none_is_rejected(share: float) -> None:
     with pytest.raises(PerturbationError, match="above 0 and at most 1"):
         sample(rows(3), share, 0)
 
@@ -114,14 +114,7 @@ def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: 
         read_sheets([returned])
 
 
-def test_a_majority_of_two_is_said_to_be_thin(sheet: Path, tmp_path: Path) -> None:
-    names = {name: ["yes", "no", "yes", ""] for name in "abc"}
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 0
-    names["c"] = ["", "", "yes", ""]
-    assert agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)])).thin == 2
-
-
-def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("task,paraphrase\n")
     with pytest.raises(PerturbationError, match="lacks the columns item, original"):
         read_sheets([tmp_path / "a.csv"])
@@ -130,42 +123,28 @@ def test_a_file_that_is_no_sheet_is_refused(tmp_path: Path) -> None:
         read_sheets([tmp_path / "b.csv"])
 
 
-@pytest.mark.parametrize(
-    ("cells", "judged"),
-    [
-        (["0", "0", "X", "0"], [1, 1, 0, 1]),  # LIBERO-Para's protocol
-        (["0", "o", "x", ""], [1, 1, 0, -1]),
-        (["1", "0", "1", "no"], [1, 0, 1, 0]),
-        (["O", "X", "yes", "no"], [1, 0, 1, 0]),
-    ],
-)
-def test_what_a_nought_means_follows_from_the_other_marks(
-    sheet: Path, tmp_path: Path, cells: list[str], judged: list[int]
-) -> None:
-    found = read_sheets([filled(tmp_path / "1.csv", sheet, same=cells)])
-    assert found.values[:, 0].tolist() == judged
+def test_what_a_nought_means_follows_from_the_other_marks(sheet: Path, tmp_path: Path) -> None:
+    for cells, judged in {
+        "0 0 X 0": [1, 1, 0, 1],  # LIBERO-Para's protocol
+        "1 0 1 no": [1, 0, 1, 0],
+        "O X yes no": [1, 0, 1, 0],
+    }.items():
+        read = read_sheets([filled(tmp_path / "1.csv", sheet, same=cells.split())])
+        assert read.values[:, 0].tolist() == judged
 
 
-@pytest.mark.parametrize(
-    ("cells", "beside"),
-    [
-        (["0", "0", "0", ""], "neither 1 nor X"),
-        (["0", "yes", "no", "0"], "neither 1 nor X"),
-        (["0", "1", "X", "0"], "both 1 and X"),
-    ],
-)
-def test_a_nought_that_may_mean_either_is_refused_unless_it_is_said(
-    sheet: Path, tmp_path: Path, cells: list[str], beside: str
+def test_a_nought_that_may_mean_either_is_rejected_unless_its_meaning_is_given(
+    sheet: Path, tmp_path: Path
 ) -> None:
-    returned = filled(tmp_path / "1.csv", sheet, same=cells)
-    with pytest.raises(
-        PerturbationError, match=rf"1\.csv: 0 may .*{beside}.*: pass --marks 0X or --marks 10$"
-    ):
-        read_sheets([returned])
-    if "1" not in cells:
-        assert read_sheets([returned], Marks.ZERO_X).values[0, 0] == 1
-    if "X" not in cells:
-        assert read_sheets([returned], Marks.ONE_ZERO).values[0, 0] == 0
+    for cells, reason in {"0 yes no 0": "neither 1 nor X", "0 1 X 0": "both 1 and X"}.items():
+        returned = filled(tmp_path / "1.csv", sheet, same=cells.split())
+        with pytest.raises(
+            PerturbationError, match=rf"1\.csv: 0 may .*{reason}.*: pass --marks 0X or --marks 10$"
+        ):
+            read_sheets([returned])
+    plain = filled(tmp_path / "1.csv", sheet, same=["0", "yes", "no", "0"])
+    assert read_sheets([plain], Marks.ZERO_X).values[0, 0] == 1
+    assert read_sheets([plain], Marks.ONE_ZERO).values[0, 0] == 0
 
 
 def test_items_that_are_not_strictly_the_same_are_listed_with_their_cells(

@@ -5,12 +5,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import (
-    Confound,
-    Displace,
-    Distractors,
-    Obstacle,
-)
+from assay.perturb.world import Confound, Displace, Distractors, Obstacle
 from assay.perturb.world.ground import Ground
 from assay.perturb.world.kinds import places_of, sort_of, unseen
 from assay.perturb.world.objects import works_alike

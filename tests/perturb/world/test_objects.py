@@ -8,14 +8,7 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import (
-    SHAPES,
-    Alter,
-    Among,
-    Recolour,
-    Replace,
-    unseen,
-)
+from assay.perturb.world import SHAPES, Alter, Among, Recolour, Replace, unseen
 from assay.sim import Simulation
 from assay.sim.packs.pack import AssetPack
 from assay.tasks import Task
@@ -73,9 +66,6 @@ def test_a_fixture_is_replaced_by_one_that_works_alike_or_not_at_all(built: Buil
 
 def _category(task: Task) -> str:
     return next(entity.category for entity in task.scene.objects if entity.name == BOWL)
-
-
-# -- every thing a task is about
 
 
 def test_every_thing_a_task_is_about_is_altered_and_nothing_else():

@@ -92,7 +92,7 @@ def test_the_left_plate_stays_on_the_left():
         assert spots["plate_1"].y <= spots["plate_2"].y - 0.08
 
 
-def test_what_would_make_the_words_untrue_is_refused_with_the_words():
+def test_what_would_make_the_words_untrue_is_rejected_with_the_words():
     with pytest.raises(PerturbationError, match="'between the plate and the ramekin'"):
         apply_perturbations(tasks.load("libero_spatial/0"), Displace(0.3), seed=0)
 
@@ -106,15 +106,12 @@ def test_two_things_that_look_the_same_do_not_change_places():
     ("id", "text", "said"),
     [
         ("libero_spatial/0", "put the left black bowl on the plate", {"left black bowl"}),
-        ("libero_spatial/0", "put the black bowl on the left on the plate", set()),
         ("libero_spatial/0", "pick up the bowl on the left and put it on the plate", {"bowl on the left"}),
         ("libero_spatial/8", "pick up the bowl to the right of the plate", {"to the right of the plate"}),
         ("libero_spatial/8", "pick up the bowl to the left of the plate", set()),
         ("libero_spatial/1", "take the bowl nearest to the robot", {"nearest to the robot"}),
         ("libero_spatial/1", "take the bowl furthest from the robot", set()),
-        ("libero_spatial/2", "lift the bowl at the centre of the table", {"at the centre of the table"}),
         ("libero_goal/1", "put the bowl on the stove", set()),
-        ("libero_goal/5", "push the plate to the front of the stove", set()),
         ("libero_10/6", tasks.load("libero_10/6").instruction.text, set()),
     ],
 )

@@ -44,7 +44,7 @@ from .example import TASK, Built, changed
         (lambda: changed(Obstacle(), task=tasks.load("libero_goal/0")), "this task carries nothing"),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(make: Callable[[], object], words: str):
+def test_an_invalid_value_is_rejected(make: Callable[[], object], words: str):
     with pytest.raises(PerturbationError) as caught:
         make()
     assert words in str(caught.value)

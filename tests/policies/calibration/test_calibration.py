@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,47 +11,51 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, Outcome, rollout
-from assay.perturb import apply_perturbations
-from assay.perturb.world import Attribute, VariedTarget
+from assay.episodes import EpisodeSpec, Outcome, rollout, task_of
+from assay.errors import PolicyError
+from assay.experiments import load_experiment
+from assay.perturb import Perturbation, apply_perturbations
+from assay.perturb.senses import ActionDelay
+from assay.perturb.world import Attribute, Displace, VariedTarget
 from assay.policies.calibration.execution import memorise
-from assay.policies.calibration.instruction import KeywordPolicy, word_overlap
+from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
 from assay.policies.calibration.perception import mean_colour
 from assay.policies.registry import load_policy
+from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction, Rectangle, Scene, Task
 from assay.tasks.language.lexicon import names_of
 
 MOVED = 0.03
-"""How far a thing must have gone to have been moved, metres."""
+"""Displacement from which an object counts as moved, metres."""
 STEPS = 120
-"""The oracle needs 110 at most for all that is asked here."""
+"""The oracle needs at most 110 in these tasks."""
 SOON = 30
-"""Whoever has not set off by then waits."""
+"""Steps after which a policy that has not moved is waiting."""
 
 
 @dataclass(frozen=True)
-class Tried:
-    """An episode: whether the goal was reached, which things had moved at the end, and where the hand was."""
+class Attempted:
+    """The result of an episode: success, the objects that moved, and the path of the end effector."""
 
     reached: bool
     moved: frozenset[str]
     path: np.ndarray
 
 
-def told(task: Task, text: str) -> Task:
-    """The same task in other words."""
+def reworded(task: Task, text: str) -> Task:
+    """The same task with another instruction."""
     return replace(task, instruction=Instruction(text))
 
 
-def asked(task: Task, other: str) -> Task:
+def with_goal_of(task: Task, other: str) -> Task:
     """Another task's goal and instruction in the same scene."""
     wanted = tasks.load(other)
     return replace(task, goal=wanted.goal, instruction=wanted.instruction)
 
 
-def placed(task: Task, **centres: tuple[float, float]) -> Task:
+def with_regions_at(task: Task, **centres: tuple[float, float]) -> Task:
     """The same task with regions of the table elsewhere."""
     regions = tuple(
         replace(region, rectangles=(Rectangle(x - 0.01, y - 0.01, x + 0.01, y + 0.01),))
@@ -68,12 +73,12 @@ def built(scene: Scene) -> CompiledScene:
 
 
 def unchanged(world: Simulation) -> None:
-    """A world as it is."""
+    """Leave a simulation as it is."""
 
 
 @pytest.fixture(scope="module")
-def attempt() -> Callable[..., Tried]:
-    """Lets a policy try a task, perhaps a changed one, under the spec of the task it is made from; once."""
+def attempt() -> Callable[..., Attempted]:
+    """Runs a policy on a task, possibly a changed one; each combination once."""
 
     @cache
     def tried(
@@ -83,7 +88,7 @@ def attempt() -> Callable[..., Tried]:
         seed: int = 0,
         steps: int = STEPS,
         change: Callable[[Simulation], None] = unchanged,
-    ) -> Tried:
+    ) -> Attempted:
         world = Simulation(built(task.scene))
         change(world)
         state = world.sample(seed)
@@ -99,22 +104,24 @@ def attempt() -> Callable[..., Tried]:
         )
         assert done.outcome is not Outcome.ERROR, done.error
         moved = {name for name in objects if np.linalg.norm(world.pose(name)[0] - before[name]) > MOVED}
-        return Tried(done.outcome is Outcome.SUCCESS, frozenset(moved), np.array(path))
+        return Attempted(done.outcome is Outcome.SUCCESS, frozenset(moved), np.array(path))
 
     return tried
 
 
 BOWL_ON_PLATE = tasks.load("libero_goal/8")
-Attempt = Callable[..., Tried]
+Attempt = Callable[..., Attempted]
 
-BOWL_MOVED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(0.1, 0.2))
-SWAPPED = placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_cheese_region=(-0.09, 0.0))
+BOWL_MOVED = with_regions_at(BOWL_ON_PLATE, akita_black_bowl_region=(0.1, 0.2))
+SWAPPED = with_regions_at(
+    BOWL_ON_PLATE, akita_black_bowl_region=(-0.05, 0.13), cream_cheese_region=(-0.09, 0.0)
+)
 """The bowl where the cream cheese was, and the cream cheese where the bowl was."""
 
 
 BOWL, CHEESE = "akita_black_bowl_1", "cream_cheese_1"
-OTHER_TASK = asked(BOWL_ON_PLATE, "libero_goal/6")
-NO_BOWL_NAME = told(BOWL_ON_PLATE, "put the vessel on the plate")
+OTHER_TASK = with_goal_of(BOWL_ON_PLATE, "libero_goal/6")
+NO_BOWL_NAME = reworded(BOWL_ON_PLATE, "put the vessel on the plate")
 STOVE = tasks.load("libero_goal/7")
 
 
@@ -122,20 +129,26 @@ STOVE = tasks.load("libero_goal/7")
     ("policy", "task", "reached", "moved", "not_moved"),
     [
         *((policy, BOWL_ON_PLATE, True, "", "") for policy in ("replay", "blind", "colour", "nearest")),
-        ("replay", STOVE, True, "", ""),
+        ("replay", reworded(STOVE, "xxx"), True, "", ""),  # ignores the instruction
         ("replay", OTHER_TASK, False, BOWL, ""),  # plays the trained task
         ("replay", BOWL_MOVED, False, "", BOWL),  # reaches for the old position
         ("replay?tasks=libero_goal/6", OTHER_TASK, True, "", ""),
-        ("replay?tasks=libero_goal/6", told(OTHER_TASK, "put the cream cheese into the bowl"), False, "", ""),
-        ("blind", told(BOWL_MOVED, "xxx"), True, "", ""),  # sees, but does not read
+        (
+            "replay?tasks=libero_goal/6",
+            reworded(OTHER_TASK, "put the cream cheese into the bowl"),
+            False,
+            "",
+            "",
+        ),
+        ("blind", reworded(BOWL_MOVED, "xxx"), True, "", ""),  # sees, but does not read
         ("blind", OTHER_TASK, False, BOWL, CHEESE),
         ("keyword", OTHER_TASK, True, "", ""),
         ("keyword", NO_BOWL_NAME, False, CHEESE, BOWL),  # confuses an object with an unknown name
-        ("keyword", told(STOVE, "turn off the stove"), False, "", ""),
+        ("keyword", reworded(STOVE, "turn off the stove"), False, "", ""),
         ("clumsy?miss=0", BOWL_MOVED, True, "", ""),
         ("clumsy?miss=1", BOWL_MOVED, False, "", ""),
         ("colour", BOWL_MOVED, True, "", ""),
-        ("nearest", placed(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02)), True, "", ""),
+        ("nearest", with_regions_at(BOWL_ON_PLATE, akita_black_bowl_region=(-0.11, 0.02)), True, "", ""),
         ("nearest", SWAPPED, False, CHEESE, BOWL),  # takes the object at the old position
     ],
 )
@@ -146,11 +159,6 @@ def test_each_policy_fails_where_its_flaw_matters_and_nowhere_else(
     assert result.reached == reached
     assert not moved or moved in result.moved
     assert not_moved not in result.moved
-
-
-def test_replay_ignores_the_instruction(attempt: Attempt):
-    control, renamed = attempt("replay", BOWL_ON_PLATE), attempt("replay", told(BOWL_ON_PLATE, "xxx"))
-    assert renamed.reached and np.array_equal(control.path, renamed.path)
 
 
 def test_replay_plays_the_memory_with_the_nearest_positions():
@@ -176,8 +184,8 @@ def test_blind_and_colour_take_the_object_with_the_original_appearance(attempt: 
     assert not result.reached and usual in result.moved and "akita_black_bowl_1" not in result.moved
 
 
-def heard(task: Task, text: str) -> Goal:
-    """What keyword pursues when it is told a text."""
+def goal_pursued_for(task: Task, text: str) -> Goal:
+    """The goal that keyword derives from a text."""
     world, policy = Simulation(built(task.scene)), KeywordPolicy()
     policy.attach(SceneEnv(world, task, world.state()))
     return policy.goal(Instruction(text), EpisodeSpec(task.id, 0))
@@ -186,26 +194,19 @@ def heard(task: Task, text: str) -> Goal:
 def test_keyword_follows_any_wording_that_keeps_the_names(attempt: Attempt):
     farthest = "the bowl should be on the plate, put it there"
     for text in ("put the mixing bowl on the plate", "place the bowl gently on the plate", farthest):
-        assert heard(BOWL_ON_PLATE, text) == BOWL_ON_PLATE.goal, text
-    assert attempt("keyword", told(BOWL_ON_PLATE, farthest)).reached
-
-
-def test_keyword_reaches_for_the_wrong_object_if_the_device_is_unknown(attempt: Attempt):
-    result = attempt("keyword", told(tasks.load("libero_goal/7"), "turn on the range"))
-    plate = (0.05, -0.02)
-    assert not result.reached
-    assert np.linalg.norm(result.path[:, :2] - plate, axis=1).min() < 0.1
+        assert goal_pursued_for(BOWL_ON_PLATE, text) == BOWL_ON_PLATE.goal, text
+    assert attempt("keyword", reworded(BOWL_ON_PLATE, farthest)).reached
 
 
 def test_keyword_waits_without_a_known_word(attempt: Attempt):
-    result = attempt("keyword", told(BOWL_ON_PLATE, "xxx"), steps=SOON)
+    result = attempt("keyword", reworded(BOWL_ON_PLATE, "xxx"), steps=SOON)
     assert not result.reached and not result.moved
     assert np.ptp(result.path, axis=0).max() < 0.02, "it waits"
 
 
-@pytest.mark.parametrize("task", tasks.all_ids())
+@pytest.mark.parametrize("task", tasks.all_ids()[::4])
 def test_keyword_never_guesses_an_unknown_name(task: str):
-    """Each trained name of the instruction replaced: what it then pursues is something else, and possible."""
+    """With a trained name replaced it pursues another goal, which is possible."""
     usual = tasks.load(task)
     world = Simulation(built(usual.scene))
     policy = KeywordPolicy()
@@ -218,9 +219,9 @@ def test_keyword_never_guesses_an_unknown_name(task: str):
         text = usual.instruction.text
         for form in sorted(names_of(category), key=len, reverse=True):
             text = text.replace(form, "gizmo")
-        heard = policy.goal(Instruction(text), spec)
-        assert set(heard.atoms) != set(usual.goal.atoms), text
-        for atom in heard.atoms:
+        pursued = policy.goal(Instruction(text), spec)
+        assert set(pursued.atoms) != set(usual.goal.atoms), text
+        for atom in pursued.atoms:
             assert len(set(atom.arguments)) == len(atom.arguments)
             assert atom in usual.goal.atoms or not set(atom.arguments) <= named, (text, str(atom))
 
@@ -228,16 +229,6 @@ def test_keyword_never_guesses_an_unknown_name(task: str):
 def _is_about(task: Task, entity: str, named: set[str]) -> bool:
     owners = {region.target for region in task.scene.regions if region.full_name in named}
     return entity in named | owners
-
-
-def test_word_overlap_ignores_function_words():
-    assert word_overlap("PUT the bowl, on a stove!", "put the bowl on the stove") == 1.0
-    assert word_overlap("put the bowl away", "put the bowl on the stove") == 0.5
-
-
-def test_clumsy_without_error_is_the_oracle(attempt: Attempt):
-    steady, oracle = attempt("clumsy?miss=0", BOWL_ON_PLATE), attempt("oracle", BOWL_ON_PLATE)
-    assert steady.reached and np.array_equal(steady.path, oracle.path)
 
 
 def test_clumsy_misses_and_continues_on_the_oracles_path(attempt: Attempt):
@@ -280,5 +271,79 @@ def test_colour_takes_the_object_with_the_learnt_colour(attempt: Attempt):
 def test_verbatim_needs_the_exact_instruction(attempt: Attempt):
     text = BOWL_ON_PLATE.instruction.text
     assert attempt("verbatim", BOWL_ON_PLATE).reached
-    with_a_full_stop = attempt("verbatim", told(BOWL_ON_PLATE, f"{text}."), steps=SOON)
+    with_a_full_stop = attempt("verbatim", reworded(BOWL_ON_PLATE, f"{text}."), steps=SOON)
     assert np.ptp(with_a_full_stop.path, axis=0).max() < 0.02, "it waits"
+
+
+FAR = Displace(0.1)
+
+
+def begins(policy: str, *changes: Perturbation) -> bool:
+    """Whether the policy moves in the first steps of a task."""
+    runner = EpisodeRunner(WorkerConfig(policy))
+    try:
+        done = runner.run(EpisodeSpec("libero_goal/1", 0, perturbations=changes, steps=12))
+    finally:
+        runner.close()
+    assert done.outcome is not Outcome.ERROR, done.error
+    return bool(np.abs(done.trajectory.actions[:, :6]).max() > 0)
+
+
+def test_within_acts_below_its_tolerance_and_waits_above_it():
+    for policy, changes, acts in (
+        ("within?reach=0.11", (FAR,), True),
+        ("within?reach=0.09", (FAR,), False),
+        ("within?reach=0.21&delay=4", (FAR, ActionDelay(2)), True),
+        ("within?reach=0.19&delay=4", (FAR, ActionDelay(2)), False),
+        ("within?delay=4", (ActionDelay(3),), True),
+        ("within?delay=4", (ActionDelay(5),), False),
+        ("within?lapse=1", (), False),
+    ):
+        assert begins(policy, *changes) == acts, policy
+
+
+def test_a_reach_of_zero_is_rejected():
+    with pytest.raises(PolicyError, match="reach and delay above 0"):
+        load_policy("within?reach=0")
+
+
+BOWL_ON_STOVE = tasks.load("libero_goal/1")
+
+
+@pytest.fixture(scope="module")
+def world() -> Simulation:
+    return Simulation(compile_scene(BOWL_ON_STOVE.scene, load_pack("primitives")))
+
+
+@pytest.fixture(scope="module")
+def grid() -> list[EpisodeSpec]:
+    chosen = tasks.resolve("libero_goal/1,libero_goal/6")
+    return [spec for spec in load_experiment("para?per_cell=1").plan(chosen, (7,)) if spec.labels]
+
+
+def test_semantic_follows_the_most_similar_instruction(world: Simulation, grid: list[EpisodeSpec]):
+    policy = SemanticPolicy()
+    policy.attach(SceneEnv(world, BOWL_ON_STOVE, world.sample(0)))
+    spec = EpisodeSpec(BOWL_ON_STOVE.id, 0)
+    assert policy.goal(Instruction("set the basin down on the cooker"), spec) == BOWL_ON_STOVE.goal
+    assert policy.goal(tasks.load("libero_goal/6").instruction, spec) == tasks.load("libero_goal/6").goal
+    assert policy.goal(Instruction("zqx vrrp"), spec) == policy.goal(Instruction(""), spec) == Goal(())
+
+
+def test_semantic_and_keyword_differ_on_the_paraphrase_grid(world: Simulation, grid: list[EpisodeSpec]):
+    """Both follow what keeps the names; only semantic follows most of what changes them."""
+    understood: Counter[tuple[str, str]] = Counter()
+    asked: Counter[str] = Counter()
+    state = world.sample(0)
+    for spec in grid:
+        task, kind = tasks.load(spec.task), str(spec.labels["object"])
+        asked[kind] += 1
+        for policy in (KeywordPolicy(), SemanticPolicy()):
+            policy.attach(SceneEnv(world, task, state))
+            pursued = policy.goal(task_of(spec).instruction, spec)
+            understood[type(policy).__name__, kind] += pursued == task.goal
+    share = {key: count / asked[key[1]] for key, count in understood.items()}
+    for kind in ("none", "addition"):
+        assert share["KeywordPolicy", kind] > 0.9 and share["SemanticPolicy", kind] > 0.9
+    for kind in ("contextual", "habitual"):
+        assert share["KeywordPolicy", kind] < 0.3 and share["SemanticPolicy", kind] > 0.5

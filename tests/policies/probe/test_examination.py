@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -10,11 +11,12 @@ import pytest
 from bench.trained import Frame, Trained, frames, served
 
 from assay.errors import PolicyError
-from assay.policies.probe.examination import SIZE, ProbePlan, _demonstrated_steps, examine
-from assay.policies.probe.server import DemonstratedStep, options_of
+from assay.policies.probe.examination import ProbePlan, _demonstrated_steps, examine, race
+from assay.policies.probe.server import DemonstratedStep, RequestRefusedError
 from assay.policies.remote.convention import Gripper, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation
+from assay.support.streams import stream
 
 TASKS = ("libero_goal/7",)
 PLAN = ProbePlan(TASKS, (0, 1), "primitives", moments=18, episodes=0)
@@ -92,8 +94,39 @@ def test_an_address_that_is_not_a_server_is_rejected():
         examine("oracle", PLAN)
 
 
-def test_the_present_value_comes_first():
-    field = SIZE.with_first(replace(CONVENTION, size=200))
-    assert field.alternatives[0] == {"size": "200"} and len(field.alternatives) == 4
-    assert SIZE.with_first(replace(CONVENTION, size=256)).alternatives[0] == {"size": "256"}
-    assert options_of(CONVENTION)["closes"] == "1"
+def test_the_best_wins_and_poor_contenders_drop_out_early():
+    asked: Counter[float] = Counter()
+    rng = stream(0, "race")
+
+    def score(quality: float, number: int) -> float:
+        asked[quality] += 1
+        return float(np.clip(quality + rng.normal(scale=0.2), 0.0, 1.0))
+
+    entries = race([0.2, 0.9, 0.3, 0.8], range(200), score)
+    assert entries[0].value == 0.9
+    assert asked[0.2] < 30 and asked[0.3] < 30 < asked[0.8]
+
+
+def test_the_default_wins_ties():
+    entries = race(["usual", "other"], range(20), lambda what, number: 0.5)
+    assert entries[0].value == "usual" and abs(entries[0].ahead_of(entries[1])) < 1e-9
+
+
+def test_a_rejected_contender_is_eliminated_with_the_reason():
+    def score(what: str, number: int) -> float:
+        if what == "usual":
+            raise RequestRefusedError("no such state")
+        return 0.7
+
+    best, other = race(["usual", "other"], range(3), score)
+    assert (best.value, other.refused, other.scores) == ("other", "no such state", [])
+
+
+def test_equal_contenders_are_rarely_eliminated():
+    """Two that are alike: each may be called worse in at most one of a hundred races; 60 races, 30 rounds."""
+    dropped = 0
+    for number in range(60):
+        scores = iter(stream(number, "alike").random(200))
+        entries = race(["a", "b"], range(30), lambda what, this, scores=scores: float(next(scores)))  # type: ignore[misc]
+        dropped += any(entry.is_eliminated for entry in entries)
+    assert dropped <= 4

@@ -6,6 +6,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -76,6 +77,19 @@ def test_an_untrusted_certificate_is_rejected(encrypted: str):
         OpenPI(f"openpi://{encrypted}?tls=1&connect=1").connect()
 
 
+@contextmanager
+def rejecting(status: int) -> Iterator[str]:
+    """The place of a server that answers every request with a status."""
+
+    def respond(connection: ServerConnection, request: object) -> object:
+        return connection.respond(status, "no")
+
+    with serve(answer, "127.0.0.1", 0, process_request=respond) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.socket.getsockname()[1]}"
+        server.shutdown()
+
+
 def test_key_and_path_are_sent_and_a_wrong_key_is_reported(stub: Stub, monkeypatch: pytest.MonkeyPatch):
     seen: list[tuple[str, str | None]] = []
 
@@ -89,17 +103,10 @@ def test_key_and_path_are_sent_and_a_wrong_key_is_reported(stub: Stub, monkeypat
     policy.connect()
     policy.close()
     assert seen == [("/v1/robot", "Api-Key s3cret")]
-
-    def closed(connection: ServerConnection, request: object) -> object:
-        return connection.respond(401, "who are you?")
-
-    with serve(answer, "127.0.0.1", 0, process_request=closed) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        port = server.socket.getsockname()[1]
+    with rejecting(401) as place:
         with pytest.raises(UnreachableError, match=r"HTTP 401: wrong or missing key") as caught:
-            OpenPI(f"openpi://127.0.0.1:{port}?key=ROBOT_KEY").connect()
+            OpenPI(f"openpi://{place}?key=ROBOT_KEY").connect()
         assert "s3cret" not in str(caught.value)
-        server.shutdown()
 
 
 def test_the_episode_determines_the_copy_of_the_server(stub: Stub):
@@ -127,17 +134,11 @@ def test_the_episode_determines_the_copy_of_the_server(stub: Stub):
 
 
 def test_a_copy_that_rejects_connections_is_skipped(stub: Stub):
-    def closed(connection: ServerConnection, request: object) -> object:
-        return connection.respond(404, "nobody here")
-
-    place = stub(answer)
-    with serve(answer, "127.0.0.1", 0, process_request=closed) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        policy = OpenPI(f"openpi://127.0.0.1:{server.socket.getsockname()[1]},{place}?connect=3")
+    with rejecting(404) as place:
+        policy = OpenPI(f"openpi://{place},{stub(answer)}?connect=3")
         for seed in range(6):
             policy.reset(TASK.instruction, replace(SPEC, seed=seed))
         policy.close()
-        server.shutdown()
 
 
 def test_reported_inference_times_are_recorded(stub: Stub, play: Callable[..., tuple[Episode, Simulation]]):

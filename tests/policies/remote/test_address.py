@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 import pytest
 
@@ -8,55 +8,24 @@ from assay.errors import PolicyError
 from assay.policies.registry import check_address, load_policy
 from assay.policies.remote.address import Address
 from assay.policies.remote.openpi import OpenPI
-from assay.policies.remote.vla_eval import VlaEval
 
 
-def test_an_address_is_a_host_a_port_and_options():
+def test_an_address_has_hosts_ports_a_path_and_options():
     address = Address.parse("openpi://gpu-1:9000?replan=10&timeout=2.5&connect=1&size=256&wait=0", "openpi")
     assert (address.text, address.places) == ("openpi://gpu-1:9000", ("gpu-1:9000",))
     assert (address.timeouts.timeout, address.timeouts.connect) == (2.5, 1.0)
     assert dict(address.adjusted) == {"replan": 10, "size": 256, "wait": 0}
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [("openpi://gpu", "gpu:8000"), ("openpi://[::1]:9/", "[::1]:9"), ("openpi://h:0", "h:0")],
-)
-def test_the_port_may_be_left_out_and_the_host_may_be_a_number(text: str, place: str):
-    assert Address.parse(text, "openpi").places == (place,)
-
-
-def test_options_change_the_convention_and_nothing_else():
-    policy = OpenPI("openpi://h:1?orientation=upright&rotation=shortest&closes=-1")
-    changes = {"orientation": "upright", "rotation": "shortest", "closes": -1}
-    assert policy.convention == OpenPI.default.adjusted(changes)
-    assert OpenPI("openpi://h:1").convention == OpenPI.default
-    assert policy.waiting == 10 and OpenPI("openpi://h:1?wait=0").waiting == 0
-
-
-def test_an_address_may_have_a_path_copies_and_tls():
     address = Address.parse("openpi://a:1,b,[::1]:3/v1/robot?tls=1", "openpi")
     assert address.text == "openpi://a:1,b:8000,[::1]:3/v1/robot"
     assert address.places == ("a:1/v1/robot", "b:8000/v1/robot", "[::1]:3/v1/robot") and address.access.tls
 
 
-@pytest.mark.parametrize(
-    ("option", "header"), [("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")]
-)
-def test_a_key_is_read_from_the_environment_and_never_printed(
-    option: str, header: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_key_is_read_from_the_environment_and_never_printed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ROBOT_KEY", "s3cret")
-    address = Address.parse(f"openpi://h:1?{option}", "openpi")
-    assert address.access.headers(address.text) == {"Authorization": header}
-    assert "s3cret" not in repr(address)
-
-
-@pytest.mark.parametrize("address", ["openpi://me:s3/cret@h:1", "openpi://a, b:1", "openpi://a:1,b c"])
-def test_passwords_and_blanks_are_refused_and_no_password_is_printed(address: str):
-    with pytest.raises(PolicyError, match="openpi://host:port") as told:
-        Address.parse(address, "openpi")
-    assert "s3" not in str(told.value) and "cret" not in str(told.value)
+    for option, header in (("key=ROBOT_KEY", "Api-Key s3cret"), ("bearer=ROBOT_KEY", "Bearer s3cret")):
+        address = Address.parse(f"openpi://h:1?{option}", "openpi")
+        assert address.access.headers(address.text) == {"Authorization": header}
+        assert "s3cret" not in repr(address)
 
 
 def test_the_libero_x_preset_yields_to_explicit_options():
@@ -67,67 +36,39 @@ def test_the_libero_x_preset_yields_to_explicit_options():
     assert changed.size == OpenPI.default.size
 
 
-def test_the_scheme_chooses_the_client():
-    assert type(load_policy("openpi://h:1")) is OpenPI
-    assert type(load_policy("vla-eval://h:1?timeout=5")) is VlaEval
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_an_invalid_address_names_valid_ones():
+    for text, words in (
         ("openpy://h:1", "did you mean 'openpi'?"),
-        ("vla_eval://h:1", "did you mean 'vla-eval'?"),
         ("openpi://", "should be openpi://host:port"),
-        ("openpi://:80", "should be openpi://host:port"),
-        ("openpi://h:1,", "should be openpi://host:port"),
         ("gr00t://h:1/path", "should be gr00t://host:port, without a path"),
         ("openpi://h:1?tls=perhaps", "tls=perhaps: "),
-        (
-            "openpi://h:1?key=NO_SUCH_KEY",
-            "key: there is no environment variable of that name, or it is empty",
-        ),
+        ("openpi://h:1?key=NO_SUCH_KEY", "key: there is no environment variable of that name"),
+        ("openpi://a, b:1", "openpi://host:port"),
         ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),
         ("openpi://me@h:1", "should be openpi://host:port"),
         ("openpi://h:port", "valid: openpi://host:port"),
-        ("openpi://h:99999", "valid: openpi://host:port"),
         ("openpi://[::1", "valid: openpi://host:port"),
         ("openpi://h:1?replans=5", "did you mean 'replan'?"),
         ("openpi://h:1?client=libero_x", "there is no client 'libero_x': did you mean 'libero-x'?"),
-        ("openpi://h:1?cameras=5", "has no option 'cameras'"),
         ("openpi://h:1?replan=5&replan=6", "sets 'replan' twice"),
         ("openpi://h:1?replan=0", "replan=0: "),
-        ("openpi://h:1?replan=five", "replan=five: "),
-        ("openpi://h:1?replan=", "replan=: "),
-        ("openpi://h:1?size=100000", "size=100000: "),
-        ("openpi://h:1?timeout=0", "timeout=0: "),
         ("openpi://h:1?timeout=nan", "timeout=nan: "),
-        ("openpi://h:1?timeout=inf", "timeout=inf: "),
         ("openpi://h:1?orientation=flipped", "orientation=flipped: "),
-        ("openpi://h:1?closes=2", "closes=2: "),
-    ],
-)
-def test_an_invalid_address_names_valid_ones(text: str, words: str):
-    with pytest.raises(PolicyError) as caught:
-        load_policy(text)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(PolicyError, match=re.escape(words)):
+            load_policy(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_no_error_repeats_a_key_or_a_password():
+    for text in (
         "openpi://h:1?key=sk-S3CRET",
-        "openpi://h:1?bearer=sk_S3CRET",
         "openpi://h:1?replans=5&key=sk-S3CRET",
         "openpi://h:1?key=sk-S3CRET&key=A",
         "openpi://me:S3CRET@h:1",
-        "openpi://me:S3CRET@h:1?replans=5",
-        "openpi://me:S3CRET@h:port",
         "openpi://h:port,me:S3CRET@h:x",
         "openpy://me:S3CRET@h:1?key=sk-S3CRET",
-    ],
-)
-@pytest.mark.parametrize("load", [load_policy, check_address])
-def test_no_error_repeats_a_key_or_a_password(text: str, load: Callable[[str], object]):
-    with pytest.raises(PolicyError) as caught:
-        load(text)
-    assert "S3CRET" not in str(caught.value)
+    ):
+        for load in (load_policy, check_address):
+            with pytest.raises(PolicyError) as caught:
+                load(text)
+            assert "S3CRET" not in str(caught.value)

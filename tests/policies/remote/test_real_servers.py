@@ -50,91 +50,20 @@ def real(server_python: Path, tmp_path: Path) -> Iterator[Callable[[str], tuple[
         process.wait()
 
 
-PICTURE, LARGE = "uint8[224, 224, 3]", "uint8[256, 256, 3]"
-AXES = dict.fromkeys(
-    (f"state.{axis}" for axis in ("x", "y", "z", "roll", "pitch", "yaw")), "float32[1, 1, 1]"
-)
+REQUESTS: dict[str, dict[str, Any]] = json.loads(PEER.with_name("requests.json").read_text())
+"""For each server: options of the address, the number of actions executed, and the request that arrives."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "query", "executed", "arrives"),
-    [
-        (
-            "openpi",
-            "",
-            5,
-            {
-                "observation/image": PICTURE,
-                "observation/wrist_image": PICTURE,
-                "observation/state": "float64[8]",
-                "prompt": TASK.instruction.text,
-            },
-        ),
-        (
-            "roboarena",
-            "",
-            10,
-            {
-                "session_id": "libero_goal/7 control 3",
-                "observation/exterior_image_0_left": PICTURE,
-                "observation/wrist_image_left": PICTURE,
-                "observation/joint_position": "float32[7]",
-                "observation/cartesian_position": "float32[6]",
-                "observation/gripper_position": "float32[1]",
-                "prompt": TASK.instruction.text,
-            },
-        ),
-        (
-            "starvla",
-            "unnorm_key=franka",
-            10,
-            {
-                "examples": [{"image": [PICTURE, PICTURE], "lang": TASK.instruction.text}],
-                "unnorm_key": "franka",
-                "do_sample": False,
-                "use_ddim": True,
-                "num_ddim_steps": 10,
-            },
-        ),
-        (
-            "openvla-oft",
-            "",
-            8,
-            {
-                "full_image": LARGE,
-                "wrist_image": LARGE,
-                "state": "float64[8]",
-                "instruction": TASK.instruction.text,
-            },
-        ),
-        (
-            "gr00t",
-            "",
-            8,
-            {
-                "video.image": "uint8[1, 1, 256, 256, 3]",
-                "video.wrist_image": "uint8[1, 1, 256, 256, 3]",
-                **AXES,
-                "state.gripper": "float32[1, 1, 2]",
-                "annotation.human.action.task_description": [TASK.instruction.text],
-            },
-        ),
-    ],
-)
+@pytest.mark.parametrize("kind", REQUESTS)
 def test_real_servers_accept_our_requests(
-    kind: str,
-    query: str,
-    executed: int,
-    arrives: dict[str, Any],
-    real: Callable[[str], tuple[str, Path]],
-    zmq_installed: None,
-    observation: Observation,
+    kind: str, real: Callable[[str], tuple[str, Path]], zmq_installed: None, observation: Observation
 ):
     place, requests = real(kind)
-    policy = load_client(f"{kind}://{place}?connect=60&timeout=20&{query}".rstrip("&"))
+    expected = REQUESTS[kind]
+    policy = load_client(f"{kind}://{place}?connect=60&timeout=20&{expected['query']}".rstrip("&"))
     policy.reset(TASK.instruction, SPEC)
     actions = policy.act(observation)
     policy.close()
-    assert json.loads(requests.read_text().splitlines()[-1]) == arrives
-    assert np.allclose(actions[:, :6], np.linspace(0.0, 1.0, 10)[:executed, None])
+    assert json.loads(requests.read_text().splitlines()[-1]) == expected["request"]
+    assert np.allclose(actions[:, :6], np.linspace(0.0, 1.0, 10)[: expected["executed"], None])
     assert len(policy.inference_ms) == (kind == "openpi")

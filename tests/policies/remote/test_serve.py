@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 from assay.errors import PolicyError
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION
-from assay.policies.remote.serve import PolicyServer, ReceivedObservation, load_servable
+from assay.policies.remote.serve import PolicyServer, ReceivedObservation
 
 PICTURE = np.arange(27, dtype=np.uint8).reshape(3, 3, 3)
 GOOD = {"observation/image": PICTURE, "observation/state": np.zeros(8), "prompt": "stack"}
@@ -29,74 +30,51 @@ def asked(connection: ClientConnection, message: object) -> Any:
     return reply if isinstance(reply, str) else codec.decode(reply, max_bytes=2**20)
 
 
-@pytest.mark.parametrize("name", ["oracle", "replay", "keyword"])
-def test_a_privileged_policy_cannot_be_served(name: str):
-    with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state") as caught:
-        PolicyServer(name, "openpi")
-    assert "\n" not in str(caught.value)
+def test_a_privileged_policy_cannot_be_served():
+    for name in ("oracle", "replay", "keyword"):
+        with pytest.raises(PolicyError, match=f"'{name}' needs the simulator's state"):
+            PolicyServer(name, "openpi")
 
 
-def test_an_unknown_protocol_or_policy_names_valid_ones():
-    with pytest.raises(PolicyError, match="did you mean 'openpi'"):
-        PolicyServer("random", "openpy")
-    with pytest.raises(PolicyError, match="did you mean 'random'"):
-        PolicyServer("randon", "openpi")
+def test_health_checks_are_answered(served: Callable[..., str]):
+    for path in ("/healthz", "/health"):
+        with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
+            assert answer.status == 200
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/health"])
-def test_health_checks_are_answered(served: Callable[..., str], path: str):
-    with urllib.request.urlopen(f"http://{served('idle', 'openpi').rpartition('/')[2]}{path}") as answer:
-        assert answer.status == 200
-
-
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
+def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_served(served: Callable[..., str]):
+    for message, words in (
         ("hello", "should be binary"),
         (b"\xc1", "not msgpack"),
-        ([1], "should be a map, not a list"),
         ({}, "'prompt' should be a text, not a NoneType"),
-        (GOOD | {"prompt": 5}, "'prompt' should be a text, not a int"),
         (GOOD | {"observation/state": np.zeros(7)}, "the state should be (8,) finite numbers"),
         (GOOD | {"observation/state": np.full(8, np.nan)}, "the state should be (8,) finite numbers"),
-        (GOOD | {"observation/state": "home"}, "the state should be (8,) finite numbers"),
-    ],
-)
-def test_an_invalid_request_is_answered_by_an_error_and_the_next_client_is_served(
-    served: Callable[..., str], message: object, words: str
-):
-    address = served("idle", "openpi")
-    with connect(url(address)) as connection:
-        connection.recv(timeout=5)
-        said = asked(connection, message)
-        assert isinstance(said, str) and words in said and "\n" not in said
-        with pytest.raises(ConnectionClosed):
+    ):
+        address = served("idle", "openpi")
+        with connect(url(address)) as connection:
             connection.recv(timeout=5)
-    with connect(url(address)) as connection:
-        connection.recv(timeout=5)
-        assert asked(connection, GOOD)["actions"].shape == (5, 7)
+            said = asked(connection, message)
+            assert isinstance(said, str) and words in said and "\n" not in said
+            with pytest.raises(ConnectionClosed):
+                connection.recv(timeout=5)
+        with connect(url(address)) as connection:
+            connection.recv(timeout=5)
+            assert asked(connection, GOOD)["actions"].shape == (5, 7)
 
 
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
+def test_a_vla_eval_client_may_continue_after_an_invalid_request(served: Callable[..., str]):
+    for message, words in (
         ({"type": "dance", "payload": {}, "seq": 4}, "no message type 'dance'"),
-        ({"type": "observation", "payload": [], "seq": 4}, "payload should be a map, not a list"),
         ({"type": "observation", "payload": {}, "seq": "4"}, "seq should be a number, not a str"),
         ({"type": "observation", "payload": {}, "seq": 4}, "'task_description' should be a text"),
-        ("text", "should be binary"),
-    ],
-)
-def test_a_vla_eval_client_may_continue_after_an_invalid_request(
-    served: Callable[..., str], message: object, words: str
-):
-    with connect(url(served("idle", "vla-eval"))) as connection:
-        said = asked(connection, message)
-        assert said["type"] == "error" and words in said["payload"]["error"]
-        assert said["seq"] == (4 if isinstance(message, dict) and message["seq"] == 4 else 0)
-        good = {"type": "observation", "payload": {"task_description": "stack"}, "seq": 5}
-        said = asked(connection, good)
-        assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
+    ):
+        with connect(url(served("idle", "vla-eval"))) as connection:
+            said = asked(connection, message)
+            assert said["type"] == "error" and words in said["payload"]["error"]
+            assert said["seq"] == (4 if isinstance(message, dict) and message["seq"] == 4 else 0)
+            good = {"type": "observation", "payload": {"task_description": "stack"}, "seq": 5}
+            said = asked(connection, good)
+            assert (said["type"], said["seq"]) == ("action", 5) and said["payload"]["actions"].shape == (7,)
 
 
 def test_replan_limits_chunks_and_openpi_clients_get_five_actions(
@@ -116,20 +94,6 @@ def test_replan_limits_chunks_and_openpi_clients_get_five_actions(
             return len(asked(connection, GOOD)["actions"])
 
     assert (reply(None), reply(2), reply(8)) == (6, 2, 8)
-
-
-def test_invalid_actions_of_a_policy_are_reported(
-    served: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "mute_policies.py").write_text(
-        "class Mute:\n"
-        "    def reset(self, instruction, spec): ...\n"
-        "    def act(self, observation): return []\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    with connect(url(served("python:mute_policies:Mute", "openpi"))) as connection:
-        connection.recv(timeout=5)
-        assert "python:mute_policies:Mute: the actions have shape (0,)" in asked(connection, GOOD)
 
 
 def test_policies_are_reused_for_consecutive_clients(
@@ -182,11 +146,5 @@ def test_a_served_policy_observes_only_what_was_sent():
             "an image should be",
         ),
     ):
-        with pytest.raises(PolicyError) as caught:
+        with pytest.raises(PolicyError, match=re.escape(words)):
             look()
-        assert words in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["random", "idle"])
-def test_policies_without_privileged_state_can_be_served(name: str):
-    assert type(load_servable(name)).__name__.lower() == name

@@ -10,12 +10,7 @@ from scipy.spatial.transform import Rotation
 from assay.sim import Observation
 from assay.support.streams import stream
 from assay.tasks.formats.lerobot_features import robot_state
-from assay.tasks.formats.lerobot_writer import (
-    QUANTILES,
-    ImageStats,
-    combine_stats,
-    describe_values,
-)
+from assay.tasks.formats.lerobot_writer import QUANTILES, ImageStats, combine_stats, describe_values
 
 
 @pytest.fixture

@@ -43,9 +43,6 @@ def language_file(file: Path, id: str, text: str) -> Path:
     return write(file, bddl.write(replace(task, instruction=Instruction(text))))
 
 
-# -- the samples -------------------------------------------------------------------------------------------
-
-
 def test_the_metadata_of_libero_para_is_read(shared: Path):
     found = read_metadata(shared / "libero_para")
     assert len(found) == 2021
@@ -83,9 +80,7 @@ def test_level_5_of_libero_x_is_read(shared: Path):
     ("content", "reason"),
     [
         (b"{}", "must be JSON with task_desc, variant and a numeric task_id"),
-        (b"[" * 100_000, "must be JSON with task_desc, variant and a numeric task_id"),
         (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "the variant must be '', 'A1' or 'A2'"),
-        (b'{"task_desc": "", "variant": "", "task_id": "1"}', "an instruction must be a line of text"),
         (b"\xff\xfe\x00\x01" * 50, "is not a text file in UTF-8"),
     ],
 )
@@ -119,9 +114,6 @@ def test_the_language_files_of_libero_plus_are_read_and_no_suffix_leaks(shared: 
     assert {each.labels["number"] for each in wordings} == {19, 31, 32}
     for text in (each.text for each in wordings):
         assert "_" not in text and not any(character.isdigit() for character in text)
-
-
-# -- a checkout --------------------------------------------------------------------------------------------
 
 
 def test_a_checkout_of_libero_para_has_its_files_in_place(tmp_path: Path):
@@ -172,11 +164,8 @@ def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: 
     }
 
 
-# -- what is none ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-def test_a_folder_without_the_release_is_refused_with_what_was_looked_for(reader, tmp_path: Path):
+def test_a_folder_without_the_release_is_rejected_with_what_was_looked_for(reader, tmp_path: Path):
     for folder in (tmp_path, tmp_path / "nowhere", write(tmp_path / "file", "")):
         with pytest.raises(ReleaseError, match="holds no LIBERO-") as caught:
             reader(folder)
@@ -206,7 +195,7 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         ),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused_with_its_place(
+def test_a_file_that_is_invalid_is_rejected_with_its_place(
     reader, file: str, content: str, words: str, tmp_path: Path
 ):
     write(tmp_path / file, content)
@@ -215,7 +204,7 @@ def test_a_file_that_makes_no_sense_is_refused_with_its_place(
     assert words in str(caught.value) and len(str(caught.value)) < 600
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path):
+def test_bytes_that_are_not_text_are_rejected(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
     for reader in (read_metadata, pro.wordings, plus.read_classification):

@@ -16,11 +16,11 @@ from ..conftest import small_set
 
 
 class Vision(ModelServer):
-    """A server that speaks all three protocols, knows the answers, and misbehaves where it is told to."""
+    """A server of all three protocols that knows the answers and can be given faults."""
 
     def __init__(self, folder: Path) -> None:
         self.faults: dict[int, Reply] = {}
-        """Number of a request, -1 for every one -> what it gets."""
+        """Number of a request, -1 for all -> its reply."""
         self.form: Callable[[str], str] = lambda letter: letter
         self.pause: Callable[[], None] = lambda: None
         self._answers = {_seen(each, folder): each.answer for each in load(folder)}
@@ -57,7 +57,7 @@ def _seen(question: Question, folder: Path) -> tuple[Any, ...]:
 
 
 def _shown(body: dict[str, Any]) -> tuple[Any, ...]:
-    """The question's text and options, and all pictures, in whatever protocol they came."""
+    """Return the text, the options and the pictures of a request in any protocol."""
     content = body["contents"][0]["parts"] if "contents" in body else body["messages"][-1]["content"]
     texts, pictures = [], []
     for part in content:

@@ -78,11 +78,11 @@ def test_predicted_states_are_distinct_later_moments(drafts: Drafts, kind: Quest
 
 
 def fitting(draft: Draft) -> list[int]:
-    """The options that what the text says is literally true of: its labels, its amounts and its silence."""
-    told = {}
+    """Return the options for which the labels, amounts and omissions of the text are literally true."""
+    stated = {}
     for label in draft.action.split(", "):
         name, _, amount = label.partition(" by ")
-        told[name] = float(amount.split()[0]) if amount else None
+        stated[name] = float(amount.split()[0]) if amount else None
     fits = []
     for place, action in enumerate(
         difference(np.array(draft.states[0]), np.array(draft.states[1:]), "exact")
@@ -95,11 +95,11 @@ def fitting(draft: Draft) -> list[int]:
             label, other = (
                 describe([way * (axis == dimension) for axis in range(7)]) for way in (sign, -sign)
             )
-            if label in told:
+            if label in stated:
                 enough = size > 0.6 * least  # to the eye, a little less might still pass for more
-                right.append(enough if told[label] is None else abs(size - told[label]) < 0.7 * least)
+                right.append(enough if stated[label] is None else abs(size - stated[label]) < 0.7 * least)
             else:
-                right.append(other not in told and size < 1.9 * least)
+                right.append(other not in stated and size < 1.9 * least)
         if all(right):
             fits.append(place)
     return fits
@@ -146,7 +146,7 @@ def test_an_instruction_achieved_in_passing_is_not_an_option(ready: Ready):
 
 
 def unknown(ready: Ready) -> Ready:
-    """As a data set that says neither where episodes began nor what they achieved."""
+    """Remove the scene and the achieved instructions of every episode."""
     return [replace(each, episode=replace(each.episode, scene="", achieved=frozenset())) for each in ready]
 
 
@@ -154,8 +154,8 @@ def test_without_scenes_instructions_are_similar_or_edited_and_moments_replace_o
     ready: Ready,
 ):
     alone = unknown(ready)
-    heard = plan_drafts(alone, NEAR, {QuestionKind.H_AI: 16}, 0)[QuestionKind.H_AI]
-    assert len(heard) == 4 and all(set(draft.options) == set(TEXTS) for draft in heard)
+    drafts = plan_drafts(alone, NEAR, {QuestionKind.H_AI: 16}, 0)[QuestionKind.H_AI]
+    assert len(drafts) == 4 and all(set(draft.options) == set(TEXTS) for draft in drafts)
     found = plan_drafts(alone, NEAR, {QuestionKind.H_SP: 10, QuestionKind.H_AI: 16}, 0, wrong={})
     assert len(found[QuestionKind.H_AI]) == 10 and len(found[QuestionKind.H_SP]) == 10
     edited = [draft for draft in found[QuestionKind.H_AI] if "put the carrot on the stove" in draft.options]

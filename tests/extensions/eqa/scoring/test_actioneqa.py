@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scored(folder: Path) -> Score:
-    """Two models: one always right in the hand's view and wrong elsewhere, one the other way round."""
+    """Two models: one is right in the view of the wrist camera only, the other in all other views."""
     questions, marks = load(folder), []
     for model, way in (("one", True), ("two", False)):
         letters = {

@@ -210,7 +210,7 @@ def test_intervals_cover_with_a_small_beside_a_large_data_set(small: int):
 
 
 def test_models_are_compared_by_the_mean_that_ranks_them():
-    """The first is better in the kind that is asked often, the second in the other, and there much."""
+    """The first is better in the frequent kind, the second much better in the rare one."""
     kind = np.repeat([0, 1], [400, 60])
     one = np.where(kind == 0, np.arange(460) % 10 < 6, np.arange(460) % 10 < 3).astype(np.int8)
     other = np.where(kind == 0, np.arange(460) % 10 < 5, np.arange(460) % 10 < 8).astype(np.int8)

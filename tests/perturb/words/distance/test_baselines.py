@@ -56,12 +56,6 @@ def test_bleu_is_the_one_of_the_paper(original: str, paraphrase: str, published:
     assert 1 - found.bleu == pytest.approx(published, abs=0.006)
 
 
-def test_bert_score_looks_from_both_sides():
-    pair = ("turn on the stove", "turn on the stove and then put the bowl on the plate")
-    there, back = baselines([pair, pair[::-1]])
-    assert there.bert_score == pytest.approx(back.bert_score) and there.bert_score < 1
-
-
 def test_bert_score_says_its_model_and_takes_one_s_own(tmp_path: Path):
     for name, content in minilm_files().items():
         (tmp_path / name).write_bytes(content)
@@ -86,7 +80,7 @@ def test_bert_score_says_its_model_and_takes_one_s_own(tmp_path: Path):
         ({"model_type": "bert"}, "no configuration of a BERT model"),
     ],
 )
-def test_a_folder_that_is_no_bert_model_is_refused(
+def test_a_folder_that_is_not_a_bert_model_is_rejected(
     tmp_path: Path, config: dict[str, object] | None, message: str
 ):
     for name in ("model.safetensors", "tokenizer.json"):

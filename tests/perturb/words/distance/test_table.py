@@ -67,6 +67,6 @@ def test_missing_columns_are_named(tmp_path: Path):
         (HEADER.encode() + b"a,b,c,d,e,f\n", "in.csv is not a CSV file that can be read"),
     ],
 )
-def test_a_file_that_is_no_table_is_refused_in_one_line(content: bytes, message: str, tmp_path: Path):
+def test_a_file_that_is_not_a_table_is_rejected(content: bytes, message: str, tmp_path: Path):
     with pytest.raises(DistanceError, match=message):
         read(tmp_path, content)

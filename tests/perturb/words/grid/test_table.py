@@ -27,7 +27,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert [row.line for row in rows] == list(range(2, len(made) + 2))
 
 
-def test_a_file_without_the_columns_is_refused_with_their_names(tmp_path: Path) -> None:
+def test_a_file_without_the_columns_is_rejected_with_their_names(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("paraphrase,object_type\nx,none\n")
     with pytest.raises(PerturbationError, match="lacks the column task or original or original_instruction"):
         read(tmp_path / "a.csv")
@@ -63,13 +63,13 @@ def test_a_table_of_ones_own_may_say_as_little_as_original_and_text(tmp_path: Pa
 
 
 @pytest.mark.parametrize("score", ["much", "-0.1", "1.1", "nan"])
-def test_a_similarity_that_is_none_is_refused_with_its_line(score: str, tmp_path: Path) -> None:
+def test_a_similarity_that_is_none_is_rejected_with_its_line(score: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"task,paraphrase,s_k,s_t\nlibero_goal/7,light the stove,{score},1\n")
     with pytest.raises(PerturbationError, match=r"a\.csv:2: s_k: '.*' is no similarity; valid: 0 to 1"):
         read(tmp_path / "a.csv")
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(",".join(COLUMNS).encode() + b"\n\xff\xfe,,,,\n")
     with pytest.raises(PerturbationError, match="no CSV file in UTF-8"):
         read(tmp_path / "a.csv")
@@ -111,16 +111,3 @@ def test_the_release_s_columns_are_read_as_ours_are(tmp_path: Path):
     (row,) = read_wordings(written(tmp_path, OFFICIAL))
     assert row == GridWording(STOVE, "habitual", "none", "turn on the range", 0.6, 1.0)
     assert row.pd == pytest.approx(0.2)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("task,original\n", "lacks the columns object_type or high"),
-        (HEADER + f"libero_goal/7,spelling,none,{STOVE},x,,\n", "table.csv:2: there is no object type"),
-        (HEADER + f"libero_goal/7,habitual,none,{STOVE},x,near,1\n", "table.csv:2: s_k: 'near'"),
-    ],
-)
-def test_what_makes_no_sense_is_named_with_its_line(tmp_path: Path, text: str, message: str):
-    with pytest.raises(PerturbationError, match=message):
-        read_wordings(written(tmp_path, text))

@@ -85,7 +85,7 @@ def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
     assert time.monotonic() - start < 2
 
 
-def test_trouble_that_stays_ends_it_in_one_line(model, endpoint, ask):
+def test_trouble_that_stays_ends_the_run(model, endpoint, ask):
     model.faults[-1] = lambda body: (500, {}, b"<html>\n<b>Traceback</b>\n" + b"x" * 5000)
     with pytest.raises(LLMError, match=r"status 500.*3 times.*run it again") as caught:
         ask(endpoint(), "hello")
@@ -112,7 +112,7 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("content", NONSENSE.values(), ids=NONSENSE)
-def test_nonsense_is_dropped_and_counted_and_not_kept(model, endpoint, ask, content: bytes):
+def test_an_invalid_answer_is_dropped_counted_and_not_cached(model, endpoint, ask, content: bytes):
     model.faults[-1] = lambda body: (200, {}, content)
     replies, ledger = ask(endpoint(attempts=2), "hello")
     assert replies == [None] and sum(ledger.dropped.values()) == 1
@@ -141,7 +141,7 @@ def test_an_answer_that_drips_is_given_up(endpoint, ask):
     asyncio.run(serve())
 
 
-def test_nobody_at_the_address_is_said_in_one_line(ask):
+def test_nobody_at_the_address_is_reported(ask):
     with pytest.raises(LLMError, match=r"http://127.0.0.1:9/v1/chat/completions: .*2 times"):
         ask(Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=2, first_wait=0.01), "hello")
 
@@ -160,15 +160,13 @@ def test_nobody_at_the_address_is_said_in_one_line(ask):
         ({"url": "https://there/v1", "per_minute": float("nan")}, "must be above 0"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused_without_telling_the_key(
-    settings: dict[str, Any], words: str
-):
+def test_settings_that_are_invalid_are_rejected_without_telling_the_key(settings: dict[str, Any], words: str):
     with pytest.raises(LLMError, match=words) as caught:
         Endpoint(**({"model": "tiny"} | settings))
     assert KEY not in str(caught.value)
 
 
-def test_a_file_that_is_no_cache_is_refused_in_one_line(tmp_path: Path):
+def test_a_file_that_is_not_a_cache_is_rejected(tmp_path: Path):
     (tmp_path / "answers").write_text("these are my notes, " * 100)
     with pytest.raises(LLMError, match="is no cache of answers"):
         Cache(tmp_path / "answers")

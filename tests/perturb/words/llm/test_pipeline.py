@@ -13,7 +13,7 @@ from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.llm import Cache, Endpoint, Ledger, LLMError, paraphrases, read_prompts
+from assay.perturb.words.llm import Cache, Endpoint, Ledger, paraphrases, read_prompts
 from assay.tasks import Instruction
 
 PROMPTS = read_prompts()
@@ -79,34 +79,8 @@ def test_what_comes_out_does_not_depend_on_how_much_is_asked_at_once(model, endp
     assert outcomes[0] == outcomes[1]
 
 
-def test_trouble_here_and_there_costs_time_and_not_the_run(model, endpoint, run):
-    asked: Counter[str] = Counter()
-
-    def now_and_then(body: dict[str, Any]) -> tuple[int, dict[str, str], bytes] | None:
-        question = body["messages"][1]["content"]
-        asked[question] += 1
-        trouble: tuple = ((500, {}, b""), (429, {"Retry-After": "0"}, b""), (200, {}, b"<html>"))
-        return trouble[len(question) % 3] if asked[question] == 1 else None
-
-    model.faults[-1] = now_and_then
-    found, ledger = run(endpoint(attempts=2), chosen=TWO[:1], per_cell=2)
-    assert len(found) == 2 * len(CELLS) and (ledger.requests, ledger.retries) == (172, 86)
-
-
-def test_a_run_that_breaks_off_goes_on_where_it_was(model, endpoint, run):
-    model.faults = {number: lambda body: (500, {}, b"") for number in range(60, 1000)}
-    with pytest.raises(LLMError, match="status 500"):
-        run(endpoint(attempts=1))
-    model.faults.clear()
-    model.asked.clear()
-    found, ledger = run(endpoint())
-    assert ledger.cached >= 60 - 3  # what was under way beside the one that failed is asked again
-    assert len(model.asked) == 172 - ledger.cached
-    assert len(found) == 4 * len(CELLS)
-
-
 @pytest.mark.parametrize("text", ["", "put\x07it there", "put it there " * 1000, "put it\nthere"])
-def test_an_instruction_that_is_none_is_refused_before_anything_is_asked(model, endpoint, run, text: str):
+def test_an_instruction_that_is_none_is_rejected_before_anything_is_asked(model, endpoint, run, text: str):
     task = replace(TWO[0], instruction=Instruction(text))
     with pytest.raises(PerturbationError, match="libero_goal/0"):
         run(endpoint(), chosen=(task,))

@@ -68,9 +68,7 @@ def test_a_rewording_changes_the_instruction_alone(rewording: Rewording, tokeniz
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.one_of(st.sampled_from(ODD_TEXTS), st.text(max_size=60)), rewording=st.sampled_from(ALL))
-def test_any_text_is_reworded_or_rejected_in_one_line(
-    reword: Reword, tokenizer, text: str, rewording: Rewording
-):
+def test_any_text_is_reworded_or_rejected(reword: Reword, tokenizer, text: str, rewording: Rewording):
     change = rewording.perturbation
     try:
         changed = reword(change, text)
@@ -89,15 +87,6 @@ def test_the_examples_in_the_documentation_are_generated():
     for rewording in (*LADDER, *STYLES, *LEVEL5):
         text = apply_perturbations(TASK, (rewording.perturbation,), seed=0).instruction.text
         assert f"| `{rewording.name}` | {text} | {'yes' if rewording.plausible else 'no'} |" in page
-
-
-def test_another_task_changes_goal_and_instruction_and_a_counterfactual_the_instruction():
-    other = apply_perturbations(TASK, (OtherTask(*STOVE),), seed=0)
-    assert other.instruction.text == "turn on the stove" and str(other.goal) == "TurnOn flat_stove_1"
-    assert other.scene == TASK.scene and other.id == TASK.id and other.of_interest == ("flat_stove_1",)
-    counter = apply_perturbations(TASK, (Counterfactual(*STOVE),), seed=0)
-    assert counter.instruction.text == "turn on the stove"
-    assert (counter.goal, counter.scene, counter.of_interest) == (TASK.goal, TASK.scene, TASK.of_interest)
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings import (
-    Concise,
-    Passive,
-    Reorder,
-    Synonyms,
-    Telegraphic,
-    Verbose,
-)
+from assay.perturb.words.rewordings import Concise, Passive, Reorder, Synonyms, Telegraphic, Verbose
 from assay.perturb.words.rewordings.sentences import synonyms_in, variants
 from assay.tasks import Entity
 from assay.tasks.language import read_steps
-from assay.tasks.language.lexicon import mentions, names_of, words
+from assay.tasks.language.lexicon import mentions, names_of
 
 from .conftest import Reword
 
@@ -28,12 +21,10 @@ INSIDE = "open the top drawer and put the bowl inside"
 EXAMPLES = {
     Concise(): {
         "put the bowl on the stove": "bowl on stove",
-        "open the middle drawer of the cabinet": "open middle drawer of cabinet",
         STOVE: "stove on, moka pot on it",
         DRAWER: "black bowl in bottom drawer of cabinet, close it",
         BOWL: "black bowl next to ramekin, onto plate",
         BOTH: "alphabet soup and tomato sauce in basket",
-        "put both moka pots on the stove": "both moka pots on stove",
     },
     Reorder(): {
         "put the bowl on the stove": "on the stove, put the bowl",
@@ -41,7 +32,6 @@ EXAMPLES = {
         STOVE: "put the moka pot on the stove after turning it on",
         DRAWER: "close the bottom drawer of the cabinet after putting the black bowl in it",
         BOWL: "place on the plate the black bowl that is next to the ramekin",
-        INSIDE: "put the bowl inside the top drawer after opening it",
         "put the mug on the left plate and put the cup on the right plate": (
             "on the left plate, put the mug, and on the right plate, put the cup"
         ),
@@ -49,7 +39,6 @@ EXAMPLES = {
     Passive(): {
         STOVE: "the stove should be turned on and the moka pot should be put on it",
         BOWL: "the black bowl next to the ramekin should be picked up and placed on the plate",
-        BOTH: "both the alphabet soup and the tomato sauce should be put in the basket",
         DRAWER: (
             "the black bowl should be put in the bottom drawer of the cabinet "
             "and the bottom drawer should be closed"
@@ -59,7 +48,6 @@ EXAMPLES = {
         STOVE: "turn on stove, put moka pot on stove",
         DRAWER: "put black bowl in bottom drawer of cabinet, close drawer",
         BOWL: "pick up black bowl next to ramekin, place on plate",
-        INSIDE: "open top drawer, put bowl inside",
     },
 }
 
@@ -67,13 +55,6 @@ EXAMPLES = {
 @pytest.mark.parametrize("change", EXAMPLES, ids=lambda change: change.kind)
 def test_examples_are_reworded_as_documented(change, reword: Reword):
     assert {text: reword(change, text) for text in EXAMPLES[change]} == EXAMPLES[change]
-
-
-def test_verbose_contains_the_whole_request(reword: Reword):
-    text = "put the bowl on the stove"
-    sentences = {reword(Verbose(), text, seed) for seed in range(40)}
-    assert len(sentences) == 5
-    assert all(text in sentence and len(words(sentence)) >= 2 * len(words(text)) for sentence in sentences)
 
 
 @pytest.mark.parametrize("change", [*EXAMPLES, Verbose()], ids=lambda change: change.kind)

@@ -1,8 +1,7 @@
-"""A policy's identity: what it hangs on."""
-
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,51 @@ import pytest
 
 from assay.errors import PolicyError
 from assay.policies.identity import identity, source_digests
+from assay.policies.registry import load_policy
+
+MODULE = """
+class Good:
+    def reset(self, instruction, spec): ...
+    def act(self, observation): ...
+
+class Mute:
+    def reset(self, instruction, spec): ...
+
+class Broken:
+    def __init__(self): raise OSError("no checkpoint")
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "user_policies.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "user_policies"
+
+
+def test_an_invalid_address_names_valid_ones(module: str):
+    for address, words in (
+        ("orcale", "did you mean 'oracle'?"),
+        ("python:no.such.module:Policy", "cannot be imported: ModuleNotFoundError"),
+        ("python:user_policies:God", "did you mean 'Good'?"),
+        ("python:user_policies:Mute", "Mute has no act"),
+        ("python:user_policies:Broken", "Broken() failed: OSError: no checkpoint"),
+    ):
+        with pytest.raises(PolicyError, match=re.escape(words)):
+            load_policy(address)
+
+
+def test_a_lerobot_folder_is_an_address(tmp_path: Path):
+    with pytest.raises(PolicyError, match=r"not a LeRobot policy: it has no config\.json"):
+        load_policy(f"lerobot:{tmp_path}")
+    (tmp_path / "config.json").write_text(
+        '{"input_features": {"observation.images.top": {"type": "VISUAL", "shape": [3, 64, 64]}}}'
+    )
+    with pytest.raises(PolicyError, match=r"it expects the image observation\.images\.top; valid: "):
+        load_policy(f"lerobot:{tmp_path}?device=cpu")
+    with pytest.raises(PolicyError, match="has no field 'speed'"):
+        load_policy(f"lerobot:{tmp_path}?speed=1")
+
 
 ACTS = """
     def reset(self, instruction, spec): ...
@@ -74,13 +118,6 @@ def test_files_in_fields_are_part_of_the_identity(folder: Path):
     assert {**stored, "checkpoint usual.pt": ""} == {**again, "checkpoint usual.pt": ""}
 
 
-def test_a_folder_is_not_part_of_the_identity(folder: Path):
-    (folder / "logs").mkdir()
-    before = identity("python:acting:Acts?checkpoint=logs")
-    (folder / "logs" / "episode.txt").write_text("done")
-    assert identity("python:acting:Acts?checkpoint=logs") == before
-
-
 def test_a_class_may_have_a_fingerprint(folder: Path):
     assert identity("python:own:Own?weights=b")["fingerprint"] == "of b"
     with pytest.raises(PolicyError, match="fingerprint must be a class method"):
@@ -98,7 +135,3 @@ def test_a_class_method_is_not_the_fingerprint_of_an_object(folder: Path):
     assert identity(importlib.import_module("own").Own("b")).keys() == {"own.py"}
     broken = importlib.import_module("broken").Broken()
     assert identity(broken).keys() == {"broken.py"}, "it is not even called"
-
-
-def test_built_in_policies_and_servers_have_no_digests():
-    assert identity("oracle") == identity("openpi://nowhere:1") == {}
