@@ -49,62 +49,69 @@ if TYPE_CHECKING:
 
 PREFIX = "factor:"
 MOST_FACTORS = 8
-"""There are 2 ** factors cells."""
+"""Maximum number of factors, since a design has 2 ** factors combinations."""
 _OFF = ("", "none", "false", "0", "0.0", "off")
 
 
 @dataclass(frozen=True, slots=True)
 class FactorEffect(Result):
-    """Effect of a factor, or of two together, on the log-odds of success."""
+    """Effect of one factor, or interaction of two factors, on the log-odds of success."""
 
     factors: tuple[str, ...]
     log_odds: Annotated[float, Column("effect", "number")]
-    """Within tasks."""
+    """Effect on the log-odds of success, within tasks."""
     interval: Annotated[Interval, Column("95 % interval", "number")]
     p: Annotated[float, Column("p", "p")]
     points: float | None = None
-    """Difference of success, -1 to 1, averaged over the other factors; None if combinations are missing."""
+    """Difference in success, -1 to 1, averaged over the other factors; None if combinations are missing."""
     points_interval: Interval | None = None
-    """Student interval over starts."""
+    """Student interval of ``points`` over starts."""
     points_p: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FactorShare(Result):
-    """Part of a factor in the drop."""
+    """Shapley share of one factor in the drop."""
 
     factor: str
     loss: float
-    """Success lost, 0 to 1."""
+    """Success lost to the factor, 0 to 1."""
     interval: Interval | None
-    """Student interval over starts; from resampled starts if combinations are modelled, None if too few."""
+    """Student interval of ``loss`` over starts; bootstrapped over starts if combinations are modelled; None for
+    too few.
+    """
     share: float | None
-    """loss / drop; None unless the drop is significant."""
+    """``loss`` divided by the drop; None unless the drop is significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactorContrast(Result):
-    """Episodes with a factor, compared with those without it that share all other factors and the start."""
+    """Comparison of episodes with and without a factor that share the start and all other factors."""
 
     factor: str
     change: str | None
-    """Its change, if it is the only factor that is on."""
+    """Change that the factor makes when it is the only one switched on; None if it never is."""
     successes: int
     count: int
-    """Episodes with the factor."""
+    """Number of episodes with the factor."""
     others: int
     others_count: int
-    """Episodes without it."""
+    """Number of episodes without the factor."""
     starts: int
     difference: float
-    """Success with it minus success without it."""
+    """Success with the factor minus success without it."""
     interval: Interval
-    """Newcombe interval over starts; includes 0 if the test does."""
+    """Newcombe interval of the difference over starts; extended to include 0 if the test is not significant."""
     p: float
-    """Exact: the larger of a test over starts and one within combinations of the others and starts."""
+    """Exact p value: the larger of a test over starts and a test within starts and combinations of the other
+    factors.
+    """
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
-        """Test of its loss in all combinations; ``telling``: informative starts of the factor alone."""
+        """Return the test of the factor's loss over all combinations.
+
+        ``telling`` is the number of informative starts with this factor alone.
+        """
         p, reference = one_sided_p(self.difference, self.p), self.others / self.others_count
         part = (ATTRIBUTION.name, str(self.change), self.difference, self.interval, p)
         counts = (self.successes, self.count, self.others, self.others_count)
@@ -116,26 +123,26 @@ class FactorContrast(Result):
 
 @dataclass(frozen=True, slots=True)
 class Attribution(Result):
-    """Causes of a drop."""
+    """Attribution of a drop in success to the factors of an experiment."""
 
     factors: tuple[str, ...]
     episodes: int
     starts: int
     effects: tuple[FactorEffect, ...]
     aliased: tuple[tuple[str, ...], ...]
-    """Interactions that the design cannot separate from others."""
+    """Interactions that are aliased with others in this design."""
     drop: float
     """Success with all factors off minus success with all on."""
     drop_interval: Interval | None
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Contrasts of the factors that occur with and without."""
+    """Contrasts of the factors that are both on and off in comparable episodes."""
     modelled: int
-    """Missing combinations, which the model of the effects fills in."""
+    """Missing combinations, whose success is predicted by the model of the effects."""
 
 
 def attribution(frame: pl.DataFrame) -> Attribution:
-    """Attribute a drop to factors."""
+    """Attribute the drop in success to the factors of a factorial experiment."""
     named = [name for name in frame.columns if name.startswith(PREFIX)]
     mine = pl.any_horizontal(pl.col("condition") == CONTROL, *(pl.col(name).is_not_null() for name in named))
     rows = valid_rows(frame.filter(mine))
@@ -158,7 +165,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     losses, drop = _shapley_weights(on), np.eye(len(on))[0] - np.eye(len(on))[-1]
 
     def values(totals: np.ndarray) -> np.ndarray:
-        """Success in every combination, (draws, cells), from hits and counts (draws, 2 cells)."""
+        """Return the success rate of every combination, (draws, cells), from hits and counts, (draws, 2 cells)."""
         hit, count = np.split(totals, 2, axis=1)
         modelled = (
             scipy.special.expit(regression.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
@@ -171,7 +178,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     draws = values(resample(table)) if not seen and len(table) >= ENOUGH else np.empty((0, len(on)))
 
     def interval(weights: np.ndarray) -> Interval | None:
-        """Interval of ``weights @ success`` (cells,)."""
+        """Return the interval of ``weights @ success``; weights: (cells,)."""
         if seen:
             return _linear(weights, hits, counts)
         return percentiles(draws @ weights, len(table)) if len(draws) else None
@@ -220,7 +227,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
 def _contrast(
     factor: str, bit: int, rows: pl.DataFrame, hits: np.ndarray, counts: np.ndarray
 ) -> FactorContrast | None:
-    """Compare a factor with its absence, from hits and counts (starts, cells); None if no start has both."""
+    """Compare episodes with and without a factor, from hits and counts (starts, cells); None if no start has both."""
     off = np.array([cell for cell in range(hits.shape[1]) if not cell & bit])
     both = (counts[:, off] > 0) & (counts[:, off + bit] > 0)  # (starts, combinations of the others)
     if not both.any():
@@ -256,7 +263,7 @@ def _on(values: pl.Series) -> pl.Series:
 
 
 def _count_cells(rows: pl.DataFrame, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Successes and episodes of every start in every combination: (starts, cells) each."""
+    """Count the successes and episodes of every start in every combination: (starts, cells) each."""
     table = rows.group_by(*START, "_cell").agg(pl.col("success").sum(), pl.len().alias("count"))
     start = table.select(pl.struct(START).rank("dense") - 1).to_series().to_numpy()
     hits, counts = np.zeros((2, int(start.max()) + 1, cells))
@@ -268,7 +275,7 @@ def _count_cells(rows: pl.DataFrame, cells: int) -> tuple[np.ndarray, np.ndarray
 def _design(
     on: np.ndarray, seen: np.ndarray, factors: tuple[str, ...]
 ) -> tuple[np.ndarray, list[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
-    """Identifiable columns (cells, terms) of the design, their factors, and the aliased interactions."""
+    """Return the identifiable columns of the design (cells, terms), their factors, and the aliased interactions."""
     columns, kept, aliased = [np.ones(len(on))], [], []
     sets = [*combinations(range(len(factors)), 1), *combinations(range(len(factors)), 2)]
     for members in sets:
@@ -284,7 +291,7 @@ def _design(
 
 
 def _shapley_weights(on: np.ndarray) -> np.ndarray:
-    """Shapley weights: losses (factors,) = weights (factors, cells) @ success (cells,)."""
+    """Return the Shapley weights (factors, cells): losses (factors,) = weights @ success (cells,)."""
     cells, factors = on.shape
     weights = np.zeros((factors, cells))
     for factor in range(factors):
@@ -299,10 +306,10 @@ def _shapley_weights(on: np.ndarray) -> np.ndarray:
 def _within_tasks(
     design: np.ndarray, hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Effects on the log-odds and their errors, without the constant, with separate odds for each task.
+    """Estimate effects on the log-odds and their standard errors, without the intercepts, which differ by task.
 
-    From hits and counts (starts, cells) and the starts' tasks (starts,). Tasks that always fail, or never, carry no
-    information about odds and are left out, unless there is no other.
+    Takes hits and counts (starts, cells) and the task of each start (starts,). Tasks that always or never succeed
+    carry no information about the odds and are left out, unless there are no other tasks.
     """
     cells = hits.shape[1]
     won, tried = (
@@ -326,17 +333,17 @@ def _within_tasks(
 
 
 def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interval:
-    """Student interval of ``weights @ success`` (cells,), from hits and counts (starts, cells)."""
+    """Return the Student interval of ``weights @ success`` (cells,), from hits and counts (starts, cells)."""
     middle, error = _weighted_sum(weights, hits, counts)
     half = t_quantile((1 + LEVEL) / 2, len(hits) - 1) * error
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
 
 
 def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-    """``weights @ success`` (cells,) and its standard error.
+    """Return ``weights @ success`` (cells,) and its standard error.
 
-    From the variance between starts; at least that of independent episodes, with a success and a failure added to each
-    combination so that it is positive.
+    The error is estimated from the variance between starts. It is at least that of independent episodes, with a
+    success and a failure added to each combination so that it is positive.
     """
     total, starts = counts.sum(axis=0), len(hits)
     rates = hits.sum(axis=0) / total
@@ -348,7 +355,7 @@ def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> 
 
 
 def effects_table(result: Attribution, report: ReportedRun) -> Table:
-    """Effects of factors on the log-odds."""
+    """Table of the effects of factors on the log-odds."""
     return Table.of(
         "effects",
         "Effects on the log-odds of success",
@@ -360,7 +367,7 @@ def effects_table(result: Attribution, report: ReportedRun) -> Table:
 
 
 def shares_table(result: Attribution, report: ReportedRun) -> Table:
-    """Shapley shares of the drop."""
+    """Table of the Shapley shares of the drop."""
     return Table.of(
         "shares",
         "Shapley shares of the drop",
@@ -374,7 +381,7 @@ def shares_table(result: Attribution, report: ReportedRun) -> Table:
 
 
 def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
-    """Effects of the factors on the log-odds, and their shares of the drop."""
+    """Figure of the factors' effects on the log-odds and of their shares of the drop."""
     effects, shares = [], []
     for effect in result.effects:
         colour, shape = (ORANGE, "s") if len(effect.factors) > 1 else (BLUE, "o")

@@ -1,8 +1,8 @@
 """Variances, intervals and effective sample sizes of episodes that share starts or variants.
 
-Tasks are fixed; starts (a task and an initial state) and variants (a task, its condition and its words) are sampled,
-every variant with every start. The variance of a sum is that of Cameron, Gelbach and Miller for two crossed kinds of
-clusters: between starts plus between variants, minus what both count.
+Tasks are fixed. Starts (a task and an initial state) and variants (a task, its condition and its instruction) are
+sampled, and every variant is run from every start. The variance of a sum is that of Cameron, Gelbach and Miller for
+two crossed kinds of clusters: between starts plus between variants, minus the part that both count.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ from assay.support.stats.intervals import (
 from assay.support.stats.intervals import Z as _Z
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
-"""Weight of every row if all count the same."""
+"""Weight of every row if all rows count equally."""
 _PRIOR_STARTS = 2.0
-"""Weight, in starts, of the variance of all tasks as a prior for that of one task."""
+"""Weight, in starts, of the variance over all tasks as a prior for the variance of one task."""
 FEWEST_VARIANTS = 4
-"""Variants, besides the first of each task and condition, below which they are treated as fixed, like tasks: a single
-degree of freedom would swamp the information from starts."""
+"""Minimum number of variants, beyond the first of each task and condition, for variants to count as sampled.
+
+With fewer, they are treated as fixed, like tasks: a single degree of freedom would swamp the information from starts.
+"""
 UNVARIED = "one start per task: the variation between starts is unknown"
-"""Suffix of the method of an interval that holds for the observed starts only."""
+"""Suffix of an interval's method if the interval holds for the observed starts only."""
 
 
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
-    """Variance of the sum of each expression over all rows; an expression is the deviation of an episode from a mean.
+    """Return the variance of the sum of each expression over all rows, a sum of deviations of episodes from a mean.
 
-    Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the variance
-    of independent episodes, and inflated like Student's distribution if there are few clusters. It is 0 for
-    expressions that are 0 throughout.
+    Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the
+    variance of independent episodes, and inflated like Student's distribution if there are few clusters. It is 0 for
+    expressions that are 0 in all rows.
     """
     rows = with_starts(rows)
     of = Codes(rows)
@@ -55,11 +57,13 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
 
 
 Nest = tuple[np.ndarray, np.ndarray]
-"""Number of each row's cluster (n,), and the stratum of each cluster, as `number_clusters` returns them."""
+"""Index of each row's cluster (n,), and the stratum of each cluster, as returned by `number_clusters`."""
 
 
 def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[np.ndarray, Nest]) -> float:
-    """Variance of the sum of deviations (n,), given the task and start, stratum and variant of each episode."""
+    """Return the variance of the sum of deviations (n,), given the task and start, stratum and variant of each
+    episode.
+    """
     (task, start), (given, variant) = starts, variants
     by_start, start_free = _between_sums(off, task, start)
     by_variant, variant_free = _between_sums(off, given, variant)
@@ -77,7 +81,9 @@ def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[
 def _between_sums(
     off: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Squared sums of clusters, or of episodes, about the mean of their stratum; degrees of freedom of each stratum."""
+    """Return the squared sums of clusters, or of episodes, about their stratum's mean, and each stratum's degrees
+    of freedom.
+    """
     count = np.bincount(strata)
     centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
     squares, many = _squared_sums(centred, strata, clusters)
@@ -88,7 +94,7 @@ def _between_sums(
 def _squared_sums(
     values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Squared sums of the clusters, or episodes, of each stratum, and their number."""
+    """Return the squared sums of the clusters, or episodes, of each stratum, and their number."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
     where, belongs = clusters
@@ -103,19 +109,20 @@ def shares(
     weight: str | None = None,
     given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-    """Effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group of columns ``by``.
+    """Return the effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group of columns
+    ``by``.
 
-    If no task has a second start, the interval holds for the observed starts only, and its method says so.
+    If no task has a second start, the interval holds for the observed starts only, which its method states.
     """
     return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupShare:
-    """Share of rows with a property in one group."""
+    """Share of the rows of one group that have a property."""
 
     group: dict[str, Any]
-    """Columns and values of the group."""
+    """Columns that define the group, and their values."""
     rows: pl.DataFrame
     hits: int
     share: float
@@ -124,7 +131,9 @@ class GroupShare:
 
 
 def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
-    """Share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance; empty without rows."""
+    """Return the share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance; empty without
+    rows.
+    """
     estimates = shares(rows, hit, by)
     result = []
     for key, group in group_rows(rows, by) if len(rows) else ():
@@ -134,7 +143,7 @@ def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[G
 
 
 class Clusters:
-    """Groups, tasks, starts and variants of rows, for several estimates from the same rows."""
+    """Groups, tasks, starts and variants of a set of rows, computed once for several estimates."""
 
     def __init__(self, rows: pl.DataFrame, by: Sequence[str] = (), given: Sequence[str] = ("task",)) -> None:
         self.rows = with_starts(rows)
@@ -156,7 +165,7 @@ class Clusters:
     def shares(
         self, hit: pl.Series, weight: pl.Series | None = None
     ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-        """Effective sample size and Wilson interval of each group, as in the function `shares`."""
+        """Return the effective sample size and Wilson interval of each group, as the function `shares` does."""
         if self.rows.is_empty():
             return {}
         hits = hit.cast(pl.Float64).to_numpy()
@@ -183,14 +192,14 @@ class Clusters:
         return result
 
     def median(self, values: pl.Series) -> Interval | None:
-        """Interval of the median of all rows, as in the function `medians`."""
+        """Return the interval of the median of all rows, as the function `medians` does."""
         count, _ = self.shares(values <= values.median())[()]
         return median_interval(values.to_numpy().astype(float), count)
 
     def _left_within_tasks(self, hits: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Share of the variance of an episode that remains within tasks, at most 1, of each group: (groups,).
+        """Return, for each group, the share of an episode's variance that remains within tasks, at most 1: (groups,).
 
-        The variance of a task is shrunk towards that of all tasks, the more the fewer starts it has.
+        The variance of a task is shrunk towards that of all tasks; the fewer starts it has, the more it is shrunk.
         """
         where, of = self._task, self._tasks_group
         here = np.bincount(where, weights * hits) / np.bincount(where, weights)
@@ -216,10 +225,11 @@ class _Correlation:
         self._in_group = number_clusters(group, clusters)
 
     def estimate(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
-        """Terms of the correlation within clusters, of each group: (groups, 4).
+        """Return the terms of the intra-cluster correlation of each group: (groups, 4).
 
-        Sum of products of pairs of rows in one cluster, sum of the products of their weights, degrees of freedom, and
-        number of clusters with the rarer outcome. All but the last cover strata with several clusters only.
+        These are the sum of products of pairs of rows in one cluster, the sum of the products of their weights, the
+        degrees of freedom, and the number of clusters with the rarer outcome. All but the last cover strata with
+        several clusters only.
         """
         stratum, clusters, groups = self._stratum, self.clusters, self._groups
         squares, free = _between_sums(off, stratum, clusters)
@@ -236,10 +246,10 @@ class _Correlation:
 def difference(
     rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
 ) -> tuple[Difference, float]:
-    """Newcombe interval for the difference of two shares (columns of 0 or 1) of the same rows, and its standard error.
+    """Return the Newcombe interval for the difference of two shares of the same rows, and its standard error.
 
-    Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are columns of 0 or 1 that select the
-    rows of each share; all rows by default.
+    The shares are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
+    columns of 0 or 1 that select the rows of each share; all rows by default.
     """
     given, names = ("task", "condition"), (first, second)
     heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
@@ -260,12 +270,12 @@ def difference(
 
 
 def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
-    """Half the width of the interval of a statistic whose linearised error is the sum of ``off``."""
+    """Return half the width of the interval of a statistic whose linearised error is the sum of ``off``."""
     return float(_Z * variances(rows, off)[0] ** 0.5)
 
 
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
-    """Student interval of a mean; None for fewer than two distinct values."""
+    """Return the Student interval of a mean; None for fewer than two distinct values."""
     middle = float(rows[column].mean())  # type: ignore[arg-type]
     if rows[column].n_unique() < 2:
         return None
@@ -276,9 +286,9 @@ def mean(rows: pl.DataFrame, column: str) -> Interval | None:
 def medians(
     rows: pl.DataFrame, column: str, by: Sequence[str] = ()
 ) -> dict[tuple[Any, ...], Interval | None]:
-    """Interval of the median of each group of columns ``by``, from order statistics (Woodruff).
+    """Return the interval of the median of each group of columns ``by``, from order statistics (Woodruff).
 
-    Uses the effective sample size of the share below the median; None below six.
+    Uses the effective sample size of the share below the median. The interval is None if that size is below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
@@ -290,20 +300,22 @@ def medians(
 
 
 def _has_held_starts(rows: Codes) -> bool:
-    """Whether some start is shared by several seeds."""
+    """Return whether several seeds share a start."""
     starts = rows(START)
     return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
 
 
 def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
-    """Columns within which variants are sampled.
+    """Return the columns within which variants are sampled.
 
-    With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions then shows
-    only between tasks.
+    With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions is then
+    visible only between tasks.
     """
     return [name for name in given if name != "task"] if _has_held_starts(rows) else given
 
 
 def _variant_columns(rows: pl.DataFrame) -> list[str]:
-    """Columns that identify a variant of a task: condition and words. Labels may belong to a start."""
+    """Return the columns that identify a variant of a task, condition and instruction; labels may belong to a
+    start.
+    """
     return ["task", *sorted({"condition", "instruction"} & set(rows.columns))]

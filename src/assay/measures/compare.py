@@ -1,8 +1,8 @@
-"""Comparison of several runs on the same episodes, pair by pair: success and robustness.
+"""Paired comparison of runs on the same episodes: success and robustness, for each pair of runs.
 
 Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes whose control is
-in both runs: by the *drop*, success perturbed minus success of the control, and by *kept* success, that of episodes
-whose own control succeeds. A policy with more success throughout may lose just as much.
+in both runs: by the *drop*, perturbed success minus the control's success, and by *kept* success, the success rate of
+episodes whose own control succeeds. A policy with a higher success rate may lose just as much.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from assay.support.stats.power import POWER
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
 
 COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
-"""Columns that a comparison needs, besides the label ``plausible``."""
+"""Columns required by a comparison, in addition to the label ``plausible``."""
 MARGIN = 0.05
-"""Largest irrelevant difference."""
+"""Largest difference in success, 0 to 1, that counts as irrelevant."""
 
 
 class Decision(StrEnum):
@@ -50,7 +50,7 @@ class Aspect(StrEnum):
     """Aspect of robustness."""
 
     DROP = "drop"
-    """Success perturbed minus success of the control of the same task and seed."""
+    """Perturbed success minus success of the control with the same task and seed."""
     KEPT = "kept"
     """Success of the perturbed episodes whose control succeeds with the same policy."""
 
@@ -62,9 +62,11 @@ class RunContrast(Result):
     first: str
     second: str
     condition: str | None
-    """None for all conditions in which success is expected, or for all conditions without such."""
+    """Condition; None for all conditions in which success is expected, or for all conditions if it is expected in
+    none.
+    """
     count: int
-    """Shared specs."""
+    """Number of shared specs."""
     both: int
     only_first: int
     only_second: int
@@ -72,60 +74,67 @@ class RunContrast(Result):
     first_rate: float
     second_rate: float
     change: float
-    """second - first"""
+    """Success of the second run minus success of the first."""
     interval: Interval
-    """Newcombe interval over starts and wordings; includes 0 if the test does."""
+    """Newcombe interval over starts and wordings; extended to include 0 if the test is not significant."""
     p: float
-    """The larger of an exact test over starts (McNemar's if each has one episode) and Student's over both."""
+    """The larger p value of an exact test over starts (McNemar's for one episode per start) and Student's over
+    both.
+    """
     p_holm: float
-    """Adjusted for all pairs of runs and, for a condition, for all conditions."""
+    """p value adjusted for all pairs of runs and, for a single condition, for all conditions (Holm)."""
     starts: int
-    """Shared tasks and initial states."""
+    """Number of shared starts (task and initial state)."""
     telling: int
-    """Informative starts: those in which one of the runs succeeded at least once."""
+    """Number of informative starts: those in which at least one run succeeded at least once."""
     least_p: float
-    """Smallest adjusted p that the informative starts can reach."""
+    """Smallest adjusted p value that the informative starts can reach."""
     tasks: int
     over_tasks: Interval | None
-    """Student interval for tasks in general, if these are a sample of them; None for fewer than three."""
+    """Student interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
-    """Exact, over tasks; not adjusted."""
+    """Exact p value over tasks, not adjusted."""
     decision: Decision
     margin: float
-    """Margin of equivalence."""
+    """Margin of equivalence, 0 to 1."""
     starts_needed: int | None
-    """Starts that show such a difference with 80 % power, adjusted likewise; None without a difference."""
+    """Starts that would detect the observed difference with 80 % power after adjustment; None without a
+    difference.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Robustness(Result):
-    """Cost of a change for two runs on the same episodes and controls."""
+    """Cost of a change for two runs, on the same episodes and controls."""
 
     first: str
     second: str
     aspect: Aspect
     condition: str | None
-    """None for all perturbed episodes in which success is expected."""
+    """Condition; None for all perturbed episodes in which success is expected."""
     pairs: int
-    """Shared perturbed specs with controls."""
+    """Number of shared perturbed specs with a control."""
     starts: int
     telling: int
-    """Informative starts: those in which one of the runs succeeded at least once, perturbed or not."""
+    """Number of informative starts: those in which a run succeeded at least once, perturbed or not."""
     tasks: int
     first_control: float
-    """Success of the first run's controls, one per pair."""
+    """Success rate of the first run's controls, one per pair."""
     second_control: float
     first_value: float
-    """Drop of the first run (negative for a loss), or the share that it keeps."""
+    """Drop of the first run (negative for a loss), or its share of kept successes."""
     second_value: float
     change: float
-    """second - first: positive if the second is more robust."""
+    """Value of the second run minus value of the first: positive if the second run is more robust."""
     interval: Interval
-    """Over starts and wordings: Student for drops, Newcombe for kept success; includes 0 if the test does."""
+    """Interval over starts and wordings: Student for drops, Newcombe for kept success.
+
+    It is extended to include 0 if the test is not significant.
+    """
     p: float
-    """The larger of an exact test over starts and Student's over starts and wordings."""
+    """The larger p value of an exact test over starts and Student's over starts and wordings."""
     p_holm: float
-    """Adjusted for all pairs of runs, both aspects and, for a condition, for all conditions."""
+    """p value adjusted for all pairs of runs, both aspects and, for a single condition, for all conditions (Holm)."""
     least_p: float
     over_tasks: Interval | None
     p_over_tasks: float | None
@@ -139,16 +148,16 @@ class Comparison(Result):
     """Comparison of two or more runs."""
 
     runs: dict[str, int]
-    """Episodes of each run without an error."""
+    """Number of episodes of each run without an error."""
     shared: int
-    """Specs that all runs share; the others are left out."""
+    """Number of specs that all runs share; other specs are left out."""
     overall: tuple[RunContrast, ...]
     conditions: tuple[RunContrast, ...]
     """Conditions in which success is expected."""
     implausible: tuple[RunContrast, ...]
-    """The other conditions, which enter nothing else."""
+    """Conditions in which success is not expected; they are excluded from all pooled results."""
     robustness: tuple[Robustness, ...]
-    """Over all changes after which success is expected; empty without a shared control."""
+    """Robustness over all changes after which success is expected; empty without a shared control."""
     robustness_by_condition: tuple[Robustness, ...]
 
 
@@ -156,18 +165,18 @@ C = TypeVar("C", RunContrast, Robustness)
 
 
 class _Unadjusted(NamedTuple, Generic[C]):
-    """A contrast before adjustment."""
+    """A contrast before adjustment for multiple testing."""
 
     contrast: C
     needed: float | None
-    """Needed starts, divided by the squared sum of the quantiles of level and power."""
+    """Number of starts needed, divided by the squared sum of the quantiles of level and power."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Comparison:
-    """Compare runs by name, on the episodes that all of them have without an error.
+    """Compare runs by name, on the episodes that all of them completed without an error.
 
-    Differences within ``margin`` (0 to 1) are irrelevant. Raises MeasureError for fewer than two runs, or without a
-    shared episode.
+    Differences within ``margin`` (0 to 1) are irrelevant. Raises MeasureError for fewer than two runs, or if they
+    share no episode.
     """
     if len(frames) < 2:
         raise MeasureError(f"compare: {len(frames)} run; needs at least two")
@@ -229,7 +238,7 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
 
 
 def _with_controls(rows: pl.DataFrame, runs: int) -> pl.DataFrame:
-    """Perturbed rows with the success of every run's control as columns ``_control_0``, ..."""
+    """Return the perturbed rows with the success of each run's control as columns ``_control_0``, ..."""
     controls = rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
     beside = controls.select(*PAIR, *(pl.col(f"_{run}").alias(f"_control_{run}") for run in range(runs)))
     return rows.filter(pl.col("condition") != CONTROL).join(beside, on=PAIR, maintain_order="left")
@@ -282,7 +291,7 @@ def _robustness(
     aspect: Aspect,
     margin: float,
 ) -> _Unadjusted[Robustness] | None:
-    """Robustness of two runs; None for kept success if a run has no successful control."""
+    """Compare the robustness of two runs; None for kept success if a run has no successful control."""
     one, other = f"_{first[0]}", f"_{second[0]}"
     before, before_other = f"_control_{first[0]}", f"_control_{second[0]}"
     if aspect is Aspect.DROP:
@@ -339,7 +348,7 @@ def _robustness(
 
 
 def _student(rows: pl.DataFrame, apart: pl.Expr) -> tuple[Interval, float]:
-    """Interval of a mean over starts and wordings, -1 to 1, and its standard error.
+    """Return the interval of a mean over starts and wordings, -1 to 1, and its standard error.
 
     One start in favour of each run is added, so that the variance is positive.
     """
@@ -353,16 +362,16 @@ def _student(rows: pl.DataFrame, apart: pl.Expr) -> tuple[Interval, float]:
 def _over_tasks(
     rows: pl.DataFrame, apart: pl.Expr, given: Interval, weight: pl.Expr = UNIT
 ) -> dict[str, Any]:
-    """Statistics of the difference, if the tasks are a sample."""
+    """Return the statistics of the difference under the assumption that the tasks are a sample."""
     totals, counts = sums(rows, ("task",), apart=apart, count=weight).T
     over, p = mean_over_tasks(totals, counts, given) or (None, None)
     return {"tasks": len(totals), "over_tasks": over, "p_over_tasks": p}
 
 
 def _starts_needed(rows: pl.DataFrame, apart: pl.Expr, change: float) -> float | None:
-    """Needed starts as in `_Unadjusted`, from the variance between starts; None without a difference.
+    """Return the number of starts needed, scaled as in `_Unadjusted`, from the variance between starts.
 
-    One start in favour of each run is added, so that the variance is positive.
+    One start in favour of each run is added, so that the variance is positive. None without a difference.
     """
     totals, counts = sums(rows, START, apart=apart, count=UNIT).T
     means = np.append(totals / counts, (-1.0, 1.0))
@@ -370,7 +379,7 @@ def _starts_needed(rows: pl.DataFrame, apart: pl.Expr, change: float) -> float |
 
 
 def _decide(unadjusted: list[_Unadjusted[C]]) -> tuple[C, ...]:
-    """Contrasts of one family with adjusted p and decision."""
+    """Adjust the p values of one family of contrasts (Holm), and decide each contrast."""
     family = len(unadjusted)
     level = normal_quantile(1 - SURE / 2 / max(family, 1)) + normal_quantile(POWER)
     decided = []
@@ -394,7 +403,7 @@ def _decide(unadjusted: list[_Unadjusted[C]]) -> tuple[C, ...]:
 
 
 def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
-    """Difference of the runs' drops, over all changes and by condition; one group for each pair of runs.
+    """Figure of the difference between the runs' drops, over all changes and by condition; one group for each pair.
 
     Raises MeasureError without perturbed episodes, or without a shared control.
     """

@@ -52,39 +52,42 @@ from assay.measures.success.task_changes import (
 from assay.support.stats.significance import SURE, binomial_at_least
 
 OWN_FAILURES = 0.5
-"""Share of the failures that must repeat the control, if memory is to explain a loss."""
+"""Share of the failures that must repeat the control's trajectory for memorisation to explain a loss."""
 MISJUDGED = 0.1
-"""Share of repeated trajectories that may not look like the control: its spread leaves out one in twenty."""
+"""Tolerated share of repeated trajectories not recognised as such: the control's spread excludes one in twenty."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
-"""Flaws that show in unperturbed episodes and do not concern robustness."""
+"""Flaws that are visible in unperturbed episodes and do not concern robustness."""
 _SUSPICIOUS_P = 0.2
-"""One-sided p (of the fall over all changes; adjusted, of one change) below which a loss is not dismissed as chance."""
+"""One-sided p value below which a loss is not dismissed as chance.
+
+It applies to the fall over all changes, and to the adjusted p value of one change.
+"""
 _MIN_CHANGES = 3
-"""Changes needed for the statement that all of them cost the same."""
+"""Minimum number of changes for the statement that all of them cost the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExaminedRuns:
-    """A diagnosis, and the p of all comparisons made for it."""
+    """A diagnosis, with the p values of all comparisons made for it."""
 
     findings: tuple[Finding, ...]
     adjusted: AdjustedP
 
     def with_adjusted_p(self, profile: Profile, run: int = 0) -> Profile:
-        """Profile of one of the runs, in which each difference has the p of the diagnosis."""
+        """Return the profile of one of the runs, with the p value of the diagnosis for each difference."""
         return with_adjusted_p(profile, self.adjusted, run)
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
     """Diagnose one policy from the profiles of its runs: one finding for each flaw.
 
-    Flaws that were found come first, the most significant at the head; finding nothing is a finding, too.
+    Flaws that were found come first, the most significant at the top. The absence of flaws is a finding as well.
     """
     return examine(*profiles).findings
 
 
 def examine(*profiles: Profile) -> ExaminedRuns:
-    """Diagnose a policy and keep the p of all comparisons."""
+    """Diagnose a policy and keep the p values of all comparisons."""
     tests, untested = _run_tests(profiles)
     values, least = [test.p for test in tests], [test.least_p for test in tests]
     raised = adjust(values, least)
@@ -142,7 +145,7 @@ def _with_headline(
     together: TaskChanges | None,
     profiles: Sequence[Profile],
 ) -> list[Finding]:
-    """Add the headline: the fall over all changes if no flaw or all flaws explain it, or that nothing was found."""
+    """Add the headline: the fall over all changes if no flaw or all flaws explain it, or that no flaw was found."""
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
     likely = _likeliest_loss(findings)
@@ -175,13 +178,15 @@ def _with_headline(
 
 
 def _are_condition_cases(finding: Finding) -> bool:
-    """Whether a finding is about particular cases that are conditions and joint changes, in all tasks."""
+    """Return whether a finding is about particular cases that are conditions and joint changes, in all tasks."""
     kinds = {PatternKind.CONDITION.name.lower(), PatternKind.TOGETHER.name.lower()}
     return finding.flaw == Flaw.PARTICULAR and {evidence.measure for evidence in finding.evidence} <= kinds
 
 
 def _likeliest_loss(findings: Sequence[Finding]) -> Finding | None:
-    """The loss under one of several changes with the smallest p that is suspicious but not significant."""
+    """Return the loss under one of several changes with the smallest p value that is suspicious but not
+    significant.
+    """
     costs = [
         finding
         for finding in findings
@@ -199,7 +204,7 @@ def _likeliest_loss(findings: Sequence[Finding]) -> Finding | None:
 
 
 def _too_few(fall: Fall, lost: Finding | None, seen: float | None, likely: Finding | None) -> bool:
-    """Whether the starts are too few to conclude that there is no flaw.
+    """Return whether the starts are too few to conclude that there is no flaw.
 
     Either a total loss would not have been detected, or success fell in a suspicious way that is not significant.
     """
@@ -211,7 +216,9 @@ def _too_few(fall: Fall, lost: Finding | None, seen: float | None, likely: Findi
 def _sensitivity(
     findings: Sequence[Finding], tests: Mapping[str, FlawTest], times: Mapping[str, float]
 ) -> tuple[float | None, tuple[str | None, float | None]]:
-    """Loss that every tested change would have revealed; the flaw with the widest interval, and its largest loss."""
+    """Return the loss that every tested change would have revealed, the flaw with the widest interval, and its
+    largest loss.
+    """
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in findings:
@@ -278,15 +285,18 @@ def _fall(
 
 
 def _family_factor(place: int, values: Sequence[float], part: float = NAMED_SHARE) -> float:
-    """Factor on the p of one test once all tests have enough starts; more significant tests do not count against it."""
+    """Return the factor on the p value of one test once all tests have enough starts.
+
+    Tests that are more significant do not count against it.
+    """
     surer = sum(value < values[place] and value < SURE / len(values) for value in values)
     return (len(values) - surer) / part
 
 
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
-    """All tests that the runs allow, and why they cannot test the rest.
+    """Return all tests that the runs allow, and the reasons why the other flaws cannot be tested.
 
-    If the tests of a measure raise, its own flaws are reported as not tested.
+    If the tests of a measure raise an exception, the flaws of that measure are reported as not tested.
     """
     tests: list[FlawTest] = []
     untested: dict[str, Untested] = {}
@@ -319,7 +329,7 @@ def _conclude(tests: Sequence[FlawTest], p: float, too_few: bool) -> Finding:
 
 
 def _shown_by_alone(flaw: str) -> pl.Expr:
-    """Whether the change of a row reveals one flaw only."""
+    """Return an expression for whether the change of a row reveals this flaw and no other."""
     return pl.col("change").map_elements(lambda change: shown_by(change) == (flaw,), return_dtype=pl.Boolean)
 
 
@@ -364,7 +374,7 @@ def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> boo
 
 
 def _with_tasks(finding: Finding, together: TaskChanges | None) -> Finding:
-    """Add the tasks in which a flaw that was found shows."""
+    """Add the affected tasks to a flaw that was found."""
     if finding.claim is not Claim.PRESENT or together is None or finding.flaw == Flaw.LOSS:
         return finding
     rows = together.rows.filter(_shown_by_alone(finding.flaw))
@@ -390,7 +400,7 @@ def _with_more_seeds(finding: Finding, tests: Mapping[str, FlawTest], times: Map
 def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
-    """Significant losses that no flaw that was found has to do with; each case once."""
+    """Return the significant losses that are unrelated to the flaws that were found; each case once."""
     covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []
@@ -418,7 +428,7 @@ def _particular_cases(
 
 
 def _overlap(first: LossPattern, second: LossPattern) -> bool:
-    """Whether two cases may share episodes, judged by their names."""
+    """Return whether two cases may share episodes, judged by their names."""
     phrasing = PatternKind.SAYING
     if (first.kind is phrasing) != (second.kind is phrasing):
         return False
@@ -433,13 +443,13 @@ def _overlap(first: LossPattern, second: LossPattern) -> bool:
 _WHOLE_CHANGE: Mapping[str, Change] = MappingProxyType(
     {Flaw.OTHER_TASKS: Change.TASK, Flaw.UNKNOWN_NAMES: Change.NAMES, Flaw.SURFACE: Change.SURFACE}
 )
-"""Flaws that are tested on parts of a change -> the change that tables show."""
+"""Flaw that is tested on parts of a change -> the complete change, which tables show."""
 
 
 def _collect_p(
     tests: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[LossPattern]
 ) -> dict[tuple[int, str, str], float]:
-    """The p of every difference that is shown, by run, measure and part."""
+    """Return the p value of every reported difference, by run, measure and part."""
     measures = {
         PatternKind.AXIS: AXES.name,
         PatternKind.TOGETHER: CHANGES.name,

@@ -1,4 +1,4 @@
-"""Evidence of findings in words, by the measure that provides it."""
+"""Descriptions of the evidence for findings, by the measure that provides it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assay.measures.world.curves import Onset
 from assay.support.stats.intervals import Interval
 
 MOST_TASKS = 4
-"""Tasks that are named individually."""
+"""Maximum number of tasks that are named individually."""
 _MOST_CASES = 3
-"""Particular cases that are described individually."""
+"""Maximum number of particular cases that are described individually."""
 FORMS: Mapping[str, str] = MappingProxyType(
     {
         "full_stop": "a final full stop",
@@ -31,12 +31,12 @@ FORMS: Mapping[str, str] = MappingProxyType(
         "please": 'a leading "please"',
     }
 )
-"""Ways to write the same words."""
+"""Variant of spelling or punctuation of the same instruction -> its description."""
 NOT_ASKED = "whether it follows a request for something else was not tested (condition counterfactual)"
 
 
 def describe_evidence(finding: Finding) -> tuple[str, str]:
-    """Evidence in words, and a caveat (may be empty)."""
+    """Describe the evidence for a finding, and return a caveat (may be empty)."""
     measure = finding.evidence[0].measure
     own = MEASURES[measure].wording if measure in MEASURES else None
     if own is not None:
@@ -47,7 +47,7 @@ def describe_evidence(finding: Finding) -> tuple[str, str]:
 
 
 def format_counts(hits: int | None, count: int | None) -> str:
-    """``k of n``."""
+    """Format counts as ``k of n``."""
     return f"{hits:,} of {count:,}"
 
 
@@ -60,24 +60,24 @@ def _reference(evidence: Evidence) -> str:
 
 
 def format_share(share: float, interval: Interval | None) -> str:
-    """A share with its interval."""
+    """Format a share with its interval."""
     return f"{percent(share)}, 95 % interval {between(interval, 100)}"
 
 
 def format_difference(evidence: Evidence) -> str:
-    """A difference in points with its interval."""
+    """Format a difference in percentage points with its interval."""
     assert evidence.interval is not None
     low, high = points(evidence.interval.low), points(evidence.interval.high)
     return f"{points(evidence.value)} points, 95 % interval {low} to {high}"
 
 
 def format_unperturbed(evidence: Evidence) -> str:
-    """Unperturbed success: counts, or the share."""
+    """Format the unperturbed success: counts, or the share."""
     return percent(evidence.reference, 0) if evidence.reference_count is None else _reference(evidence)
 
 
 def _plain(finding: Finding) -> tuple[str, str]:
-    """Evidence of any other measure."""
+    """Describe the evidence of measures without a description of their own."""
     first = finding.evidence[0]
     counts = f"{_hits(first)} " if first.count is not None else ""
     part = f" ({first.part})" if first.part else ""
@@ -109,7 +109,7 @@ def _memorisation(finding: Finding) -> tuple[str, str]:
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Tasks in which trajectories are repeated; empty if these are all tasks of the runs, or many."""
+    """Name the tasks in which trajectories are repeated; empty if these are many, or all tasks of the runs."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
@@ -123,7 +123,7 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
 
 
 def _describe_request(finding: Finding, asked: Evidence | None) -> str:
-    """The instruction that was given instead, with its conditions."""
+    """Describe the instruction that was given instead, with its conditions."""
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
     names = conditions.get(Calls.ASKED if asked else Calls.NONSENSE, ())
     text = "with a request for something else" if asked else "with a missing or nonsense instruction"
@@ -254,7 +254,7 @@ def _starts(finding: Finding) -> tuple[str, str]:
 
 
 def describe_ability(ability: Ability) -> str:
-    """Tasks that succeed unperturbed, and tasks that never do; empty for a single task."""
+    """Describe the tasks that succeed unperturbed, and those that never do; empty for a single task."""
     if len(ability.tasks) < 2:
         return ""
     counts = {task.task: format_counts(task.successes, task.count) for task in ability.tasks}

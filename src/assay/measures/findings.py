@@ -1,4 +1,4 @@
-"""Evidence, tests of flaws and findings, as values; `sentences` turns them into English.
+"""Evidence, tests of flaws and findings, as dataclasses; `sentences` turns them into English.
 
 Every test is one-sided: only a result worse than chance is a flaw.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TOLERATED = 0.05
-"""Share of unperturbed episodes lost, or of nonsense obeyed, that does not count as a flaw."""
+"""Tolerated share of lost unperturbed episodes, or of obeyed nonsense instructions."""
 HARMLESS = 0.05
-"""A loss that is significantly smaller than this is harmless."""
+"""Loss of success, 0 to 1, below which a change is harmless, if it is significantly smaller."""
 
 
 class Shows(StrEnum):
-    """Conclusion from one piece of evidence, adjusted for the other pieces of its kind."""
+    """Conclusion from one piece of evidence, adjusted for the other pieces of the same kind."""
 
     NOTHING = ""
     LOSS = "loss"
@@ -40,41 +40,41 @@ class Shows(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Result):
-    """A number that a finding rests on."""
+    """A number that supports a finding."""
 
     run: int
-    """Index of the profile, from 0; the first if it is from several."""
+    """Index of the profile, from 0; the first index if several profiles are pooled."""
     measure: str
     """Name of the measure in the profile."""
     part: str
-    """Part of the measure (a change, a noun, an axis, a condition, ...); empty for all of it."""
+    """Part of the measure (a change, a noun, an axis, a condition, ...); empty for the complete measure."""
     value: float
     """A share, or a difference of shares."""
     interval: Interval | None
     p: float | None
-    """One-sided p of a flaw before adjustment; None if not tested."""
+    """One-sided p value of the flaw before adjustment; None if not tested."""
     hits: int | None = None
-    """Count of successes, or of what the measure counts."""
+    """Number of successes, or of other events that the measure counts."""
     count: int | None = None
-    """Number of episodes behind ``hits``."""
+    """Number of episodes among which ``hits`` were counted."""
     reference_hits: int | None = None
-    """The same counts for the reference."""
+    """Number of successes, or other events, in the reference."""
     reference_count: int | None = None
     share: float | None = None
-    """The measured share, if it is a mean of shares."""
+    """Measured share, if it is a mean of shares."""
     reference: float | None = None
-    """The reference share."""
+    """Share in the reference."""
     cost: bool = False
-    """Whether the value is the cost of a whole change: success with it less success without it."""
+    """Whether the value is the cost of a complete change: success with it minus success without it."""
     shows: Shows = Shows.NOTHING
     at_least: bool = False
-    """Whether episodes that could not be judged may add to the hits."""
+    """Whether ``hits`` is a lower bound because some episodes could not be judged."""
     same_tasks: bool = True
     """Whether the reference has the same tasks."""
     runs: tuple[int, ...] = ()
-    """Indices of all profiles that were pooled; empty for a single one."""
+    """Indices of all pooled profiles; empty for a single profile."""
     task: str = ""
-    """The task concerned; empty for all tasks."""
+    """Task concerned; empty for all tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,43 +82,43 @@ class FlawTest:
     """A flaw as a hypothesis about runs."""
 
     flaw: str
-    """A `Flaw`, or one that the measure contributes."""
+    """A `Flaw`, or the name of a flaw that the measure contributes."""
     evidence: tuple[Evidence, ...]
-    """The tested evidence first."""
+    """Evidence, with the tested one first."""
     p: float
-    """One-sided."""
+    """One-sided p value."""
     size: Interval
-    """Share of episodes that the flaw spoils."""
+    """Interval of the share of episodes that the flaw affects."""
     min_effect: float = 0.0
-    """Smallest value of the tested number that is reported."""
+    """Smallest effect that is reported."""
     least_p: float = 0.0
-    """Smallest one-sided p that the informative starts can reach."""
+    """Smallest one-sided p value that the informative starts can reach."""
     refuted: bool = False
-    """Whether the runs show that the flaw is absent, unless the test finds it."""
+    """Whether the runs show that the flaw is absent, unless the test is significant."""
     detail: Result | None = None
     """Further results about the flaw."""
     table: pl.DataFrame | None = None
-    """Loss by start: task, start, control, perturbed (successes of either), count."""
+    """Loss by start. Columns: task, start, control, perturbed (successes of each), count."""
 
     @property
     def degree(self) -> Degree:
-        """Share of the behaviour that the flaw spoils."""
+        """Degree of the flaw, from the share of the behaviour that it affects."""
         return Degree.of(self.size)
 
     def covers(self, other: FlawTest) -> bool:
-        """Whether it is large enough to be the cause of another flaw, apart from harmless losses."""
+        """Return whether the flaw is large enough to be the cause of another flaw, apart from harmless losses."""
         return abs(self.evidence[0].value) >= other.size.low - max(other.min_effect, HARMLESS)
 
 
 @dataclass(frozen=True, slots=True)
 class Untested(Result):
-    """Reason why runs cannot decide whether a flaw is present."""
+    """Reason why the runs cannot decide whether a flaw is present."""
 
     flaw: str
     measure: str
-    """The measure that would test it."""
+    """Measure that would test the flaw."""
     too_few: bool = False
-    """Whether there are suitable episodes, but too few of them."""
+    """Whether there are suitable episodes, but too few."""
     notes: tuple[str, ...] = ()
     """Reasons given by the measure itself."""
 
@@ -128,7 +128,7 @@ Profiles = Sequence[tuple[int, "Profile"]]
 
 
 def select_results(profiles: Profiles, measure: Measure[T]) -> tuple[tuple[int, ...], list[T]]:
-    """Indices of the runs that have the result of a measure, and the results."""
+    """Return the indices of the runs that have a result of the measure, and the results."""
     pairs = [(run, value) for run, profile in profiles if (value := profile.get(measure)) is not None]
     return tuple(run for run, _ in pairs), [value for _, value in pairs]
 
@@ -143,24 +143,24 @@ def evidence_from(
     *counts: int | None,
     **more: Any,
 ) -> Evidence:
-    """Evidence from one run or several pooled runs; ``counts``: hits and count, then those of the reference."""
+    """Return evidence from one or several pooled runs; ``counts``: hits and count, then those of the reference."""
     more |= zip(("hits", "count", "reference_hits", "reference_count"), counts, strict=False)
     more["runs"] = runs if len(runs) > 1 else ()
     return Evidence(runs[0], measure, part, value, interval, p, **more)
 
 
 def one_sided_p(change: float, p: float) -> float:
-    """One-sided p of a fall from the two-sided p of a change; 1 for a rise."""
+    """Return the one-sided p value of a fall from the two-sided p value of a change; 1 for a rise."""
     return p / 2 if change < 0 else 1.0
 
 
 def loss(change: Interval) -> Interval:
-    """Interval of the loss from the interval of the change."""
+    """Return the interval of the loss from the interval of the change."""
     return Interval(-change.high, -change.low, change.method)
 
 
 def p_above_tolerated(hits: int, count: int) -> float:
-    """One-sided exact p that a share exceeds the tolerated one."""
+    """Return the exact one-sided p value for a share above the tolerated one."""
     return binomial_at_least(hits, count, TOLERATED)
 
 
@@ -169,7 +169,7 @@ class Verdict(StrEnum):
 
     FOUND = "found"
     EXPLAINED = "explained"
-    """Present as the consequence of another flaw that was found."""
+    """The flaw is present as the consequence of another flaw that was found."""
     NOT_FOUND = "not found"
     CANNOT_TELL = "cannot tell"
 
@@ -179,12 +179,12 @@ class Claim(StrEnum):
 
     PRESENT = "present"
     ABSENT = "absent"
-    """The runs show that it is absent."""
+    """The runs show that the flaw is absent."""
     NO_SIGN = "no sign"
     """Neither presence nor absence is significant."""
     TOO_FEW = "too few starts"
     UNTESTED = "untested"
-    """The runs have no episodes that would test it."""
+    """The runs have no episodes that would test the flaw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,36 +194,36 @@ class Unnoticed(Result):
     looked_for: int
     """Number of flaws tested."""
     flaw: str | None
-    """The flaw of the change with the widest interval."""
+    """Flaw of the change with the widest interval."""
     loss: float | None
-    """The largest loss that its interval allows."""
+    """Largest loss within that interval."""
     seen: float | None
-    """Loss that every tested change would have revealed with a power of 80 %; None if no loss would."""
+    """Loss that every tested change would have revealed with 80 % power; None if no loss would."""
     too_few: int = 0
     """Number of flaws with too few starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fall(Result):
-    """Success of the controls, and over all changes that should not matter."""
+    """Success of the controls, and success over all changes that should not matter."""
 
     control_hits: int
     control_count: int
-    """Starts, each counted once."""
+    """Number of starts, each counted once."""
     hits: int
     count: int
     telling: int
-    """Informative starts: those whose control succeeds."""
+    """Number of informative starts: those whose control succeeds."""
     more: MoreSeeds | None
     """Seeds that would make this fall significant; None without a fall, or if no reasonable number would."""
     alike_p: float | None
-    """p that all changes cost the same; None for fewer than three single changes."""
+    """p value of the hypothesis that all changes cost the same; None for fewer than three single changes."""
     costly: tuple[str, ...]
     """Changes that cost significantly more than the others."""
     likely: str | None = None
     """Flaw of the change whose loss is suspicious but not significant, if any."""
     likely_p: float | None = None
-    """Its adjusted p."""
+    """Adjusted p value of that loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class Where(Result):
     """Tasks in which a change costs success."""
 
     uneven_p: float | None
-    """p that it costs the same in all tasks; None for a single task."""
+    """p value of the hypothesis that the change costs the same in all tasks; None for a single task."""
     tasks: tuple[TaskChange, ...]
     """Tasks that lose significantly more than the others."""
     of: int
@@ -246,15 +246,15 @@ class Finding(Result):
     verdict: Verdict
     claim: Claim
     degree: Degree | None
-    """Share of the behaviour that the flaw spoils; None if nothing was tested."""
+    """Degree of the flaw, from the share of the behaviour that it affects; None if nothing was tested."""
     evidence: tuple[Evidence, ...]
-    """Tested evidence with the smallest p first."""
+    """Evidence, the tested one with the smallest p value first."""
     p: float | None
-    """One-sided, adjusted for all tests and searches; None if nothing was tested."""
+    """One-sided p value, adjusted for all tests and searches; None if nothing was tested."""
     cause: str | None = None
-    """The flaw that explains it, if any."""
+    """Flaw that explains this one, if any."""
     untested: Untested | None = None
-    """What the runs lack, if it could not be tested."""
+    """Data that the runs lack, if the flaw could not be tested."""
     detail: Result | None = None
     """Further results about the flaw."""
     where: Where | None = None

@@ -13,14 +13,14 @@ from assay.support.stats.intervals import Interval
 
 
 class Flaw(StrEnum):
-    """Flaws that the built-in measures test; other measures bring an `OwnFlaw`."""
+    """Flaws that the built-in measures test; other measures contribute an `OwnFlaw`."""
 
     MEMORISES = "memorises"
     IGNORES_WORDS = "ignores words"
     UNKNOWN_NAMES = "unknown names"
     WORDING = "wording"
     SURFACE = "surface"
-    """Punctuation, capitals, blanks or courtesy of the sentence."""
+    """Sensitivity to punctuation, capitals, blanks or politeness of the instruction."""
     OTHER_TASKS = "other tasks"
     MISSES = "misses"
     UNABLE = "unable"
@@ -34,17 +34,17 @@ class Flaw(StrEnum):
     SENSES = "senses"
     LATENCY = "latency"
     NO_SECOND_LOOK = "never looks again"
-    """After a change during the episode; so are the next three."""
+    """No reaction to a change of the scene during the episode; the next three flaws also concern such events."""
     NOT_LISTENING = "never listens again"
     CANNOT_STOP = "cannot stop"
     INTERRUPTED = "thrown off"
     KIND = "kind of task"
     CHANGE = "other change"
-    """A change that is none of the above, for example a plugin's."""
+    """Loss under a change not listed above, for example a plugin's."""
     PARTICULAR = "particular cases"
-    """One task, one way to phrase the action or one condition: found by search."""
+    """Loss in one task, one phrasing of the action or one condition, found by search."""
     LOSS = "loss"
-    """Success falls over all changes that should not matter."""
+    """Fall of success over all changes that should not matter."""
     NOTHING = "nothing"
 
 
@@ -55,13 +55,13 @@ class OwnFlaw:
     name: str
     """Name in tests and in JSON."""
     claim: str
-    """Claim about a policy that has it: ``Walks in circles``."""
+    """Claim about a policy that has the flaw: ``Walks in circles``."""
     absent: str
-    """Claim about a policy that was shown not to have it: ``Goes straight``."""
+    """Claim about a policy that was shown not to have the flaw: ``Goes straight``."""
     lacking: str = "no episode makes this change alone and has a successful control"
-    """Reason why runs could not test it."""
+    """Reason why runs could not test the flaw."""
     consequences: tuple[str, ...] = ()
-    """Flaws that it can cause."""
+    """Flaws that this one can cause."""
 
 
 CLAIMS: Mapping[str, str] = MappingProxyType(
@@ -100,7 +100,7 @@ ABSENT: Mapping[str, str] = MappingProxyType(
 )
 """Flaw -> the claim about a policy that was shown not to have it."""
 DEFAULT_TASK = "Performs the trained task without an instruction"
-"""Claim in place of *ignores the instruction* if no episode asked for something else."""
+"""Claim in place of *ignores the instruction* if no episode requested another task."""
 LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
     {
         ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
@@ -117,22 +117,22 @@ LACKING: Mapping[tuple[str, str], str] = MappingProxyType(
         ("starts", Flaw.UNABLE): "no run has a control that ended without an error",
     }
 )
-"""Measure and flaw -> why runs could not test it."""
+"""Measure and flaw -> reason why runs could not test the flaw."""
 
 
 class Degree(StrEnum):
-    """Share of the behaviour that a flaw spoils, as far as its interval shows."""
+    """Share of the behaviour that a flaw affects, as far as its interval shows."""
 
     MOSTLY = "mostly"
-    """Significantly more than half."""
+    """The share is significantly above one half."""
     PARTLY = "at least in part"
-    """The interval includes half."""
+    """The interval of the share includes one half."""
     RARELY = "at times"
-    """Significantly less than half."""
+    """The share is significantly below one half."""
 
     @classmethod
     def of(cls, share: Interval) -> Degree:
-        """Degree of a share (0 to 1)."""
+        """Return the degree that corresponds to the interval of a share (0 to 1)."""
         return cls.MOSTLY if share.low > 0.5 else cls.RARELY if share.high < 0.5 else cls.PARTLY
 
 
@@ -158,12 +158,14 @@ BY_CHANGE: Mapping[str, Flaw] = MappingProxyType(
 )
 """Change made alone -> the flaw that a loss reveals; any other change is `Flaw.CHANGE`."""
 _OBJECT_IDENTITY = frozenset({str(Change.APPEARANCE), str(Change.OBJECT)})
-"""Two changes that are one question: which object it is, and how that looks."""
+"""Two changes that together replace an object: its category, and its appearance."""
 
 
 @cache
 def shown_by(change: str) -> tuple[Flaw, ...]:
-    """Flaws of which at least one is present if success is lost under a change; several for a joint change."""
+    """Return the flaws of which at least one is present if success is lost under a change; several for a joint
+    change.
+    """
     parts = set(change.split(TOGETHER))
     flaws: list[Flaw] = []
     if parts >= _OBJECT_IDENTITY:
@@ -185,4 +187,4 @@ CONSEQUENCES: Mapping[str, tuple[str, ...]] = {
 }
 """Flaw -> the flaws that it can cause."""
 BY_PATH = (Flaw.MEMORISES, Flaw.IGNORES_WORDS)
-"""Causes that are visible in the trajectories of the episodes concerned."""
+"""Flaws that are visible in the trajectories of the affected episodes."""

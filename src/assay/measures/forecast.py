@@ -40,22 +40,22 @@ from assay.tasks.labels import COLUMN
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Forecast of a run."""
+    """Expected size, duration and power of a run."""
 
     episodes: int
-    """Planned episodes; without certificates some may be refused."""
+    """Number of planned episodes; without certificates some may be refused."""
     done: int
-    """Planned episodes that are already recorded."""
+    """Number of planned episodes that are already recorded."""
     seeds: int
     certificates: Certificates
     workers: int
     pace: EpisodePace | None
-    """Pace of an episode; None if unknown."""
+    """Duration of an episode; None if unknown."""
     broke: str
-    """Error of the timed episodes; empty if there was none."""
+    """Error of the timed episodes; empty without an error."""
     certificate_pace: EpisodePace | None
     success: float
-    """Success of the controls, measured or assumed."""
+    """Success rate of the controls, measured or assumed."""
     success_source: str
     tested: tuple[PlannedTest, ...]
     """Changes whose cost is tested."""
@@ -64,7 +64,7 @@ class Forecast:
 
     @property
     def seconds(self) -> float | None:
-        """Wall-clock duration; None if the pace is unknown."""
+        """Wall-clock duration in seconds; None if the pace is unknown."""
         if self.pace is None or (self.certificates.missing and self.certificate_pace is None):
             return None
         certifying = self.certificates.missing * (
@@ -74,17 +74,19 @@ class Forecast:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the demonstrator solved none of the unperturbed episodes, so that hardly anything is certified."""
+        """Whether the demonstrator solved none of the unperturbed episodes, so that almost no scene is certified."""
         return self.certificate_pace is not None and self.certificate_pace.succeeded == 0
 
     @property
     def worst(self) -> float | None:
-        """Largest of the detectable losses of all changes; None if one of them has none."""
+        """Largest of the detectable losses of all changes; None if no loss is detectable for one of them."""
         losses = [test.detectable(self.success) for test in self.tested]
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
-        """Forecast with another number of seeds, nothing done and the same share of certificates."""
+        """Return the forecast for another number of seeds, with no episode recorded and the same share of
+        certificates.
+        """
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
         scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
@@ -92,12 +94,12 @@ class Forecast:
         return replace(self, episodes=episodes, done=0, seeds=seeds, certificates=need, tested=scaled)
 
     def seeds_within(self, seconds: float) -> int | None:
-        """Most seeds within a duration; None if the pace is unknown."""
+        """Return the largest number of seeds that fit into a duration; None if the pace is unknown."""
         one = self.with_seeds(1).seconds if self.seeds else None
         return None if not one else math.floor(seconds / one)
 
     def seeds_for(self, loss: float) -> int | None:
-        """Fewest seeds that detect a loss under every change; None if no reasonable number does."""
+        """Return the fewest seeds that detect a loss under every change; None if no reasonable number does."""
         needed = [test.starts_for(loss, self.success) for test in self.tested]
         if not needed or None in needed:
             return None
@@ -105,7 +107,7 @@ class Forecast:
         return max(math.ceil(starts / per) for starts, per in zip(needed, per_seed, strict=True) if starts)
 
     def as_json(self) -> dict[str, Any]:
-        """A JSON object."""
+        """Return the forecast as a JSON object."""
         data = asdict(self)
         for test, entry in zip(self.tested, data["tested"], strict=True):
             entry["detectable"] = test.detectable(self.success)
@@ -158,7 +160,7 @@ def forecast(
 
 
 def _count_recorded(path: Path, specs: Iterable[EpisodeSpec]) -> int:
-    """Number of planned episodes in a run file.
+    """Count the planned episodes that a run file already contains.
 
     A time limit that depends on certificates is set after planning, so limits are not compared.
     """
@@ -181,21 +183,21 @@ class PlannedTest:
     """A change whose cost a report tests."""
 
     change: str
-    """Names, position, ...; joint changes are joined with +."""
+    """Name of the change (names, position, ...); the parts of joint changes are joined with +."""
     conditions: tuple[str, ...]
     starts: int
-    """Tasks and initial states with one of the conditions."""
+    """Number of starts (task and initial state) with one of the conditions."""
     family: int
     """Number of tests of the family (Holm)."""
     named: bool
-    """Whether it tests a named flaw; joint changes are only searched."""
+    """Whether the test is for a named flaw; joint changes are only covered by the search."""
 
     def detectable(self, success: float) -> float | None:
-        """Smallest loss that is detected with a power of 80 %, given the success of the controls."""
+        """Return the smallest loss that is detected with 80 % power, given the success rate of the controls."""
         return detectable(self.starts, success, self.family, self._level)
 
     def starts_for(self, loss: float, success: float) -> int | None:
-        """Starts that detect a loss with a power of 80 %."""
+        """Return the number of starts that detect a loss with 80 % power."""
         return starts_for(loss, success, self.family, self._level)
 
     @property
@@ -205,7 +207,7 @@ class PlannedTest:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedTests:
-    """Tests of the report of a plan."""
+    """Tests that the report of a plan will contain."""
 
     changes: tuple[PlannedTest, ...]
     named: int
@@ -213,11 +215,14 @@ class ExpectedTests:
     searched: int
     """Number of searched patterns."""
     unexpected: tuple[str, ...]
-    """Conditions in which success is not expected, which test memory and listening, except guessable instructions."""
+    """Conditions in which success is not expected, except guessable instructions.
+
+    They test for memorisation and for ignored instructions.
+    """
 
 
 def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
-    """Tests of a plan's report, if the controls of some starts succeed and some fail."""
+    """Return the tests of a plan's report, assuming that the controls of some starts succeed and some fail."""
     every = _plan_frame(specs)
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
@@ -236,7 +241,7 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
 
 
 def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
-    """A plan in the form of a run's frame with `label_changes`, as far as tests depend on it."""
+    """Return a plan in the form of a run's frame after `label_changes`, with the columns that tests depend on."""
     instructions: dict[tuple[object, ...], str] = {}
     rows = []
     text_labels = ("change", "axis", SURFACE_LABEL, *_WORDS)
@@ -270,7 +275,7 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
 
 
 def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """Number of tests of flaws; a flaw that two changes reveal is tested twice."""
+    """Count the tests of named flaws; a flaw that two changes reveal is tested twice."""
     world = world_of(str(every["task"][0])).traits if len(every) else None
     paths = world is not None and world.continuous
     worded = lost.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
@@ -302,7 +307,7 @@ def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) ->
 
 
 def _count_searched(sensible: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """Number of patterns of `search`."""
+    """Count the patterns of `search`."""
     ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
     same = sensible.filter(~pl.col("other_task"))
     tasks = sensible["task"].n_unique()

@@ -26,7 +26,7 @@ from assay.measures.result import MeasureError
 PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
 START = ("task", "start")
-"""Columns of the initial state: episodes that share them are not independent."""
+"""Columns that identify a start; episodes with the same start are not independent."""
 
 
 def require(frame: pl.DataFrame, *names: str) -> None:
@@ -37,7 +37,7 @@ def require(frame: pl.DataFrame, *names: str) -> None:
 
 
 def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows without errors, with a column ``success`` (0 or 1). Raises MeasureError without such rows."""
+    """Return the rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if there are none."""
     rows = with_starts(frame.filter(pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
@@ -49,19 +49,19 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with a column ``start``; the seed if they have none."""
+    """Return the rows with a column ``start``, which defaults to the seed."""
     return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
 
 
 def number_clusters(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number of each row's cluster within its stratum (n,), and the stratum of each cluster."""
+    """Return the index of each row's cluster within its stratum (n,), and the stratum of each cluster."""
     width = clusters.max() + 1
     pairs, where = np.unique(strata * width + clusters, return_inverse=True)
     return where, pairs // width
 
 
 class Codes:
-    """Numbers the combinations of values of rows; each column is read once."""
+    """Integer codes for combinations of values of rows; each column is read once."""
 
     def __init__(self, rows: pl.DataFrame) -> None:
         self._rows = rows
@@ -69,7 +69,7 @@ class Codes:
         self._codes: dict[tuple[str, ...], np.ndarray] = {(): np.zeros(len(rows), np.int64)}
 
     def __call__(self, names: Sequence[str]) -> np.ndarray:
-        """Number of each row's combination of values: (rows,)."""
+        """Return the code of each row's combination of values: (rows,)."""
         key = tuple(names)
         if key not in self._codes:
             if key[-1] not in self._columns:
@@ -81,7 +81,7 @@ class Codes:
 
 
 def _number_values(column: pl.Series) -> np.ndarray:
-    """Number of each value: texts by first occurrence, others by their order."""
+    """Return an integer code for each value: text by first occurrence, other types by their order."""
     if column.dtype != pl.String:
         return np.unique(column.to_numpy(), return_inverse=True)[1]
     texts = column.to_list()  # for a few thousand rows this is faster than a categorical
@@ -90,24 +90,26 @@ def _number_values(column: pl.Series) -> np.ndarray:
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
-    """Groups that share the columns ``by``, with their values, in order of appearance; a single one without columns."""
+    """Return the groups that share the columns ``by``, with their values, in order of appearance; one group
+    without columns.
+    """
     return list(rows.group_by(by, maintain_order=True)) if by else [((), rows)]
 
 
 def controls(rows: pl.DataFrame) -> pl.DataFrame:
-    """Control rows, one for each task and seed (the first, if a plan has several)."""
+    """Return the control rows, one for each task and seed (the first, if a plan has several)."""
     return rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
 
 
 def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows other than controls."""
+    """Return the rows other than controls."""
     return rows.filter(pl.col("condition") != CONTROL)
 
 
 def guessable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of conditions whose instruction can be guessed although it no longer asks for the task.
+    """Return the rows of conditions whose instruction no longer requests the task, but lets a policy guess it.
 
-    One labelled row marks its whole condition.
+    One labelled row marks all rows of its condition.
     """
     if "guessable" not in frame.columns:
         return frame.clear()
@@ -115,12 +117,12 @@ def guessable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def plausible(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows in which success is expected: all that are not labelled implausible."""
+    """Return the rows in which success is expected: all that are not labelled implausible."""
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
 
 
 def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Perturbed rows joined with their controls, whose columns are named ``control_...``.
+    """Join perturbed rows with their controls, whose columns are named ``control_...``.
 
     Rows without a control are left out.
     """
@@ -130,12 +132,12 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def in_another_world() -> pl.Expr:
-    """Whether the axis of a row includes the world."""
+    """Return an expression for whether the axis of a row includes the world."""
     return pl.col("axis").str.split("+").list.contains("world").fill_null(False)
 
 
 def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:
-    """Sums of expressions over the clusters that share ``by``: (clusters, values), in a stable order."""
+    """Return the sums of expressions over the clusters that share ``by``: (clusters, values), in a stable order."""
     table = rows.group_by(by, maintain_order=True).agg(
         **{name: value.sum() for name, value in values.items()}
     )
@@ -143,18 +145,20 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
 
 
 def goal(truth: str = "truth") -> pl.Expr:
-    """Goal of a row, from the column that records when each of its atoms was true; empty if unknown."""
+    """Return an expression for the goal of a row, from the column that records when each atom was true; empty if
+    unknown.
+    """
     return pl.col(truth).map_elements(lambda text: " and ".join(sorted(atoms(text))), return_dtype=pl.String)
 
 
 @lru_cache(maxsize=65_536)
 def atoms(truth: str) -> frozenset[str]:
-    """Atoms of the goal, from the JSON that records when each was true."""
+    """Return the atoms of the goal, from the JSON that records when each was true."""
     return frozenset(json.loads(truth))
 
 
 JOINED = "+"
-"""Separator of nouns."""
+"""Separator between nouns."""
 
 
 def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
@@ -187,12 +191,12 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_happened(events: str) -> bool:
-    """Whether every event of an episode happened, from the JSON of a frame."""
+    """Return whether every event of an episode happened, from the JSON in a frame."""
     return all(event["step"] is not None for event in json.loads(events))
 
 
 def find_renamed(task: str, text: str) -> str:
-    """Nouns of a task's instruction that a text does not contain verbatim, joined with +."""
+    """Return the nouns of a task's instruction that a text does not contain verbatim, joined with +."""
     from assay.tasks.language.lexicon import mentions
 
     return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
@@ -200,7 +204,7 @@ def find_renamed(task: str, text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _nouns(task: str) -> Mapping[str, str]:
-    """Nouns of a task's instruction and their spelling; empty if it cannot be parsed."""
+    """Return the nouns of a task's instruction and their spelling; empty if it cannot be parsed."""
     from assay import tasks  # the parser is heavy, and only paraphrases need it
     from assay.tasks.language import lexicon, read_task
 

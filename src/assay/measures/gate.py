@@ -20,9 +20,10 @@ from assay.support.stats.significance import SURE, normal_quantile
 
 
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:
-    """Compare the second of two runs with the first, the baseline, on the episodes that both have without an error.
+    """Compare the second of two runs with the first, the baseline, on the episodes that both completed without an
+    error.
 
-    Raises MeasureError without a shared episode.
+    Raises MeasureError if they share no episode.
     """
     if len(frames) != 2:
         raise MeasureError(f"gate: {len(frames)} runs; valid: two")
@@ -77,7 +78,7 @@ _CLAIMS = {
 
 
 def verdict_sentences(judgement: Judgement) -> list[str]:
-    """The verdict, then its basis."""
+    """Return the verdict and its justification as sentences."""
     texts = [format_line(judgement, judgement.overall)]
     if judgement.each:
         parts = {
@@ -100,7 +101,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
 
 
 def format_line(judgement: Judgement, line: Line) -> str:
-    """One claim with its numbers."""
+    """Format one claim with its numbers."""
     claim = _CLAIMS[line.verdict].format(
         a=f"A ({judgement.first})", b=f"B ({judgement.second})", margin=number(100 * judgement.margin)
     )
@@ -116,7 +117,7 @@ def format_line(judgement: Judgement, line: Line) -> str:
 
 
 def table_rows(judgement: Judgement) -> list[tuple[str, ...]]:
-    """Rows with the columns `HEADS`: overall, and each condition."""
+    """Return the rows of a table with the columns `HEADS`: overall, then each condition."""
     return [
         (
             "all, with controls" if line.condition is None else line.condition,
@@ -136,7 +137,7 @@ def _interval(line: Line) -> str:
 
 
 def markdown(judgement: Judgement) -> str:
-    """Heading, verdict and table for a pull request."""
+    """Return the heading, verdict and table as Markdown for a pull request."""
     verdict, *notes = verdict_sentences(judgement)
     lines = [
         f"## B is {judgement.verdict}",
@@ -154,7 +155,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def junit(judgement: Judgement, name: str) -> str:
-    """JUnit XML with a test case for each requested comparison: worse is a failure, undecided is skipped."""
+    """Return JUnit XML with a test case for each requested comparison: worse is a failure, undecided is skipped."""
     worse, undecided = (
         sum(line.verdict is verdict for line in judgement.asked)
         for verdict in (PairVerdict.WORSE, PairVerdict.UNDECIDED)

@@ -1,1 +1,1 @@
-"""Conduct beyond success: progress, side effects, contacts."""
+"""Measures of behaviour beyond success: progress, side effects, contacts."""

@@ -1,9 +1,9 @@
 """Partial progress towards the goal.
 
 A goal is a conjunction of atoms, and an atom has stages: reached, touched, grasped, lifted, carried, placed, released
-(`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as the world
-recorded it. Without stages there are the share of atoms that hold at the end, and the largest share that held at one
-moment. Both are 1 for a success.
+(`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as recorded by the
+world. Worlds without stages provide the share of atoms that hold at the end, and the largest share that held
+simultaneously. Both are 1 for a success.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from assay.measures.views.wording import methods
 from assay.support.stats.intervals import Interval
 
 HIDDEN = "Beyond success"
-"""Section of the report."""
+"""Section of the report with measures beyond success."""
 NO_ATOMS = "{}"
-"""Stages of a cancelled instruction, which has no atoms; its failures stop at no stage."""
+"""Recorded stages of a cancelled instruction, which has no atoms: its failures are not assigned to a stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +36,30 @@ class GoalProgress(Result):
     """Progress of a group of episodes."""
 
     group: Annotated[dict[str, Label], Column("condition")]
-    """Columns and values that they share."""
+    """Columns that define the group, and their values."""
     count: Annotated[int, Column("n", "count")]
-    """Episodes with recorded stages, or a goal of several atoms."""
+    """Number of episodes with recorded stages, or with a goal of several atoms."""
     success: Annotated[float, Column("success", "share")]
-    """Share of them that succeeded."""
+    """Success rate of these episodes."""
     score: Annotated[float | None, Column("progress", "share")]
-    """Mean progress by stages, 0 to 1; None if none was recorded."""
+    """Mean progress by stages, 0 to 1; None if no stages were recorded."""
     score_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
-    """Wilson interval over starts and variants, which is conservative for a mean of numbers from 0 to 1."""
+    """Wilson interval of ``score`` over starts and variants, which is conservative for a mean of values from 0 to
+    1.
+    """
     several: Annotated[int, Column("n with several atoms", "count")]
-    """Episodes whose goal has several atoms."""
+    """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
     """Mean share of the goal's atoms that held at the end."""
     at_end_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
-    """Wilson interval, likewise."""
+    """Wilson interval of ``at_end`` over starts and variants."""
     best: Annotated[float | None, Column("most atoms at once", "share")]
-    """Mean of the largest share that held at one moment."""
+    """Mean of the largest share of the goal's atoms that held simultaneously."""
     best_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
 
 
 def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[GoalProgress, ...]:
-    """Progress of each group of episodes with recorded stages, or goals of several atoms."""
+    """Return the progress of each group of episodes with recorded stages or goals of several atoms."""
     rows = valid_rows(frame).drop_nulls(by)
     shares_of_atoms = [
         _atom_shares(truth, steps, success)
@@ -102,7 +104,7 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
 def _means(
     rows: pl.DataFrame, column: str, by: Sequence[str]
 ) -> dict[tuple[Label, ...], tuple[float | None, Interval | None]]:
-    """Mean of a column (0 to 1) in each group, and its interval."""
+    """Return the mean of a column (0 to 1) in each group, and its interval."""
     if not len(rows):
         return {}
     estimates = shares(rows, column, by)
@@ -113,9 +115,10 @@ def _means(
 
 
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """Number of atoms of a goal, the share that held at the end, and the largest share that held at once.
+    """Return the number of atoms of a goal, the share that held at the end, and the largest share that held
+    simultaneously.
 
-    The shares leave out atoms that held before the first step, such as a stove that is on.
+    Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
     """
     atoms = json.loads(truth)
     spans = [atom for atom in atoms.values() if not any(first == 0 for first, _ in atom)]
@@ -130,7 +133,7 @@ def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, floa
 
 
 def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table | None:
-    """Progress of each condition."""
+    """Table of the progress in each condition."""
     if not groups:
         return None
     columns, note = ["group", "count", "success"], ""

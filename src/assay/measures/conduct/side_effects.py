@@ -1,6 +1,6 @@
-"""Side effects: success that does not last, bystanders moved or toppled, drawers left open, collisions of the arm.
+"""Side effects: transient success, bystanders moved or toppled, drawers left open, collisions of the arm.
 
-Also forces, jerk, time and path length. The run has the measurements; the thresholds of side effects are defined here.
+Also forces, jerk, time and path length. The run contains the measurements; this module defines the thresholds.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from assay.measures.views.wording import between, group_name, methods, percent, 
 from assay.support.stats.intervals import Interval
 
 MOVED = 0.02
-"""Displacement from which an object that the goal does not name counts as moved, metres."""
+"""Minimum displacement at which an object outside the goal counts as moved, metres."""
 TOPPLED = 30.0
-"""Tilt from which it counts as toppled, degrees."""
+"""Minimum tilt at which an object outside the goal counts as toppled, degrees."""
 LEFT_OPEN = 0.15
-"""Opening, relative to LIBERO's open, from which a drawer, door or knob counts as left open: 2 cm for a drawer."""
+"""Minimum opening, relative to LIBERO's threshold of open, at which a drawer, door or knob counts as left open.
+
+For a drawer it is 2 cm.
+"""
 
 EFFECTS = {
     "bystander moved": pl.col("bystander_moved") > MOVED,
@@ -37,7 +40,7 @@ EFFECTS = {
     "left open": pl.col("left_open") > LEFT_OPEN,
     "arm collided": pl.col("arm_contact") > 0,
 }
-"""Side effect -> its expression in a run's frame."""
+"""Side effect -> polars expression that detects it in a run's frame."""
 DEFINITIONS = (
     f"Moved: by more than {100 * MOVED:g} cm; toppled: tilted by more than {TOPPLED:g} degrees; both at the end, for "
     "objects that the goal does not name. Left open: drawers, doors and knobs that the goal does not name, by more "
@@ -65,9 +68,9 @@ class Quantity(Result):
     count: Annotated[int, Column("n", "count")]
     median: Annotated[float, Column("median", "number")]
     interval: Annotated[Interval | None, Column("its 95 % interval", "number")]
-    """From order statistics, over starts and variants; None for an effective sample size below six."""
+    """Interval from order statistics, over starts and variants; None for an effective sample size below six."""
     ninth: Annotated[float, Column("nine of ten below", "number")]
-    """The 90 % quantile."""
+    """90 % quantile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,13 @@ class SideEffects(Result):
     """Side effects of the successes and failures of a group of episodes."""
 
     group: dict[str, Label]
-    """Columns and values that the episodes share; empty for all."""
+    """Columns that define the group, and their values; empty for all episodes."""
     success: ShareOfEpisodes
-    """Success of the episodes with recorded side effects."""
+    """Success rate of the episodes with recorded side effects."""
     clean: ShareOfEpisodes
-    """Share that succeeds lastingly, without any side effect."""
+    """Share of episodes with lasting success and without any side effect."""
     fleeting: ShareOfEpisodes | None
-    """Share of the successes whose goal no longer holds after the gripper has opened. None without successes."""
+    """Share of the successes whose goal no longer holds after the gripper has opened; None without successes."""
     effects: dict[str, ShareOfEpisodes]
     """Side effects of the successes."""
     of_failures: dict[str, ShareOfEpisodes]
@@ -97,7 +100,7 @@ class SideEffects(Result):
 
 
 def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
-    """Side effects of all episodes, then of each condition. Raises MeasureError if none are recorded."""
+    """Return the side effects of all episodes, then of each condition. Raises MeasureError if none are recorded."""
     if "side_effects" not in frame.columns or frame["side_effects"].null_count() == len(frame):
         raise MeasureError("the run does not record side effects")
     rows = _with_ratios(with_references(frame).drop_nulls("side_effects"))
@@ -120,7 +123,7 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
 
 
 def _with_ratios(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with time and path length relative to the task's usual ones."""
+    """Add time and path length relative to the task's reference values to rows."""
     usual = (
         rows.filter(_SUCCEEDED & (pl.col("condition") == CONTROL))
         .group_by("task")
@@ -153,7 +156,7 @@ def _measure_group(group: dict[str, Label], rows: pl.DataFrame) -> SideEffects:
 
 
 def _with_value(clusters: Clusters, column: str) -> Clusters:
-    """Rows that have a value in a column."""
+    """Return the rows that have a value in a column."""
     rows = clusters.rows
     return Clusters(rows.drop_nulls(column)) if rows[column].null_count() else clusters
 
@@ -180,7 +183,9 @@ def _name(result: SideEffects) -> str:
 
 
 def _columns(head: str, names: Sequence[str], *path: str) -> list[Column]:
-    """Columns for fields of a nested result, at a ``path`` of fields and keys, that may be missing."""
+    """Return the columns for fields of a nested result, at a ``path`` of fields and keys, any of which may be
+    missing.
+    """
 
     def read(name: str) -> Callable[[SideEffects], Any]:
         def value(result: SideEffects) -> Any:
@@ -198,7 +203,7 @@ def _columns(head: str, names: Sequence[str], *path: str) -> list[Column]:
 
 
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table | None:
-    """Side effects of the successes and failures of each condition."""
+    """Table of the side effects of the successes and failures in each condition."""
     if not results:
         return None
     pair = ("share", "interval")
@@ -229,7 +234,7 @@ def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> T
 
 
 def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table | None:
-    """Forces, jerk, time and path of each condition."""
+    """Table of forces, jerk, time and path length in each condition."""
     if not results:
         return None
     quantities = {"force": "peak force, N", "jerk": "jerk, m/s^3", "time": "time", "path": "path"}
@@ -249,7 +254,7 @@ def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table |
 
 
 def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> Drawing | None:
-    """Success, clean success, and side effects of all episodes."""
+    """Figure of success, clean success, and side effects of all episodes."""
     if not results:
         return None
     every = results[0]

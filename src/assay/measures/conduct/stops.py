@@ -1,4 +1,4 @@
-"""Where failures stop: the furthest stage of the atom that an episode was working on when it ended."""
+"""Final stages of failures: the furthest stage of the atom that an episode was working on when it ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ALL = "all episodes"
 MOST_BARS = 24
-"""Conditions of a readable figure."""
+"""Maximum number of conditions in a readable figure."""
 ORDER = (
     UNTOUCHED,
     "reached",
@@ -41,36 +41,40 @@ ORDER = (
     "released",
     "done",
 )
-"""Stages of objects, drawers, doors and knobs, in the order of reports. `placed`, `released` and `done` mean here that
-the goal atom held and was lost."""
+"""Stages of objects, drawers, doors and knobs, in the order of reports.
+
+`placed`, `released` and `done` mean here that the goal atom held and was lost.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StageFailures(Result):
-    """Failures of a group that stop at a stage."""
+    """Failures of a group of episodes that stop at one stage."""
 
     group: Annotated[dict[str, Label], Column("condition")]
-    """Columns and values that the episodes share; empty for all."""
+    """Columns that define the group, and their values; empty for all episodes."""
     stage: Annotated[str, Column("furthest stage")]
     failures: Annotated[int, Column("failures there", "count")]
-    """Failures that stop at the stage."""
+    """Number of failures that stop at the stage."""
     of_failures: Annotated[int, Column("failures", "count")]
-    """All failures with recorded stages."""
+    """Number of failures with recorded stages."""
     count: Annotated[int, Column("episodes", "count")]
-    """Episodes with recorded stages, successes included."""
+    """Number of episodes with recorded stages, successes included."""
     share: Annotated[float, Column("share of failures", "share")]
-    """failures / of_failures"""
+    """Share of the failures that stop at the stage: ``failures / of_failures``."""
     interval: Annotated[Interval, Column("95 % interval", "share")]
     """Wilson interval of the share, over starts and variants."""
 
     @property
     def name(self) -> str:
-        """Name of the group."""
+        """Name of the group in reports."""
         return group_name(self.group) if self.group else ALL
 
 
 def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
-    """Stages at which failures stop: all episodes, then each condition. Raises MeasureError without recorded stages."""
+    """Count failures by final stage: all episodes, then each condition. Raises MeasureError without recorded
+    stages.
+    """
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
         raise MeasureError("the run does not record the stages of goal atoms")
     rows = valid_rows(frame).filter(pl.col("stages") != NO_ATOMS)
@@ -105,7 +109,7 @@ def _count_stages(group: dict[str, Label], failed: pl.DataFrame, count: int) -> 
 
 @lru_cache(maxsize=65_536)
 def final_stage(stages: str, truth: str, steps: int) -> str:
-    """Furthest stage of the most advanced atom that does not hold at the end."""
+    """Return the furthest stage of the most advanced atom that does not hold at the end."""
     held = json.loads(truth)
     open_atoms = [
         reached
@@ -116,7 +120,7 @@ def final_stage(stages: str, truth: str, steps: int) -> str:
 
 
 def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table | None:
-    """Stages at which failures stop."""
+    """Table of the stages at which failures stop."""
     if not stops:
         return None
     return Table.of(
@@ -131,7 +135,7 @@ def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table | 
 
 
 def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing | None:
-    """Failures by the stage at which they stop, by condition."""
+    """Figure of the failures by final stage and condition."""
     if not stops:
         return None
     names = list(dict.fromkeys(stop.name for stop in stops))[:MOST_BARS]

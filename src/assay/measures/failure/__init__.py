@@ -1,1 +1,1 @@
-"""How episodes fail: near or far from the successful trajectory, and with which object."""
+"""Kinds of failures: near or far from the successful trajectory, and the object that was approached."""

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 SAMPLE_SIZES = {"success": 12, "near": 8, "far": 8}
-"""Trajectories of each kind that are drawn."""
+"""Number of trajectories of each kind that are drawn."""
 MOST_TASKS = 3
-"""Tasks whose failures are drawn: those with the most."""
+"""Maximum number of tasks whose failures are drawn: those with the most failures."""
 TASKS_PER_ROW = 5
 LOOKS: dict[str, dict[str, Any]] = {
     "success": {"color": GREEN, "linewidth": 0.8, "alpha": 0.55},
@@ -67,17 +67,17 @@ class TaskPaths:
 
     found: TaskFailures
     paths: dict[str, np.ndarray]
-    """Kind -> (paths, 50, 3), metres."""
+    """Kind -> trajectories (n, 50, 3), metres."""
 
     @property
     def drawn(self) -> list[tuple[str, np.ndarray]]:
-        """Kind and points of all trajectories, the mean last."""
+        """Kind and points of all trajectories, with the mean trajectory last."""
         sampled = [(kind, path) for kind in ("success", "far", "near") for path in self.paths[kind]]
         return [*sampled, ("mean", self.found.reference)]
 
 
 def paths_3d_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """Trajectories in space."""
+    """3D figure of the trajectories."""
     tasks = _tasks_with_failures(report)
 
     def paint(figure: Figure) -> None:
@@ -95,7 +95,7 @@ def paths_3d_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
 
 
 def success_paths_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """Successful trajectories of every task, in space: Figure 18 of LIBERO-Para."""
+    """3D figure of the successful trajectories of every task: Figure 18 of LIBERO-Para."""
     tasks = sorted(report.paths, key=lambda task: (natural(task.found.task), task.found.goal))
     columns = min(len(tasks), TASKS_PER_ROW)
     rows = -(-len(tasks) // columns)
@@ -122,7 +122,7 @@ def success_paths_figure(result: NearFarFailures, report: ReportedRun) -> Drawin
 
 
 def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """Trajectories from above."""
+    """Figure of the trajectories seen from above."""
     tasks = _tasks_with_failures(report)
 
     def paint(figure: Figure) -> None:
@@ -223,7 +223,7 @@ def _cells(group: NearFar, threshold: str = WIDEST) -> tuple[Value, ...]:
 
 
 def describe_rule(rule: NearFarRule) -> str:
-    """The rule for near failures, as a sentence."""
+    """Describe the rule for near failures in one sentence."""
     floor = f"at least {number(100 * rule.floor)} cm" if rule.floor else "not bounded below"
     few = f"with fewer than {rule.least_successes} successes"
     few = few if rule.least_successes > 1 else "without a success"
@@ -232,7 +232,7 @@ def describe_rule(rule: NearFarRule) -> str:
 
 
 def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Near and far failures of each task."""
+    """Table of the near and far failures of each task."""
     if not result.failures:
         return None
     has_goals = any(task.goal for task in result.tasks)  # imported logs do not have them
@@ -255,7 +255,7 @@ def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None
 
 
 def thresholds_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Near and far failures with stricter thresholds."""
+    """Table of near and far failures with stricter thresholds."""
     if not result.failures:
         return None
     return Table(
@@ -268,7 +268,7 @@ def thresholds_table(result: NearFarFailures, report: ReportedRun) -> Table | No
 
 
 def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Near and far failures by names of objects and phrasing of the action."""
+    """Table of near and far failures by object names and phrasing of the action."""
     if not result.failures or not result.by_object:
         return None
     axes = (("names", result.by_object), ("action", result.by_action))
@@ -283,7 +283,7 @@ def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
 
 
 def runs_table(runs: Mapping[str, NearFarFailures]) -> Table:
-    """Near and far failures of several runs, the largest share of far ones first: Table 4 of LIBERO-Para."""
+    """Table of near and far failures of several runs, by decreasing share of far failures: Table 4 of LIBERO-Para."""
     order = sorted(runs.items(), key=lambda run: -(run[1].far_share or 0.0))
     return Table(
         "near-far",
@@ -296,7 +296,7 @@ def runs_table(runs: Mapping[str, NearFarFailures]) -> Table:
 
 
 def runs_thresholds_table(runs: Mapping[str, NearFarFailures]) -> Table:
-    """Near and far failures of several runs with stricter thresholds: Table 16 of LIBERO-Para."""
+    """Table of near and far failures of several runs with stricter thresholds: Table 16 of LIBERO-Para."""
     return Table(
         "near-far-thresholds",
         "Near and far failures, by threshold",
@@ -317,7 +317,7 @@ def runs_thresholds_table(runs: Mapping[str, NearFarFailures]) -> Table:
 
 
 def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
-    """Successes, near and far failures by task; by run, if there are several."""
+    """Figure of successes, near and far failures by task, or by run if there are several."""
     if not any(run.failures for run in runs.values()):
         raise MeasureError("no failure could be judged")
     bars: dict[str, np.ndarray] = {}
@@ -360,7 +360,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
 
 
 def near_far_types_figure(result: NearFarFailures, report: ReportedRun) -> Drawing | None:
-    """Successes, near and far failures by type of paraphrase: Figure 19 of LIBERO-Para."""
+    """Figure of successes, near and far failures by type of paraphrase: Figure 19 of LIBERO-Para."""
     if not result.failures or not result.by_object:
         return None
     panels = {"names of objects": result.by_object, "phrasing of the action": result.by_action}
@@ -415,7 +415,7 @@ def _stack_bars(axes: Any, bars: Mapping[str, Sequence[int] | np.ndarray]) -> No
 
 
 def _describe_unjudged(result: NearFarFailures) -> str:
-    """Number of failures that could not be judged, and why; may be empty."""
+    """Describe how many failures could not be judged, and why; may be empty."""
     if not result.unjudged:
         return ""
     return (
@@ -425,7 +425,7 @@ def _describe_unjudged(result: NearFarFailures) -> str:
 
 
 def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[str]:
-    """Failures of planning and of execution."""
+    """Sentences about failures of planning and of execution."""
     if result.far_share is not None:
         idle = f"; {result.idle:,} of them touched and moved nothing" if result.idle else ""
         yield (
@@ -436,7 +436,7 @@ def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[st
 
 
 def failures_numbers(result: NearFarFailures, profile: Profile) -> Iterator[KeyNumber]:
-    """Share of far failures."""
+    """Key number: the share of far failures."""
     if result.far_share is not None:
         about = "Share of failures in an unperturbed scene that are far from the successful trajectory"
         about = f"{about}{_describe_unjudged(result)}."

@@ -1,6 +1,7 @@
-"""Grounding: the object moved or touched first, compared with the objects of the goal.
+"""Grounding: the object that the robot moves or touches first, compared with the objects of the goal.
 
-The object moved first reveals the intention. A first touch may be incidental: compare it with that of a perfect policy.
+The object moved first reveals the intention. A first touch may be incidental: compare it with that of a perfect
+policy.
 """
 
 from __future__ import annotations
@@ -30,39 +31,39 @@ if TYPE_CHECKING:
 
 OTHERS = "others"
 MOST_NAMES = 14
-"""Rows, and columns, of the figure; the others are merged."""
+"""Maximum number of rows, and of columns, of the figure; the remaining objects are merged."""
 NARROW_COLUMNS = 7
-"""Columns up to which half the width of the page is enough."""
+"""Maximum number of columns of a figure of half the page width."""
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion(Result):
-    """Confusion matrix of objects."""
+    """Confusion matrix of goal objects and objects moved or touched first."""
 
     group: Annotated[dict[str, Label], Column("condition")]
-    """Columns and values that the episodes share; empty for all."""
+    """Columns that define the group, and their values; empty for all episodes."""
     contact: Contact
     right: Annotated[int, Column("right", "count")]
-    """Episodes in which an object of the goal came first."""
+    """Number of episodes in which an object of the goal came first."""
     count: Annotated[int, Column("n", "count")]
     accuracy: Annotated[float, Column("accuracy", "share")]
     interval: Annotated[Interval, Column("95 % interval", "share")]
     named: tuple[str, ...]
-    """Rows: objects of goals; several of one goal are joined with +."""
+    """Row labels: objects of goals; several objects of one goal are joined with +."""
     first: tuple[str, ...]
-    """Columns: the first object; ``nothing`` if there was none."""
+    """Column labels: the first object; ``nothing`` if no object was moved or touched."""
     counts: tuple[tuple[int, ...], ...]
-    """Rows x columns."""
+    """Number of episodes, (rows, columns)."""
 
 
 def confusion(
     frame: pl.DataFrame, contact: Contact = "touched", by: Sequence[str] = ()
 ) -> tuple[Confusion, ...]:
-    """Confusion matrix of each group of episodes that share the columns ``by``.
+    """Return the confusion matrix of each group of episodes that share the columns ``by``.
 
-    The objects of a goal are the first arguments of its atoms, or the label ``named`` if words and goal differ
+    The objects of a goal are the first arguments of its atoms, or the label ``named`` if instruction and goal differ
     (several joined with +). Implausible episodes without that label are left out. Raises MeasureError if no episode
     has an object.
     """
@@ -87,7 +88,7 @@ def confusion(
 
 
 def goal_objects(truth: str) -> str:
-    """Objects of a goal, from the record of its atoms; joined with +."""
+    """Return the objects of a goal, joined with +, from the record of its atoms."""
     things = (atom.split()[1] for atom in sorted(atoms(truth)))
     return "+".join(dict.fromkeys(map(thing_of, things)))
 
@@ -110,14 +111,14 @@ def _count_confusion(contact: Contact, part: GroupShare) -> Confusion:
 
 
 def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:
-    """Share of episodes in which an object of the goal came first."""
+    """Table of the share of episodes in which an object of the goal came first."""
     contact = matrices[0].contact
     title = f"An object named in the goal was {contact} first"
     return Table.of(f"grounding-{contact}", title, matrices, note="95 % Wilson intervals.")
 
 
 def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
-    """Confusion matrix of all perturbed conditions; of the control, if there is no other."""
+    """Figure of the confusion matrix of all perturbed conditions, or of the control if there are none."""
     perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
     used = perturbed or list(matrices)
     cells: Counter[tuple[str, str]] = Counter()
@@ -179,7 +180,9 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
 
 
 def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str], int]:
-    """The most frequent names on one side, in alphabetical order, and how many are merged to others."""
+    """Return the most frequent names on one side, in alphabetical order, and the number of names merged into
+    others.
+    """
     totals: Counter[str] = Counter()
     for pair, count in cells.items():
         totals[pair[side]] += count

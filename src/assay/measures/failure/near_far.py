@@ -43,7 +43,7 @@ class NearFarRule(Result):
     least_successes: int = 5
     """Successes (at least one) that a task needs for its failures to be judged."""
     with_controls: bool = True
-    """Whether controls are included, as successes and as failures."""
+    """Whether controls are included, both as successes and as failures."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.floor <= 1 and self.least_successes >= 1):
@@ -55,7 +55,7 @@ class NearFarRule(Result):
 OURS = NearFarRule()
 """Default rule of reports."""
 PAPER = NearFarRule(floor=0.0, least_successes=1, with_controls=False)
-"""Rule of LIBERO-Para: paraphrases only, judged if the task succeeds once."""
+"""Rule of LIBERO-Para: paraphrases only; a task needs a single success to be judged."""
 RULES = {"ours": OURS, "paper": PAPER}
 
 
@@ -81,81 +81,86 @@ class TaskFailures(Result):
     successes: int
     failures: int
     thresholds: dict[str, float]
-    """Metres."""
+    """Distance threshold by name, metres."""
     near: dict[str, int]
-    """Near failures by threshold; the others are far."""
+    """Number of near failures by threshold; the others are far."""
     reference: np.ndarray = field(repr=False, metadata=FOR_DRAWING)
     """Mean successful trajectory, metres, (50, 3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearFar(Result):
-    """Successes, near and far failures of one group; shares of all its episodes, errors excluded."""
+    """Successes, near and far failures of one group, and their shares of all its episodes without errors."""
 
     group: str
-    """A task, a way to name objects, a phrasing of the action, or ``all``."""
+    """A task, a way of naming objects, a phrasing of the action, or ``all``."""
     episodes: int
-    """Successes, near and far failures, and those not judged."""
+    """Number of episodes: successes, near and far failures, and failures that were not judged."""
     successes: int
     near: dict[str, int]
-    """Near failures, by threshold."""
+    """Number of near failures, by threshold."""
     far: dict[str, int]
-    """Far failures, by threshold."""
+    """Number of far failures, by threshold."""
     unjudged: int
-    """Failures of a task with too few successes, or without a trajectory."""
+    """Number of failures without a trajectory, or of a task with too few successes."""
 
     def success_rate(self) -> float:
-        """Successes, as a share of all."""
+        """Successes as a share of all episodes."""
         return self.successes / self.episodes
 
     def near_share(self, threshold: str = WIDEST) -> float:
-        """Near failures, as a share of all."""
+        """Near failures as a share of all episodes."""
         return self.near[threshold] / self.episodes
 
     def far_share(self, threshold: str = WIDEST) -> float:
-        """Far failures, as a share of all."""
+        """Far failures as a share of all episodes."""
         return self.far[threshold] / self.episodes
 
     def far_of_failures(self, threshold: str = WIDEST) -> float | None:
-        """Far failures, as a share of the judged ones; None without a judged failure."""
+        """Far failures as a share of the judged failures; None without a judged failure."""
         judged = self.near[threshold] + self.far[threshold]
         return self.far[threshold] / judged if judged else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearFarFailures(Result):
-    """Failures of a run."""
+    """Near and far failures of a run."""
 
     rule: NearFarRule
     successes: int
     failures: int
-    """Judged failures."""
+    """Number of judged failures."""
     unjudged: int
-    """Failures of tasks and goals with too few successes, or without a trajectory."""
+    """Number of failures without a trajectory, or of tasks and goals with too few successes."""
     elsewhere: int
-    """Episodes left out because their world is perturbed."""
+    """Number of episodes left out because their world is perturbed."""
     near: dict[str, int]
     far: dict[str, int]
     idle: int | None
-    """Far failures, with the widest threshold, that touched and moved nothing; None if that is not recorded."""
+    """Far failures (widest threshold) in which nothing was touched or moved; None if contacts are not recorded."""
     far_share: float | None
-    """Share of far failures, with the widest threshold; None without a failure."""
+    """Share of far failures with the widest threshold; None without a failure."""
     interval: Interval | None
     close: int
-    """Near failures, with the widest threshold."""
+    """Number of near failures with the widest threshold."""
     close_p: float | None
-    """Exact p, over starts, that most failures are near in more than half of them; None without a failure."""
+    """Exact p value, over starts, for most failures being near in more than half of the starts; None without a
+    failure.
+    """
     tasks: tuple[TaskFailures, ...]
     overall: NearFar
-    """All episodes in an unchanged world: Tables 4 and 16 of LIBERO-Para."""
+    """Counts of all episodes in an unchanged world: Tables 4 and 16 of LIBERO-Para."""
     by_task: tuple[NearFar, ...]
     by_object: tuple[NearFar, ...]
-    """By names of objects (Figure 19, left); controls are in ``none``."""
+    """Counts by object names (Figure 19, left); controls are in ``none``."""
     by_action: tuple[NearFar, ...]
-    """By phrasing of the action (Figure 19, right), likewise."""
+    """Counts by phrasing of the action (Figure 19, right); controls are in ``none``."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, start, goal, success, distance (metres), threshold (the widest), near (null for a success),
-    near_p99, near_p95, near_p90."""
+    """Judged episodes, one row each.
+
+    Columns: id, task, seed, start, goal, success, distance (metres), threshold (the widest), near (null for a
+    success), near_p99, near_p95, near_p90.
+    """
 
 
 def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> NearFarFailures:
@@ -238,7 +243,7 @@ def _judge_task(
 
 
 def _by_type(ended: pl.DataFrame, label: str, order: tuple[str, ...]) -> tuple[NearFar, ...]:
-    """Group by a type of paraphrase; empty for runs without paraphrases."""
+    """Count by type of paraphrase; empty for runs without paraphrases."""
     if label not in ended.columns:
         return ()
     kind = pl.when(pl.col("condition") == CONTROL).then(pl.lit(NONE)).otherwise(pl.col(label))
@@ -247,7 +252,7 @@ def _by_type(ended: pl.DataFrame, label: str, order: tuple[str, ...]) -> tuple[N
 
 
 def _count_groups(ended: pl.DataFrame, by: pl.Expr) -> tuple[NearFar, ...]:
-    """Successes, near and far failures of each group, in order of appearance."""
+    """Count the successes, near and far failures of each group, in order of appearance."""
     lost = pl.col("success") == 0
     counts = ended.group_by(by.alias("group"), maintain_order=True).agg(
         episodes=pl.len(),

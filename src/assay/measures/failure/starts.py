@@ -1,4 +1,4 @@
-"""Outcomes of the unperturbed starts, and the tasks that the policy can do."""
+"""Outcomes of the unperturbed starts, and the tasks that the policy can perform."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
 
 MIN_SUCCESS = 0.5
-"""Share of successful controls from which on a task counts as done."""
+"""Minimum share of successful controls for a task that the policy can perform."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +37,11 @@ class Starts(Result):
     count: int
     failures: int
     near: int
-    """Failures close to the successful trajectory, as far as they can be judged."""
+    """Number of failures close to the successful trajectory, among those that can be judged."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """task, seed, start, success, near (failure close to the successful trajectory; null if not judged)."""
+    """Controls, one row each: task, seed, start, success, near (close to the successful trajectory; null if not
+    judged).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,12 @@ class TaskAbility(Result):
 
 @dataclass(frozen=True, slots=True)
 class Ability(Result):
-    """Tasks that a policy can do unperturbed."""
+    """Tasks that a policy can perform unperturbed."""
 
     tasks: tuple[TaskAbility, ...]
     starts: int
     telling: int
-    """Informative starts: those whose control succeeds."""
+    """Number of informative starts: those whose control succeeds."""
 
     @property
     def done_tasks(self) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ class Ability(Result):
 
 
 def ability(results: Sequence[Starts]) -> Ability:
-    """Tasks that a policy can do, from the controls of one run or several; a start counts once."""
+    """Return the tasks that a policy can perform, from the controls of one or several runs; a start counts once."""
     rows = pl.concat(result.rows.select(*START, "success") for result in results)
     starts = rows.unique(START, keep="first", maintain_order=True)
     table = starts.group_by("task", maintain_order=True).agg(pl.col("success").sum(), pl.len().alias("count"))
@@ -81,7 +83,7 @@ def ability(results: Sequence[Starts]) -> Ability:
 
 
 def starts(run: RunData) -> Starts:
-    """Outcome of each unperturbed start."""
+    """Return the outcome of each unperturbed start."""
     rows = controls(valid_rows(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("the run has no control")
@@ -97,7 +99,7 @@ def starts(run: RunData) -> Starts:
 
 
 def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test failures of unperturbed episodes; a start that several runs share counts once."""
+    """Test the failures of unperturbed episodes; a start that several runs share counts once."""
     runs, results = select_results(profiles, STARTS)
     if results:
         rows = pl.concat(result.rows for result in results)
