@@ -1,4 +1,4 @@
-"""Measures: a function from a run to a result, with the table, figure and sentences that show it."""
+"""Measures: functions from a run to a result, with the tables, figures and sentences that present it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class ReportedRun(Protocol):
-    """The run that a report is about, as tables and figures read it."""
+    """The run that a report describes, as tables and figures access it."""
 
     @property
     def profile(self) -> Profile:
@@ -36,11 +36,13 @@ class Panel:
     """Tables and figures of a measure under one heading of the report."""
 
     section: str
-    """The heading; new headings follow the built-in ones."""
+    """Heading in the report; new headings follow the built-in ones."""
     tables: tuple[Callable[..., Any], ...] = ()
     """Functions of the result and the `ReportedRun` that return a ``Table``, or None if there is nothing to show."""
     figures: tuple[Callable[..., Any], ...] = ()
-    """Functions of the same that return a ``Drawing`` or None; they raise MeasureError if it cannot be drawn."""
+    """Functions of the result and the `ReportedRun` that return a ``Drawing`` or None; MeasureError if it cannot
+    be drawn.
+    """
     runs: Callable[..., Any] | None = None
     """Function of a mapping from run names to results that returns one ``Drawing``; also used for a single run."""
 
@@ -76,33 +78,33 @@ class Measure(Generic[T_co]):
     needs: tuple[str, ...] = ()
     """Columns that must have a value; ``name:`` matches all columns with that prefix."""
     continuous: bool = False
-    """Whether it needs a world in which trajectories are paths through space."""
+    """Whether the measure needs a world in which trajectories are paths through space."""
     world: str = ""
-    """The only world it applies to; empty for any."""
+    """Name of the only world to which the measure applies; empty for any."""
     instead_of: tuple[str, ...] = ()
-    """Measures that it replaces where it applies."""
+    """Measures that this one replaces where it applies."""
     panels: tuple[Panel, ...] = ()
     side_by_side: tuple[Callable[..., Any], ...] = ()
-    """Tables or drawings of several runs only, from a mapping of run names to results."""
+    """Tables or drawings for several runs only, from a mapping of run names to results."""
     sentences: Callable[[Any, Any], Iterable[str]] | None = None
     """Sentences for the summary, from the result and the profile."""
     numbers: Callable[[Any, Any], Iterable[Any]] | None = None
-    """Key numbers of the summary, from the same."""
+    """Key numbers of the summary, from the result and the profile."""
     tests: Callable[[Profiles], Iterable[FlawTest | Untested]] | None = None
     """Tests of flaws, from the profiles that have the measure and their indices: ``[(index, profile), ...]``."""
     flaws: tuple[OwnFlaw, ...] = ()
-    """Flaws that its tests name in addition to the built-in ones."""
+    """Flaws that the tests name in addition to the built-in ones."""
     wording: Callable[[Finding], tuple[str, str]] | None = None
-    """Evidence and caveat (may be empty) of a ``Finding`` of its tests."""
+    """Function of a ``Finding`` of the tests that returns its evidence and a caveat (may be empty)."""
 
     def draw_runs(self, results: Mapping[str, Any]) -> Any:
-        """Drawing of several runs, by name, from its first panel."""
+        """Return the drawing of several runs, by name, of the first panel."""
         draw = self.panels[0].runs
         assert draw is not None, f"{self.name} has no drawing of several runs"
         return draw(results)
 
     def applies(self, run: RunData) -> bool:
-        """Whether the measure is meaningful for a run; it may still decline with MeasureError."""
+        """Return whether the measure is meaningful for a run; it may still raise MeasureError."""
         fits = not self.continuous or run.world.continuous
         return fits and self.world in ("", run.world.name) and all(run.has(column) for column in self.needs)
 
@@ -156,16 +158,16 @@ MEASURES: Registry[Measure[Any]] = Registry(
         }.items()
     },
 )
-"""All measures by name, in the order of the page."""
+"""All measures by name, in the order of the report."""
 
 
 def own_flaws() -> Mapping[str, OwnFlaw]:
-    """Flaws that measures contribute, by name."""
+    """Return the flaws that measures contribute, by name."""
     return {flaw.name: flaw for name in MEASURES for flaw in MEASURES[name].flaws}
 
 
 def describe_flaw(flaw: str) -> OwnFlaw:
-    """Texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
+    """Return the texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
     if flaw not in CLAIMS and flaw in (own := own_flaws()):
         return own[flaw]
     claim = CLAIMS.get(flaw, flaw.capitalize())

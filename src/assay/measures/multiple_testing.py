@@ -19,17 +19,18 @@ from assay.support.stats.intervals import Interval, widen_to_p
 from assay.support.stats.significance import SURE, holm
 
 NAMED_SHARE = 0.8
-"""Share of the 5 % for flaws named in advance."""
+"""Share of the 5 % error rate for flaws that are named in advance."""
 SEARCHED_SHARE = 1 - NAMED_SHARE
-"""Share for patterns found by search."""
+"""Share of the 5 % error rate for patterns found by search."""
 AdjustedP = Mapping[tuple[int, str, str], float]
-"""Run, measure and part (a change, an axis, a condition) -> one-sided p, adjusted for the whole family."""
+"""Run, measure and part (a change, an axis, a condition) -> one-sided p value, adjusted for the family of tests."""
 
 
 def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
-    """Adjust one-sided p values for everything tested together, to be compared with 5 %.
+    """Adjust the one-sided p values of all tests of a family, for comparison with 5 %.
 
-    ``least``: smallest p that each test can reach. Tests that cannot be significant are adjusted as if they could.
+    ``least``: smallest p value that each test can reach. Tests that cannot be significant are adjusted as if they
+    could.
     """
     able = [place for place, bound in enumerate(least) if bound < part * SURE]
     raised = [min(1.0, value * max(len(able) + 1, 1) / part) for value in values]
@@ -41,13 +42,13 @@ def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_
 def least_adjusted(
     place: int, values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE
 ) -> float:
-    """Smallest value that the adjusted p of one test could have had, given the others."""
+    """Return the smallest adjusted p value that one test could have had, given the others."""
     bound = [*values[:place], least[place], *values[place + 1 :]]
     return adjust(bound, least, part)[place]
 
 
 def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
-    """Cost of each axis without requests for other tasks, which have controls of their own."""
+    """Return the cost of each axis without requests for other tasks, which have their own controls."""
     other, drops = profile.get(OTHER_TASKS), profile.get(AXES) or ()
     if other is None or not len(other.rows):
         return drops
@@ -63,10 +64,10 @@ def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
 
 
 def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Profile:
-    """Profile of a run in which every difference has the p of the diagnosis.
+    """Return the profile of a run with the p value of the diagnosis for every difference.
 
-    A page must not show a second p for the same difference. Requests for other tasks are compared with what was
-    asked for.
+    A page must not show a second p value for the same difference. Requests for other tasks are compared with the
+    controls of the requested task.
     """
     own = {(measure, part): p for (which, measure, part), p in adjusted.items() if which == run}
     parts: dict[str, object] = {}
@@ -83,10 +84,10 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
 
 
 def _with_p(measure: str, drop: Drop, adjusted: Mapping[tuple[str, str], float]) -> Drop:
-    """A drop with the p of the family.
+    """Return a drop with the p value of the family.
 
-    A flaw may be tested on more than this drop, as a factor is in all combinations. The row is then no more certain
-    than the drop's own episodes allow.
+    A flaw may be tested on more than this drop; a factor, for example, is tested in all combinations. The drop is
+    then not more significant than its own episodes allow.
     """
     p = adjusted.get((measure, str(next(iter(drop.group.values())))))
     if p is None or not drop.plausible:
@@ -97,9 +98,9 @@ def _with_p(measure: str, drop: Drop, adjusted: Mapping[tuple[str, str], float])
 def _adjust_attribution(
     attribution: Attribution, adjusted: Mapping[tuple[str, str], float], telling: int
 ) -> Attribution:
-    """Main effects get the p of their change; interactions are searched for, and adjusted for each other.
+    """Give main effects the p value of their change, and adjust interactions, which are searched for, for each other.
 
-    An interval reaches to 0 if an exact test over ``telling`` starts could not exclude that.
+    An interval is extended to 0 if an exact test over ``telling`` starts could not exclude 0.
     """
     changes = {contrast.factor: str(contrast.change) for contrast in attribution.contrasts}
     raised = iter(holm([effect.p for effect in attribution.effects if len(effect.factors) > 1]))

@@ -27,11 +27,11 @@ class Profile(Mapping[str, Any]):
         self.planned = planned
         self.done = done
         self.errors = errors
-        """Reasons of errors and their counts."""
+        """Error message -> number of episodes."""
         self._results = dict(results)
 
     def __getitem__(self, name: str) -> Any:
-        """Result of a measure, or a Missing. Raises KeyError if it does not apply."""
+        """Return the result of a measure, or a Missing. Raises KeyError if the measure does not apply."""
         return self._results[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -45,21 +45,21 @@ class Profile(Mapping[str, Any]):
     @overload
     def get(self, key: str, default: Any = None) -> Any: ...
     def get(self, key: Measure[Any] | str, default: Any = None) -> Any:
-        """Result of a measure; None if it does not apply or is missing."""
+        """Return the result of a measure, or the default if it does not apply or is missing."""
         result = self._results.get(key.name if isinstance(key, Measure) else key, default)
         return default if isinstance(result, Missing) else result
 
     def why(self, name: str) -> str:
-        """Reason why a result is missing; empty if it is not, or if the measure does not apply."""
+        """Return the reason why a result is missing; empty if it is not, or if the measure does not apply."""
         result = self._results.get(name)
         return result.missing if isinstance(result, Missing) else ""
 
     def with_results(self, **results: Any) -> Profile:
-        """Copy with other results."""
+        """Return a copy with some results replaced."""
         return Profile(self.planned, self.done, self.errors, self._results | results)
 
     def as_json(self) -> dict[str, Any]:
-        """All results as plain JSON types."""
+        """Return all results as plain JSON types."""
         counts = {"planned": self.planned, "done": self.done, "errors": self.errors}
         return counts | {name: plain(result) for name, result in self._results.items()}
 
@@ -67,7 +67,7 @@ class Profile(Mapping[str, Any]):
 def profile(
     store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS, errors_fail: bool = False
 ) -> Profile:
-    """Measure a run with everything that applies to it.
+    """Evaluate all measures that apply to a run.
 
     ``near_far`` separates near from far failures; with ``errors_fail`` errors count as failures in every measure.
     """

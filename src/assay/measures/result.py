@@ -1,4 +1,4 @@
-"""Results of measures, and the reason where a measure has none."""
+"""Results of measures, and placeholders with the reason for missing results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["FOR_DRAWING", "MeasureError", "Missing", "Result", "attempt"]
 T = TypeVar("T")
 P = ParamSpec("P")
 _DAMAGED = (sqlite3.DatabaseError, zlib.error)
-"""Errors of a damaged run file, which concern all measures and are handled by the reader of the run."""
+"""Exceptions raised by a damaged run file, which affect all measures and are handled by the reader of the run."""
 
 
 class MeasureError(AssayError):
-    """A measure that a run cannot provide; the message names what the run lacks."""
+    """Raised if a run cannot provide a measure; the message names the missing data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Missing(Result):
     """Placeholder for the result of a measure that a run cannot provide."""
 
     missing: str
-    """The reason."""
+    """Reason why the result is missing."""
 
 
 def attempt(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | Missing:
-    """Call a measure, or the function of one of its views, and turn an exception into a `Missing` with its reason.
+    """Call a measure, or a function of one of its views, and turn an exception into a `Missing` with its reason.
 
-    A `MeasureError` is the documented way to decline. Any other exception is a defect, possibly of a plugin: it costs
-    this result, and the rest of the report is still made.
+    A `MeasureError` is the documented way to decline. Any other exception is a defect, possibly of a plugin: only
+    this result is lost, and the rest of the report is still generated.
     """
     try:
         return function(*arguments, **options)

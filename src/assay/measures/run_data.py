@@ -1,4 +1,4 @@
-"""A run as measures read it: rows, trajectories, and the results of other measures."""
+"""Data of a run for measures: rows, trajectories, and the results of other measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class RunData:
-    """A run as measures read it; shared intermediate results are computed once."""
+    """Data of a run for measures; shared intermediate results are computed once."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class RunData:
         """Rule for near failures; None for the default."""
         self._results: dict[str, Any] = {}
         self.world = store.world
-        """Traits of the world of the run."""
+        """Traits of the run's world."""
         self.whole = store.frame()
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         if errors_fail:
@@ -46,7 +46,9 @@ class RunData:
                 outcome=pl.when(is_error).then(pl.lit("failure")).otherwise("outcome")
             )
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
-        """The same without columns that a start (task and seed) determines: they do not distinguish variants."""
+        """All recorded episodes without the columns determined by a start (task and seed): these do not
+        distinguish variants.
+        """
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -55,12 +57,12 @@ class RunData:
 
     @cached_property
     def counts(self) -> pl.DataFrame:
-        """Per condition: planned, done, success, failure, error."""
+        """Number of episodes by condition: planned, done, success, failure, error."""
         return self._store.counts()
 
     @cached_property
     def stopped(self) -> dict[str, dict[str, Any]]:
-        """Conditions that were stopped early: the rule and its statistics."""
+        """Conditions that were stopped early, with the stopping rule and its statistics."""
         return self._store.stopped
 
     @cached_property
@@ -86,7 +88,7 @@ class RunData:
         return Paths.read(self._store)
 
     def has(self, column: str) -> bool:
-        """Whether some episode has a value in a column; ``name:`` matches all columns with that prefix."""
+        """Return whether some episode has a value in a column; ``name:`` matches all columns with that prefix."""
         if column.endswith(":"):
             return any(name.startswith(column) for name in self.whole.columns)
         return column in self.whole.columns and bool(
@@ -94,14 +96,14 @@ class RunData:
         )
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
-        """Result of a measure, or the reason why it is missing; measured once."""
+        """Return the result of a measure, or the reason why it is missing; computed once."""
         if measure.name not in self._results:
             self._results[measure.name] = attempt(measure.measure, self)
         result: T | Missing = self._results[measure.name]
         return result
 
     def result(self, measure: Measure[T]) -> T:
-        """Result of another measure. Raises MeasureError if it is missing."""
+        """Return the result of another measure. Raises MeasureError if it is missing."""
         result = self.attempt(measure)
         if isinstance(result, Missing):
             raise MeasureError(result.missing)

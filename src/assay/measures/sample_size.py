@@ -1,7 +1,7 @@
-"""Sample size: the smallest loss that the starts can reveal, and the seeds that an observed loss needs.
+"""Sample size: the smallest loss that the starts can reveal, and the seeds required by an observed loss.
 
-Everything refers to the test of the diagnosis: paired, exact, over starts, one-sided, with its p multiplied by the
-factor of the family. The power is 80 %.
+All numbers refer to the test of the diagnosis: paired, exact, over starts, one-sided, with its p value multiplied by
+the factor of the family. The power is 80 %.
 """
 
 from __future__ import annotations
@@ -26,38 +26,41 @@ from assay.support.stats.significance import (
 from assay.support.streams import stream
 
 MOST_SEEDS = 500
-"""Upper bound of a useful recommendation."""
+"""Maximum number of seeds that is recommended."""
 _DRAWS = 400
-"""Simulated experiments from which the power is estimated."""
+"""Number of simulated experiments from which the power is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoreSeeds(Result):
-    """Number of seeds that would make an observed loss significant, with a power of 80 %."""
+    """Number of seeds that would make an observed loss significant with 80 % power."""
 
     now: int
-    """Largest number of seeds of a task."""
+    """Current number of seeds: the largest of any task."""
     needed: int
-    """Total number of seeds."""
+    """Total number of seeds needed."""
 
     @property
     def more(self) -> int:
-        """Additional seeds."""
+        """Number of additional seeds."""
         return self.needed - self.now
 
 
 def telling(table: pl.DataFrame) -> int:
-    """Number of informative starts in the table of a drop: those whose control succeeds."""
+    """Count the informative starts in the table of a drop: those whose control succeeds."""
     return int((table["control"] > 0).sum())
 
 
 def least_one_sided(starts: int) -> float:
-    """Smallest one-sided p of a paired test over a number of informative starts."""
+    """Return the smallest one-sided p value of a paired test over a number of informative starts."""
     return float(2.0**-starts)
 
 
 def loss_p(table: pl.DataFrame | np.ndarray) -> float:
-    """One-sided exact p of a loss; columns: successes of control and perturbed, and pairs, of each start."""
+    """Return the exact one-sided p value of a loss.
+
+    The columns are the successes of control and perturbed episodes, and the number of pairs, of each start.
+    """
     values = table if isinstance(table, np.ndarray) else _columns(table)
     control, changed, count = values.T
     if changed.sum() >= control.sum():
@@ -67,9 +70,10 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
-    """Number of seeds that make the loss in a drop's table significant, if its p is multiplied by ``times``.
+    """Return the number of seeds that make the loss in a drop's table significant, with its p value multiplied by
+    ``times``.
 
-    Starts are resampled within tasks from the observed ones; in four of five draws the test must find the loss. None
+    Starts are resampled within tasks from the observed ones; the test must find the loss in four of five draws. None
     without a loss, or if no reasonable number of seeds is enough.
     """
     values = _columns(table)
@@ -101,10 +105,10 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
 
 
 def _test_terms(values: np.ndarray) -> np.ndarray:
-    """Contribution of each start to the test: (starts, 7).
+    """Return the contribution of each start to the test: (starts, 7).
 
-    Difference, its square, fall, rise; deviation and variance of the control's success under permutation of the
-    start's episodes; and whether control and perturbed differ at all.
+    These are the difference, its square, fall, rise; deviation and variance of the control's success under
+    permutation of the start's episodes; and whether control and perturbed differ at all.
     """
     control, changed, count = values.T
     usual = np.rint(control / count)
@@ -117,9 +121,9 @@ def _test_terms(values: np.ndarray) -> np.ndarray:
 
 
 def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
-    """One-sided p of a loss from sums of `_test_terms` (draws, 7): normal, bounded by the number of starts.
+    """Return the one-sided p value of a loss from sums of `_test_terms` (draws, 7).
 
-    Exact if every start has a ``single`` pair.
+    It is a normal approximation, bounded by the number of starts, and exact if every start has a ``single`` pair.
     """
     fall, squares, falls, rises, off, variance, differing = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -33,13 +33,13 @@ FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "another verb": ("contextual", "habitual"),
     }
 )
-"""Groups of ways to phrase the action -> the columns of the paraphrase grid."""
+"""Group of phrasings of the action -> columns of the paraphrase grid."""
 _MIN_WORDINGS = 2
-"""Wordings on either side that a candidate needs."""
+"""Minimum number of wordings on each side of a candidate."""
 
 
 class PatternKind(StrEnum):
-    """Subject of a pattern."""
+    """Kind of case that a pattern describes."""
 
     AXIS = "axis"
     TOGETHER = "changes made together"
@@ -56,22 +56,22 @@ class LossPattern:
     run: int
     """Index of the run, from 0."""
     task: str
-    """Empty for all tasks."""
+    """Task; empty for all tasks."""
     what: str
-    """An axis, a change, a condition, or a way to phrase the action."""
+    """An axis, a change, a condition, or a phrasing of the action."""
     change: str
-    """The change made; empty if it is not a single one."""
+    """Change made by the episodes; empty if there are several."""
     counts: tuple[int, int, int, int]
-    """Successes and episodes; the same of the controls, or of the other phrasings."""
+    """Number of successes and episodes, then the same for the controls or the other phrasings."""
     p: float
-    """One-sided."""
+    """One-sided p value."""
     least_p: float
     p_adjusted: float = 1.0
-    """Adjusted for the whole search."""
+    """p value adjusted for all candidates of the search."""
 
 
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
-    """All candidates, the most significant first."""
+    """Return all candidates, the most significant first."""
     patterns = [pattern for run, profile in profiles for pattern in _search_drops(run, profile)]
     for measure, look in ((TASK_CHANGES, _search_tasks), (ACTIONS, search_phrasings)):
         parts = [
@@ -87,7 +87,7 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
 
 
 def _search_drops(run: int, profile: Profile) -> Iterator[LossPattern]:
-    """Axes, joint changes, and conditions, each against the controls."""
+    """Return candidates for axes, joint changes and conditions, each compared with the controls."""
     changes = profile.get(CHANGES)
     if changes is None:  # the measure that replaces it tests each condition itself
         return
@@ -107,7 +107,7 @@ def _search_drops(run: int, profile: Profile) -> Iterator[LossPattern]:
 
 
 def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Cost of changes in single tasks."""
+    """Return candidates for the cost of changes in single tasks."""
     if rows["task"].n_unique() < 2:
         return
     for (task, change), table in by_cell(rows).items():
@@ -119,7 +119,7 @@ def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
 
 
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Ways to phrase the action, single ones and groups, in each task and in all."""
+    """Return candidates for phrasings of the action, single ones and groups, in each task and in all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))
@@ -149,7 +149,7 @@ def _compare_phrasing(
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Successes and episodes of the other phrasings, and of this one, in each stratum: (4, strata)."""
+    """Return successes and episodes of the other phrasings, and of this one, in each stratum: (4, strata)."""
     mine, success = pl.col("_mine"), pl.col("success")
     sides = {"others": success * ~mine, "others_count": ~mine, "hits": success * mine, "count": mine}
     sums = {name: value.sum() for name, value in sides.items()}
@@ -158,7 +158,7 @@ def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
 
 
 def _least_within(sides: np.ndarray) -> float:
-    """Smallest one-sided p that the margins allow: all failures on one side."""
+    """Return the smallest one-sided p value that the margins allow, with all failures on one side."""
     others, others_count, hits, count = sides
     lost = (count - hits) + (others_count - others)
     most = np.minimum(lost, count)

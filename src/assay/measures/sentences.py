@@ -22,12 +22,12 @@ DEGREES = MappingProxyType(
     {Degree.MOSTLY: "", Degree.PARTLY: " (at least in part)", Degree.RARELY: " (in a minority of episodes)"}
 )
 _MOST_UNSURE = 3
-"""Losses that are not significant and shown unfolded."""
+"""Maximum number of insignificant losses that are shown unfolded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A finding in words."""
+    """A finding as claim, evidence and caveat."""
 
     claim: str
     evidence: str
@@ -41,7 +41,7 @@ class Sentence:
 
 
 def format_finding(finding: Finding) -> Sentence:
-    """A finding in words."""
+    """Describe a finding in English."""
     if finding.flaw == Flaw.NOTHING:
         return _no_flaw(finding)
     flaw = describe_flaw(finding.flaw)
@@ -67,14 +67,17 @@ def format_finding(finding: Finding) -> Sentence:
 
 
 def _rests_on_nonsense(finding: Finding) -> bool:
-    """Whether a finding about listening rests on nonsense alone, under which the trained task is a fair default."""
+    """Return whether a finding of an ignored instruction rests on nonsense instructions alone.
+
+    Under nonsense, the trained task is a reasonable default.
+    """
     first = finding.evidence[0] if finding.evidence else None
     by_nonsense = first is not None and (first.measure == "nonsense" or first.part == Calls.NONSENSE)
     return finding.flaw == Flaw.IGNORES_WORDS and by_nonsense
 
 
 def _describe_tasks(where: Where | None) -> str:
-    """Tasks in which a change costs most; empty if the tasks do not differ, or there is only one."""
+    """Describe the tasks in which a change costs most; empty if the tasks do not differ, or there is only one."""
     if where is None or where.uneven_p is None or where.uneven_p >= SURE:
         return ""
     if not where.tasks:
@@ -90,17 +93,17 @@ def _describe_tasks(where: Where | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Number of seeds that would settle what is not significant."""
+    """Number of seeds that would make an insignificant loss significant."""
 
     more: MoreSeeds
     what: str
-    """What they would settle."""
+    """Loss or losses that the seeds would make significant."""
     several: bool = False
-    """Whether that is several losses."""
+    """Whether ``what`` refers to several losses."""
 
     @property
     def text(self) -> str:
-        """Sentence without a full stop."""
+        """The recommendation as a sentence without a full stop."""
         size = "they are as large as observed" if self.several else "it is as large as observed"
         return (
             f"With {plural(self.more.more, 'more seed')} {self.what} would be significant with a probability of 80 %, "
@@ -109,9 +112,10 @@ class SeedsWanted:
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Seeds for the likeliest cause of a fall, else for the fall, else for all losses that are not significant.
+    """Return the seeds for the likeliest cause of a fall, else for the fall, else for all losses that are not
+    significant.
 
-    None if a reasonable number of seeds would settle nothing.
+    None if no reasonable number of seeds would make a loss significant.
     """
     unsure = [finding for finding in findings if finding.more is not None]
     for finding in findings:
@@ -144,7 +148,7 @@ def _lower_first(text: str) -> str:
 
 
 def _no_flaw(finding: Finding) -> Sentence:
-    """No flaw was found, with the loss that is not excluded; or the starts are too few."""
+    """State that no flaw was found, with the loss that is not excluded, or that the starts are too few."""
     detail = finding.detail
     if isinstance(detail, Fall):
         return _too_few_starts(detail)
@@ -181,7 +185,7 @@ def _too_few_starts(fall: Fall) -> Sentence:
 
 
 def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:
-    """Success falls over all changes, and whether one of them is responsible."""
+    """State that success falls over all changes, and whether one of them is responsible."""
     fall = finding.detail
     if not isinstance(fall, Fall) or finding.evidence[0].part:  # a single change, or a joint one
         return Sentence(claim, evidence, "no test identifies the flaw")
@@ -205,23 +209,23 @@ class Diagnosis:
     """Sentences of a diagnosis, grouped as they are shown."""
 
     found: tuple[str, ...]
-    """What was found, or why nothing was."""
+    """Flaws that were found, or the reason why none was."""
     explained: tuple[str, ...]
     """Flaws caused by another one."""
     unsure: tuple[str, ...]
     """Observed losses that are not significant."""
     others: tuple[str, ...]
-    """What was tested and is absent, or not significant."""
+    """Flaws that were tested and are absent, or not significant."""
     in_brief: str
-    """What was found, without the numbers."""
+    """Flaws that were found, without numbers."""
     seeds: SeedsWanted | None = None
-    """Seeds that would settle what is not significant."""
+    """Number of seeds that would make insignificant losses significant."""
     untested: Mapping[str, str] = field(default_factory=dict)
     """Untested flaw -> reason."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
-        """Sentences of findings, in their order."""
+        """Describe findings, in their order."""
         texts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
         untested: dict[str, str] = {}
         first, unsure, claims = [], [], []
@@ -251,12 +255,12 @@ class Diagnosis:
 
     @property
     def not_tested(self) -> list[str]:
-        """Untested flaws, one line for each reason."""
+        """List untested flaws, one line for each reason."""
         return not_tested([self.untested])
 
 
 def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
-    """Flaws (flaw -> reason, of each run) that no run tests, one line for each common reason."""
+    """List the flaws that no run tests (flaw -> reason, for each run), one line for each common reason."""
     flaws: dict[str, list[str]] = {}
     for flaw in untested[0] if untested else ():
         reasons = {run.get(flaw) for run in untested}

@@ -1,4 +1,4 @@
-"""Shortcuts of an experiment: success, by condition, of policies that lack an input."""
+"""Shortcuts of an experiment: success by condition of policies that lack an input."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class Probe:
     """A policy that lacks an input."""
 
     name: str
-    """Name of its run."""
+    """Name of the policy's run."""
     policy: str
-    """Its address."""
+    """Address of the policy."""
     lacks: str | None = None
-    """One of `KINDS`, or another description; None for the policy that lacks nothing."""
+    """Missing input: one of `KINDS`, or another description; None for a policy with all inputs."""
 
     @property
     def title(self) -> str:
-        """Heading of its column."""
+        """Heading of the policy's column."""
         return self.name if self.lacks is None else f"{self.lacks} ({self.name})"
 
 
@@ -62,7 +62,7 @@ class Solved(StrEnum):
 
     @classmethod
     def of(cls, rate: Rate | None, least: float) -> Solved:
-        """Verdict for a success rate."""
+        """Return the verdict for a success rate."""
         if rate is None or rate.interval is None:
             return cls.UNKNOWN
         return cls.YES if rate.interval.low > least else cls.NO if rate.interval.high < least else cls.OPEN
@@ -70,22 +70,22 @@ class Solved(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell(Result):
-    """One policy in one condition."""
+    """Success of one policy in one condition."""
 
     rate: Rate | None
-    """None without episodes."""
+    """Success rate; None without episodes."""
     solved: Solved
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionRow(Result):
-    """One condition."""
+    """Success of all policies in one condition."""
 
     condition: str
     expected: bool
     """Whether success is expected; otherwise success shows that an input was ignored."""
     cells: Mapping[str, ProbeCell]
-    """By name of the policy."""
+    """Cell by name of the policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Shortcuts(Result):
 
     probes: tuple[Probe, ...]
     rows: tuple[ConditionRow, ...]
-    """The control first."""
+    """Conditions, with the control first."""
     least: float
 
     def blind_spots(self, probe: Probe) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Shortcuts(Result):
         return self._which(probe, Solved.NO)
 
     def open(self, probe: Probe) -> tuple[str, ...]:
-        """Undecided conditions."""
+        """Return the conditions in which success is expected and the policy's success is undecided."""
         return self._which(probe, Solved.OPEN)
 
     def broken(self, probe: Probe) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Shortcuts(Result):
 
     @property
     def fewest(self) -> int:
-        """Smallest number of episodes of a condition that can decide it."""
+        """Smallest number of episodes with which a condition can be decided."""
         count = 1
         while (
             wilson_interval(1.0, count).low <= self.least and wilson_interval(0.0, count).high >= self.least
@@ -125,7 +125,9 @@ class Shortcuts(Result):
 
     @property
     def too_few(self) -> dict[str, int]:
-        """Conditions in which success is expected and no policy has enough episodes -> their largest number."""
+        """Condition without enough episodes of any policy, where success is expected -> its largest number of
+        episodes.
+        """
         most = {
             row.condition: max(0 if cell.rate is None else cell.rate.count for cell in row.cells.values())
             for row in self.rows
@@ -144,7 +146,7 @@ class Shortcuts(Result):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """A JSON object."""
+        """Return the result as a JSON object."""
         return {
             "least": self.least,
             "policies": [
@@ -183,7 +185,7 @@ def check_least(least: float) -> None:
 
 
 def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
-    """Success of each policy in each condition. Raises MeasureError without episodes."""
+    """Measure the success of each policy in each condition. Raises MeasureError without episodes."""
     check_least(least)
     if not any(len(frame) for frame in frames.values()):
         raise MeasureError("audit: there is no episode")

@@ -1,1 +1,1 @@
-"""Memorisation: trajectories that repeat the control's although the change calls for another."""
+"""Memorisation: trajectories that repeat the control's although the change requires another one."""

@@ -72,22 +72,22 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 CHANCE = 1 - QUANTILE
-"""Share of trajectories that may be repeated by chance."""
+"""Minimum share of trajectories that are expected to be repeated by chance."""
 FAR = 0.1
-"""Smallest displacement that calls for another trajectory, metres."""
+"""Minimum displacement that requires another trajectory, metres."""
 MIN_SPREADS = 4
-"""The same as a multiple of the spread."""
+"""Minimum displacement that requires another trajectory, as a multiple of the spread."""
 MIN_CONTROL_SPREADS = 2
-"""Distance of a control from standing still, as a multiple of the spread."""
+"""Minimum distance between a control and standing still, as a multiple of the spread."""
 
 
 class Calls(StrEnum):
-    """Reasons for another trajectory."""
+    """Reasons why an episode requires another trajectory than its control."""
 
     MOVED = "moved"
     """An object of the task is at another position."""
     ASKED = "something else"
-    """The instruction asks for something else that is possible in the scene."""
+    """The instruction requests something else that is possible in the scene."""
     NONSENSE = "nonsense"
     """The instruction has no executable meaning."""
     IMPOSSIBLE = "impossible"
@@ -99,19 +99,19 @@ class Index(Result):
     """Share of repeated trajectories."""
 
     group: str
-    """Axis, condition or reason for another trajectory; empty for all."""
+    """Axis, condition or reason for another trajectory; empty for all episodes."""
     index: Annotated[float, Column("index", "number")]
     interval: Annotated[Interval, Column("95 % interval", "number")]
-    """Wilson interval over starts."""
+    """Wilson interval of the index over starts."""
     alike: Annotated[int, Column("alike", "count")]
-    """Episodes that repeat the control's trajectory."""
+    """Number of episodes that repeat the control's trajectory."""
     count: Annotated[int, Column("n", "count")]
-    """Judged episodes."""
+    """Number of judged episodes."""
     starts: Annotated[int, Column("starts", "count")]
     p: float
-    """One-sided p that the share is above ``chance``, over starts."""
+    """One-sided p value, over starts, for a share above ``chance``."""
     chance: float
-    """Share by chance: controls of other tasks that could be taken for this one's; at least 5 %."""
+    """Expected share by chance: the share of other tasks' controls that pass for this task's; at least 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class TaskRepeats(Result):
     task: str
     alike: int
     count: int
-    """Judged episodes."""
+    """Number of judged episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,26 +142,29 @@ class Memorisation(Result):
     axes: tuple[Index, ...]
     conditions: tuple[Index, ...]
     calls: tuple[Index, ...]
-    """By reason for another trajectory: moved, something else, nonsense, impossible."""
+    """Index by reason for another trajectory: moved, something else, nonsense, impossible."""
     by_label: int
-    """Judged episodes whose displacement is known from a label only."""
+    """Number of judged episodes whose displacement is known from a label only."""
     reached: int
-    """Judged episodes that reached the changed goal, which never count as repeated."""
+    """Number of judged episodes that reached the changed goal, which never count as repeated."""
     unjudged: dict[str, int]
-    """Reason why episodes were not judged -> count."""
+    """Reason why episodes were not judged -> number of episodes."""
     spread: dict[str, float]
-    """Largest distance of a repeated trajectory, metres, by task."""
+    """Maximum distance of a repeated trajectory, metres, by task."""
     noise: dict[str, float]
-    """Noise of the policy, metres, by task: 95 % of the distances between controls of one start, for tasks with several
-    (``--hold-start``). There it is the largest distance of a repeated trajectory, at least a centimetre."""
+    """Noise of the policy, metres, by task.
+
+    It is the 95 % quantile of the distances between controls of one start, for tasks with several (``--hold-start``).
+    For these tasks it is the maximum distance of a repeated trajectory, at least a centimetre.
+    """
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
+    """Judged episodes. Columns: id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
 
 
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
-    """Memorisation index of a run.
+    """Compute the memorisation index of a run.
 
-    Episodes with an event are left out: until it happens, the control's trajectory is right.
+    Episodes with an event are left out: until it happens, the control's trajectory is correct.
     """
     rows = valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
     changed = _classify(pairs(rows, "id", "truth", "initial_positions"))
@@ -273,13 +276,15 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _includes_control_task(asked: str | None, truth: str, control_truth: str) -> bool:
-    """Whether the request includes the goal of the control."""
+    """Return whether the request includes the goal of the control."""
     now = set(asked.split(" and ")) if asked else atoms(truth)
     return bool(usual := atoms(control_truth)) and usual <= now
 
 
 def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
-    """Index of each value of a column (axis, condition, calls), from judged episodes of one run or several."""
+    """Return the index for each value of a column (axis, condition, calls), from judged episodes of one or several
+    runs.
+    """
     return tuple(
         _index(str(name), group)
         for (name,), group in rows.drop_nulls(column).group_by(column, maintain_order=True)
@@ -287,9 +292,9 @@ def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
 
 
 def share_above(share: float, effective: float, chance: float) -> float:
-    """One-sided p that a share is above ``chance``, seen in ``effective`` independent episodes.
+    """Return the one-sided p value for a share above ``chance``, observed in ``effective`` independent episodes.
 
-    The tail of the binomial distribution, between whole numbers the incomplete beta function.
+    It is the tail of the binomial distribution, interpolated between integers by the incomplete beta function.
     """
     hits = share * effective
     return 1.0 if hits <= 0 else float(scipy.special.betainc(hits, effective - hits + 1, chance))
@@ -315,7 +320,7 @@ def _index(group: str, rows: pl.DataFrame) -> Index:
 
 
 def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test whether trajectories are repeated although the object was moved, or something else was requested."""
+    """Test whether trajectories are repeated although the object was moved or something else was requested."""
     runs, results = select_results(profiles, MEMORISATION)
     calls: dict[str, Index] = {}
     detail = CalledBy({}, {}, 0)
@@ -358,7 +363,7 @@ def _group_by_call(episodes: pl.DataFrame, tasks: int) -> CalledBy:
 
 
 def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
-    """Memorisation index by axis and condition."""
+    """Table of the memorisation index by axis and condition."""
     rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
     rows += [(index, "condition") for index in result.conditions]
     note = "Alike: trajectories that repeat the control's. 95 % Wilson intervals over starts."
@@ -379,7 +384,7 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
 
 
 def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
-    """Memorisation index by axis and by condition; one group for each run."""
+    """Figure of the memorisation index by axis and by condition; one group for each run."""
 
     def mark(index: Index, place: int, label: str = "") -> Mark:
         look = series(place)
@@ -421,7 +426,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 
 
 def memorisation_sentences(result: Memorisation, profile: Profile) -> Iterator[str]:
-    """Share of repeated trajectories."""
+    """Sentences about the share of repeated trajectories."""
     index = result.overall
     yield (
         f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it "
@@ -431,7 +436,7 @@ def memorisation_sentences(result: Memorisation, profile: Profile) -> Iterator[s
 
 
 def memorisation_numbers(result: Memorisation, profile: Profile) -> Iterator[KeyNumber]:
-    """The memorisation index."""
+    """Key number: the memorisation index."""
     index = result.overall
     about = "Share of episodes whose change calls for another trajectory that repeat the control's."
     yield KeyNumber.of("memorisation index", number(index.index, 2), index.interval, index.count, about, 1)

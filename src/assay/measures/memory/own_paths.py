@@ -21,19 +21,20 @@ from assay.measures.result import MeasureError
 
 QUANTILE = 0.95
 FLOOR = 0.01
-"""Smallest spread, and smallest displacement, metres."""
+"""Minimum spread, and minimum displacement, metres."""
 ELSEWHERE = 0.02
-"""Distance of the first points from which trajectories start elsewhere, metres."""
+"""Minimum distance between the first points of trajectories that start at different positions, metres."""
 MOST_CONTROLS = 20
-"""Most controls of a task, besides the own one, that trajectories are compared with."""
+"""Maximum number of a task's controls, besides the episode's own, with which trajectories are compared."""
 OTHER_TASK_CONTROLS = 5
-"""Controls of each other task that are compared with this task's."""
+"""Number of controls of each other task that are compared with those of this task."""
 
 
 def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Spread of the ``successful`` controls of each task, metres, and the policy's noise for tasks that show it.
+    """Return the spread of the ``successful`` controls of each task, metres, and the policy's noise where it is
+    measurable.
 
-    The key "" is for tasks with a single control.
+    The key "" holds the spread for tasks with a single control.
     """
     spread: dict[str, np.ndarray] = {}
     noise: dict[str, np.ndarray] = {}
@@ -55,9 +56,9 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
 
 
 def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> dict[str, float]:
-    """Share of controls with other goals that could be taken for a task's own: task -> share.
+    """Return, by task, the share of controls with other goals that pass for controls of the task.
 
-    This estimates how often a trajectory to another place is alike by chance. Tasks without others have no entry.
+    It estimates how often a trajectory to another place is similar by chance. Tasks without others have no entry.
     """
     rows = successful.with_columns(_goal=goal() if "truth" in successful.columns else None)
     shares = {}
@@ -73,7 +74,9 @@ def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) 
 def alike(
     ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: Paths
 ) -> np.ndarray:
-    """Whether trajectories are ``within`` (ids,) metres of a control, including their ``own`` (ids,): (ids,)."""
+    """Return whether trajectories are ``within`` (ids,) metres of a control, including their ``own`` (ids,):
+    (ids,).
+    """
     result = np.zeros(len(ids), bool)
     if own is not None:
         begun, counts = paths.beginnings(ids, paths.lengths(own))
@@ -85,17 +88,17 @@ def alike(
 
 
 def starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
-    """Whether trajectories start elsewhere than their control: (rows,)."""
+    """Return whether trajectories start at another position than their control: (rows,)."""
     begin, usual = (paths.first(rows[name].to_numpy()) for name in ("id", "control_id"))
     return np.asarray(np.linalg.norm(begin - usual, axis=1) > ELSEWHERE)
 
 
 @lru_cache(maxsize=65_536)
 def displacement(now: str | None, usual: str | None) -> float | None:
-    """Largest displacement of the task's objects from their positions in the control, metres.
+    """Return the largest displacement of the task's objects from their positions in the control, metres.
 
-    From the recorded initial positions of both episodes (JSON); None without them. Less than a centimetre counts as
-    none, since objects settle differently.
+    Uses the recorded initial positions of both episodes (JSON); None without them. Less than a centimetre counts as
+    0, since objects settle differently.
     """
     if now is None or usual is None:
         return None
@@ -106,14 +109,14 @@ def displacement(now: str | None, usual: str | None) -> float | None:
 
 
 def _nearest_distances(ids: np.ndarray, paths: Paths) -> np.ndarray:
-    """Distance of each trajectory from the nearest of the others: (ids,)."""
+    """Return the distance of each trajectory from the nearest other one: (ids,)."""
     apart = np.stack([_distance(ids, other, paths) for other in ids])  # (to, from)
     np.fill_diagonal(apart, np.inf)
     return np.asarray(apart.min(axis=0))
 
 
 def _distance(ids: np.ndarray, control: int, paths: Paths, within: np.ndarray | None = None) -> np.ndarray:
-    """Distance of trajectories from one control: (ids,); infinite beyond ``within`` (ids,)."""
+    """Return the distance of trajectories from one control: (ids,); infinite beyond ``within`` (ids,)."""
     reference = np.array([control])
     begun, counts = paths.beginnings(ids, np.repeat(paths.lengths(reference), len(ids)))
     return open_distances(begun, counts, paths.resample(reference), np.zeros(len(ids), int), within)

@@ -12,9 +12,9 @@ from assay.runs.store import Store
 from assay.support.jit import machine_code
 
 POINTS = 50
-"""Points of a resampled trajectory, as in LIBERO-Para."""
+"""Number of points of a resampled trajectory, as in LIBERO-Para."""
 STRETCH = 1.75
-"""Largest relative duration of a trajectory that follows another: a third slower and a second late."""
+"""Maximum relative duration of a trajectory that follows another: a third slower and a second late."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,9 +24,9 @@ class Paths:
     ids: np.ndarray
     """Ids of episodes with a trajectory of at least two points, ascending: (n,)."""
     points: np.ndarray
-    """Metres, float32: (all points, 3)."""
+    """Points of all trajectories, metres, float32: (all points, 3)."""
     bounds: np.ndarray
-    """First point of each trajectory, and the end of the last one: (n + 1,)."""
+    """Index of the first point of each trajectory, and of the end of the last one: (n + 1,)."""
 
     @classmethod
     def of(cls, paths: Iterable[tuple[int, Trajectory]]) -> Paths:
@@ -48,16 +48,16 @@ class Paths:
         return cls.of(store.trajectories())
 
     def has(self, ids: np.ndarray) -> np.ndarray:
-        """Whether episodes have a trajectory: (len(ids),)."""
+        """Return whether episodes have a trajectory: (len(ids),)."""
         return np.isin(ids, self.ids)
 
     def lengths(self, ids: np.ndarray) -> np.ndarray:
-        """Number of points of trajectories: (len(ids),)."""
+        """Return the number of points of trajectories: (len(ids),)."""
         which = np.searchsorted(self.ids, ids)
         return np.asarray(self.bounds[which + 1] - self.bounds[which])
 
     def first(self, ids: np.ndarray) -> np.ndarray:
-        """First points of trajectories: (len(ids), 3)."""
+        """Return the first points of trajectories: (len(ids), 3)."""
         return np.asarray(self.points[self.bounds[np.searchsorted(self.ids, ids)]])
 
     def resample(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
@@ -105,7 +105,7 @@ def _sample(
 
 
 def distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
-    """Distance of each path (n, k, 3) from its reference (m, k, 3), metres: (n,).
+    """Return the distance of each path (n, k, 3) from its reference (m, k, 3), metres: (n,).
 
     ``which`` (n,) is the index of each path's reference; by default they correspond one to one. The distance is the
     sum of Euclidean distances along the best warping, divided by the number of points.

@@ -1,4 +1,4 @@
-"""Cost of changes: success against the control of the same task and seed."""
+"""Cost of changes: success compared with the control of the same task and seed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 _AXES = "axes"
-"""Family of the axes themselves."""
+"""Name of the family of tests of the axes themselves."""
 _FIXED = ("task", "condition")
 """Columns within which wordings are sampled."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
@@ -65,19 +65,19 @@ _READ = (*_PAIR_COLUMNS, "axis", "experiment", "plausible")
 
 @dataclass(frozen=True, slots=True)
 class Drop(Result):
-    """Difference of perturbed episodes to their controls, negative for a loss."""
+    """Difference in success between perturbed episodes and their controls, negative for a loss."""
 
     group: Annotated[dict[str, Label], Column("change")]
-    """Columns and values that the perturbed episodes share."""
+    """Columns that define the group of perturbed episodes, and their values."""
     family: Annotated[str, Column("family")]
-    """Drops that are tested together."""
+    """Name of the family of drops that are tested together."""
     plausible: Annotated[bool, Column("success expected")]
     """Whether success is expected; otherwise a loss is not a flaw."""
     pairs: Annotated[int, Column("pairs", "count")]
     starts: int
-    """Tasks and initial states; pairs of one start and seed share a control."""
+    """Number of starts (task and initial state); pairs of one start and seed share a control."""
     unpaired: Annotated[int, Column("unpaired", "count")]
-    """Perturbed episodes whose control is missing or ended in an error."""
+    """Number of perturbed episodes whose control is missing or ended in an error."""
     both: int
     only_control: int
     only_perturbed: int
@@ -85,41 +85,43 @@ class Drop(Result):
     control: Annotated[float, Column("control", "share")]
     perturbed: Annotated[float, Column("perturbed", "share")]
     change: Annotated[float, Column("difference", "change")]
-    """perturbed - control"""
+    """Perturbed success minus control success."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
     """Newcombe interval over starts, and over wordings if a condition has several of a task; for this drop alone and
     these tasks. Includes 0 if the test does; does not allow for early stopping otherwise."""
     bootstrap: Interval | None
     """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""
     p: float
-    """Exact, over starts and within them (``significance.paired``); McNemar's if each has one pair. The larger of it
-    and Student's over starts and wordings, if a condition has several wordings of a task, and of it and an
-    anytime-valid p, if a condition was stopped early."""
+    """Exact p value over starts and within them (``significance.paired``); McNemar's if each start has one pair.
+
+    If a condition has several wordings of a task, it is at least the p value of Student's test over starts and
+    wordings; if a condition was stopped early, it is at least an anytime-valid p value.
+    """
     p_holm: Annotated[float, Column("Holm p", "p")]
-    """Adjusted for the family."""
+    """p value adjusted for the family (Holm)."""
     least_p: float
-    """Smallest p that the informative starts can reach: above 5 % they are too few."""
+    """Smallest p value that the informative starts can reach: above 5 % they are too few."""
     telling: int
-    """Informative starts: those with a success, perturbed or not."""
+    """Number of informative starts: those with a success, perturbed or not."""
     kept: float | None
-    """Success of the perturbed episodes whose control succeeds; None if none does."""
+    """Success rate of the perturbed episodes whose control succeeds; None if no control does."""
     kept_interval: Interval | None
-    """Wilson interval over starts."""
+    """Wilson interval of ``kept`` over starts."""
     tasks: int
     over_tasks: Interval | None
-    """For tasks in general, if these are a sample of them: Student's; None for fewer than three."""
+    """Student interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
-    """Exact, over tasks; not adjusted."""
+    """Exact p value over tasks, not adjusted."""
     log_odds: LogOdds | None
-    """Conditional logistic regression for comparison; None without an informative start."""
+    """Result of a conditional logistic regression for comparison; None without an informative start."""
     agrees: bool
-    """Whether it and the exact test agree at 5 %."""
+    """Whether the logistic regression and the exact test agree at 5 %."""
     stopped: bool
-    """Whether one of its conditions, or the control, was stopped early: the change is biased."""
+    """Whether one of the conditions, or the control, was stopped early, which biases the change."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Pairs: task, start, condition, instruction, control_success, success."""
+    """Pairs, one row each: task, start, condition, instruction, control_success, success."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Starts: task, start, control, perturbed (successes of either), count."""
+    """Starts, one row each: task, start, control, perturbed (successes of each), count."""
 
     @property
     def certain(self) -> bool:
@@ -164,7 +166,7 @@ def drops(
 
 
 def pool_drops(drops: Sequence[Drop]) -> Drop:
-    """Pool the same change in several runs of a policy to one drop, not adjusted; starts stay clusters."""
+    """Pool the drops of one change over several runs of a policy, without adjustment; starts remain clusters."""
     first, *rest = drops
     if not rest:
         return first
@@ -210,7 +212,7 @@ def _measure_group(
 
 
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """Statistics of pairs; ``early``: one of their conditions, or the control, was stopped early."""
+    """Compute the statistics of pairs; ``early``: one of their conditions, or the control, was stopped early."""
     table = rows.group_by(START, maintain_order=True).agg(
         control=pl.col("control_success").sum(),
         perturbed=pl.col("success").sum(),
@@ -262,12 +264,12 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
 
 
 def _change_of_totals(totals: np.ndarray) -> np.ndarray:
-    """Change from totals (draws, 3) of control, perturbed, and pairs."""
+    """Return the change from totals (draws, 3) of control successes, perturbed successes, and pairs."""
     return np.asarray((totals[:, 1] - totals[:, 0]) / totals[:, 2])
 
 
 def _has_wordings(rows: pl.DataFrame) -> bool:
-    """Whether some condition has several wordings of a task, each with several starts."""
+    """Return whether some condition has several wordings of a task, each with several starts."""
     if "instruction" not in rows.columns:
         return False
     names = ("task", "condition", "instruction")
@@ -294,13 +296,13 @@ def _anytime_p(rows: pl.DataFrame) -> float:
 
 
 def _drops_by_change(run: RunData) -> tuple[Drop, ...]:
-    """Cost of each change, single or joint, over all conditions that make it."""
+    """Return the cost of each change, single or joint, over all conditions that make it."""
     rows = run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL))
     return drops(rows, ("change",), stopped=run.stopped)
 
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
-    """Evidence from the cost of a change."""
+    """Return evidence from the cost of a change."""
     p, hits = one_sided_p(drop.change, drop.p), drop.both + drop.only_perturbed
     reference: tuple[int, ...] = ()
     if drop.pairs == drop.starts:  # otherwise controls are counted several times
@@ -312,7 +314,7 @@ def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) ->
 def loss_test(
     flaw: str, runs: tuple[int, ...], measure: str, part: str, drop: Drop, detail: Result | None = None
 ) -> FlawTest:
-    """Test of a loss under a change."""
+    """Return the test of a loss under a change."""
     evidence = drop_evidence(runs, measure, part, drop)
     p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
     return FlawTest(flaw, (evidence,), p, loss(drop.interval), least_p=least, detail=detail, table=drop.table)
@@ -359,7 +361,7 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Table]:
-    """Table of drops with a name and a title."""
+    """Return a function that makes a table of drops with a name and a title."""
 
     def table(drops: Sequence[Drop], report: ReportedRun) -> Table:
         return Table.of(
@@ -391,7 +393,9 @@ def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun],
 
 
 def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Drawing]:
-    """Forest plot of drops with a name and a title; at most `MOST`, the largest losses."""
+    """Return a function that draws a forest plot of drops with a name and a title; at most `MOST`, the largest
+    losses.
+    """
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
         largest = sorted(drops, key=lambda drop: drop.change)[:MOST]
@@ -440,7 +444,7 @@ def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRu
 
 
 def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """Cost of changes of words, world and senses."""
+    """Sentences about the cost of changes to instruction, world and observations."""
     usual = profile.get(CONTROLS)
     for drop in sorted(axes, key=lambda drop: drop.change):
         name = group_name(drop.group).replace("+", " and ")
@@ -463,7 +467,7 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
 
 
 def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """The conditions with the largest losses."""
+    """Sentences about the conditions with the largest losses."""
     losses = [drop for drop in drops if drop.plausible and drop.change < 0 and drop.certain]
     if losses:
         worst = listed(
