@@ -25,15 +25,17 @@ class ConditionRate:
     condition: str
     successes: int
     episodes: int
-    """Successes and failures, without errors."""
+    """Number of successes and failures, without errors."""
     errors: int
     rate: float
-    """From 0 to 1."""
+    """Success rate, 0 to 1."""
     low: float
     """Lower end of the 95 % interval."""
     high: float
     is_expected: bool = True
-    """Whether a policy that understands its task succeeds; not with a nonsense instruction, for example."""
+    """Whether success is expected of a policy that understands its task; False for a nonsense instruction, for
+    example.
+    """
 
     def __str__(self) -> str:
         apart = "" if self.is_expected else f"; {NOT_EXPECTED}"
@@ -45,10 +47,10 @@ class ConditionRate:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Difference of perturbed episodes to their controls, over all conditions."""
+    """Difference in success between perturbed episodes and their controls, over all conditions."""
 
     change: float
-    """Success perturbed minus that of the controls: negative for a loss."""
+    """Perturbed success minus success of the controls: negative for a loss."""
     low: float
     """Lower end of the 95 % interval."""
     high: float
@@ -61,14 +63,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Numbers of a run for a dashboard, a training loop or a model card."""
+    """Main numbers of a run for a dashboard, a training loop or a model card."""
 
     rates: Mapping[str, ConditionRate]
-    """By condition, in the order of the plan; conditions with errors only are left out."""
+    """Success rate by condition, in plan order; conditions in which all episodes are errors are left out."""
     drop: Cost | None
-    """Over changes after which success is expected; None without perturbed episodes or controls."""
+    """Cost of all changes after which success is expected; None without perturbed episodes or controls."""
     episodes: int
-    """Recorded episodes, including errors."""
+    """Number of recorded episodes, including errors."""
     errors: int
 
     @property

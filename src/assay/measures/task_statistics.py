@@ -1,4 +1,4 @@
-"""Statistics of tasks: frequencies of predicates, objects and containers, tree of labels, and flows."""
+"""Statistics of tasks: frequencies of predicates, objects and containers, the tree of labels, and flow diagrams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CATEGORIES = 14
-"""Categories of objects, and of containers, in a figure; the rest is merged."""
+"""Maximum number of categories of objects, and of containers, in a figure; the rest is merged."""
 OTHERS = "others"
 ALL_TASKS = "all tasks"
 NOTHING = "nothing"
@@ -23,7 +23,7 @@ NOTHING = "nothing"
 
 
 def frequency_table(results: Mapping[str, Census]) -> Table:
-    """Frequency of each predicate, object and container, by name of the task set."""
+    """Table of the frequency of each predicate, object and container, by name of the task set."""
     several = len(results) > 1
     has_scenes = any(result.all.scenes is not None for result in results.values())
     rows: list[tuple[Value, ...]] = [
@@ -50,7 +50,7 @@ def frequency_table(results: Mapping[str, Census]) -> Table:
 
 
 def label_table(result: Census) -> Table:
-    """Number of tasks with each label."""
+    """Table of the number of tasks with each label."""
     has_scenes = result.all.scenes is not None
     rows: list[tuple[Value, ...]] = [
         (family, label, *((count.scenes,) if has_scenes else ()), count.tasks, count.tasks / result.all.tasks)
@@ -73,7 +73,7 @@ def label_table(result: Census) -> Table:
 
 
 def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
-    """Label families, their labels, and the number of tasks with each."""
+    """Tree of label families, their labels, and the number of tasks with each."""
     if not result.labels:
         raise MeasureError("no task has a label")
     leaves = sum(len(labels) for labels in result.labels.values())
@@ -111,7 +111,7 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
 
 
 def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
-    """From predicates through objects to containers, with bands as wide as the number of tasks."""
+    """Flow diagram from predicates through objects to containers; the width of a band is its number of tasks."""
     if not result.flows:
         raise MeasureError("no task has a goal")
     shown = [
@@ -175,7 +175,7 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
 
 
 def _column_totals(merged: Mapping[tuple[str, ...], int], place: int) -> dict[str, int]:
-    """Names of a column and their numbers of tasks, the largest first and merged names last."""
+    """Return the names of a column and their numbers of tasks, in decreasing order with merged names last."""
     totals: dict[str, int] = {}
     for triple, count in merged.items():
         totals[triple[place]] = totals.get(triple[place], 0) + count
@@ -183,7 +183,7 @@ def _column_totals(merged: Mapping[tuple[str, ...], int], place: int) -> dict[st
 
 
 def _bar_tops(column: Mapping[str, int], gap: float, tall: float) -> dict[str, float]:
-    """Top of each name's bar, with the column centred in the height."""
+    """Return the top of each name's bar, with the column centred vertically."""
     top = (tall - sum(column.values()) - gap * (len(column) - 1)) / 2
     tops: dict[str, float] = {}
     for name, count in column.items():
@@ -193,7 +193,7 @@ def _bar_tops(column: Mapping[str, int], gap: float, tall: float) -> dict[str, f
 
 
 def _draw_band(axes: Any, x: float, top: float, other: float, count: float, colour: str) -> None:
-    """A band from one column to the next."""
+    """Draw a band from one column to the next."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -207,7 +207,7 @@ def _draw_band(axes: Any, x: float, top: float, other: float, count: float, colo
 
 
 def _connect(axes: Any, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-    """A smooth line of the tree."""
+    """Draw a smooth line of the tree."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

@@ -1,9 +1,9 @@
-"""Requests for another task of the same scene: success against the control of the requested task.
+"""Requests for another task of the same scene: success compared with the control of the requested task.
 
-A policy that is bad at a task is bad at it wherever it is requested, which says nothing about listening. An episode
-that requests a known task (label ``asked_from``) is therefore paired with the control of that task, and one that
-requests two tasks at once with both. New goals have no control; they are compared task by task with half of the
-usual success.
+A policy that is bad at a task is bad at it wherever it is requested, which does not show that it ignores the
+instruction. An episode that requests a known task (label ``asked_from``) is therefore paired with the control of that
+task, and one that requests two tasks at once with both. New goals have no control; they are compared task by task
+with half of the controls' success.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.support.stats.intervals import LEVEL, Interval, widen_to_p
 from assay.support.stats.significance import sign_flip, t_quantile
 
 FAIR = 0.5
-"""Share of the usual success below which a policy fails at new goals, which may be harder."""
+"""Share of the controls' success below which a policy fails at new goals, which may be harder."""
 _ROWS = (
     *("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "axis", "change"),
     "initial_positions",
@@ -38,7 +38,7 @@ _ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class NewGoals(Result):
-    """New goals, against the controls of the tasks in whose scenes they are requested."""
+    """Success at new goals, compared with the controls of the tasks in whose scenes they are requested."""
 
     successes: int
     count: int
@@ -46,27 +46,30 @@ class NewGoals(Result):
     control: float
     """Mean success of the controls of the same tasks."""
     rate: float
-    """Mean success with new goals over tasks."""
+    """Mean success with new goals, over tasks."""
     change: float
-    """rate - control"""
+    """Difference ``rate - control``."""
     interval: Interval | None
     """Student interval over tasks; None for a single task."""
     p: float
-    """One-sided, exact over tasks: success is less than half of the control's."""
+    """Exact one-sided p value, over tasks, for success below half of the control's."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherTasks(Result):
-    """Success at requested other tasks."""
+    """Success at other tasks that the instruction requests."""
 
     asked: tuple[Drop, ...]
-    """Each condition against the controls of the requested task. The last one pools all requests for one task, or for
-    two without such requests; pooling both would use the same controls twice."""
+    """Drop of each condition against the controls of the requested task.
+
+    The last drop pools all requests for one task or, without such requests, all requests for two tasks; pooling both
+    would use the same controls twice.
+    """
     new: NewGoals | None
     unmatched: int
-    """Episodes that request a known task without a control in the run."""
+    """Number of episodes that request a known task without a control in the run."""
     rows: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """As `TaskChanges.rows`: requests for another task with the control of the requested task."""
+    """Requests for another task, paired with the control of that task; columns as in `TaskChanges.rows`."""
 
     @property
     def conditions(self) -> set[str]:
@@ -75,7 +78,7 @@ class OtherTasks(Result):
 
 
 def other_tasks(run: RunData) -> OtherTasks:
-    """Success at other tasks; empty if none is requested."""
+    """Measure success at other tasks; empty if none is requested."""
     rows = valid_rows(run.frame)
     source = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
@@ -110,7 +113,7 @@ def other_tasks(run: RunData) -> OtherTasks:
 
 
 def _partner(task: str, goal: frozenset[str], goals: dict[str, frozenset[str]]) -> str | None:
-    """The other task of a goal that combines the episode's own task with another one."""
+    """Return the other task of a goal that combines the episode's own task with another one."""
     own = goals.get(task)
     if own is None or not own < goal:
         return None
@@ -119,7 +122,7 @@ def _partner(task: str, goal: frozenset[str], goals: dict[str, frozenset[str]]) 
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
-    """Episodes under the names of the requested tasks, and the controls of these."""
+    """Return the episodes under the names of the requested tasks, and the controls of those tasks."""
     name = (pl.col("task") + " and " + pl.col("_partner")).alias("task")
     second = usual.select(pl.col("task").alias("_partner"), "seed", (pl.col("success") == 1).alias("_other"))
     wanted = double.select(pl.col("task"), "_partner").unique(maintain_order=True)
@@ -144,9 +147,9 @@ def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFra
 
 
 def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
-    """Drops of conditions or changes, with requests for other tasks compared with what was requested.
+    """Return the drops of conditions or changes, with requests for other tasks compared with the requested task.
 
-    New goals stay as they are, without a test: p is 1.
+    New goals are kept without a test: p is 1.
     """
     if other is None:
         return tuple(drops)
@@ -194,7 +197,7 @@ def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
 
 
 def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test other tasks, each against the control of the requested task, and new goals."""
+    """Test requests for other tasks, each against the control of the requested task, and new goals."""
     runs, results = select_results(profiles, OTHER_TASKS)
     drops_of_known = [result.asked[-1] for result in results if result.asked]
     tests = []

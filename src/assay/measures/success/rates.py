@@ -1,4 +1,4 @@
-"""Success rates: counts, rates and Wilson intervals, without errors."""
+"""Success rates: counts, rates and Wilson intervals, excluding errors."""
 
 from __future__ import annotations
 
@@ -39,26 +39,28 @@ class Rate(Result):
     """Success rate of a group of episodes."""
 
     group: Annotated[dict[str, Label], Column("condition")]
-    """Columns and values that the episodes share; empty for all."""
+    """Columns that define the group, and their values; empty for all episodes."""
     successes: Annotated[int, Column("successes", "count")]
     count: Annotated[int, Column("n", "count")]
-    """Successes and failures."""
+    """Number of successes and failures."""
     errors: Annotated[int, Column("errors", "count")]
-    """Excluded episodes that ended in an error."""
+    """Number of excluded episodes that ended in an error."""
     rate: Annotated[float | None, Column("success", "share")]
-    """None if all episodes ended in an error."""
+    """Success rate, 0 to 1; None if all episodes ended in an error."""
     effective: float | None
     """Effective sample size."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """For these tasks and new starts."""
+    """Interval of the rate for these tasks and new starts."""
     tasks: int = 0
     over_tasks: Interval | None = None
-    """For tasks in general, if these are a sample of them; None for fewer than three."""
+    """Interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
     errors_as_failures: float | None = None
-    """Rate if every error were a failure: a lower bound."""
+    """Rate if every error is counted as a failure: a lower bound."""
     stopped: bool = False
-    """Whether it includes a condition that was stopped early. Its rate is biased, and only the interval of the
-    confidence sequence that stopped it allows for that."""
+    """Whether a condition of the group was stopped early.
+
+    The rate is then biased, which only the interval of the stopping rule's confidence sequence accounts for.
+    """
 
 
 RATE = ("successes", "count", "errors", "rate", "interval")
@@ -66,7 +68,7 @@ RATE = ("successes", "count", "errors", "rate", "interval")
 
 
 def success_rate(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Rate:
-    """Success rate of all episodes. Raises MeasureError if all ended in an error."""
+    """Return the success rate of all episodes. Raises MeasureError if all ended in an error."""
     valid_rows(frame)
     return rates(frame, (), stopped)[0]
 
@@ -76,7 +78,7 @@ def rates(
     by: Sequence[str] = ("condition",),
     stopped: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[Rate, ...]:
-    """Success rates of the groups that share the columns ``by``, in order of appearance.
+    """Return the success rates of the groups that share the columns ``by``, in order of appearance.
 
     Episodes without a value in one of the columns belong to no group. Tasks are fixed; starts and variants are
     sampled. The interval allows for the intra-cluster correlation of episodes of one start or variant. A condition
@@ -128,7 +130,7 @@ def rates(
 
 
 def _task_sums(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
-    """Successes and episodes of each task, (tasks,) each, in each group of columns ``by``."""
+    """Return the successes and episodes of each task, (tasks,) each, in each group of columns ``by``."""
     tasks = rows.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
         pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
     )
@@ -139,12 +141,12 @@ def _task_sums(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], t
 
 
 def interval_note(rates: Iterable[Rate]) -> str:
-    """Methods of the intervals of rates, as a note."""
+    """Return a note with the methods of the intervals of rates."""
     return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
 
 
 def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
-    """Success, steps to success and flawless success of each condition."""
+    """Table of success, steps to success and flawless success in each condition."""
     flawless = {group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
     medians = {group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()}
     if not rates:
@@ -162,7 +164,7 @@ def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None
 
 
 def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
-    """Success of each task."""
+    """Table of success in each task."""
     if not rates:
         return None
     return Table.of(
@@ -180,7 +182,7 @@ def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
 def rates_drawing(
     name: str, title: str, caption: str, groups: Mapping[str, Iterable[tuple[str, Rate | None]]]
 ) -> Drawing:
-    """Forest plot of labelled rates in groups; the groups differ in colour and mark."""
+    """Draw a forest plot of labelled rates in groups that differ in colour and marker."""
     marks = {
         group: [
             Mark(
@@ -206,7 +208,7 @@ def rates_drawing(
 
 
 def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
-    """Success on each task, unperturbed and perturbed."""
+    """Figure of success in each task, unperturbed and perturbed."""
     ordered = sorted(rates, key=lambda rate: natural(str(rate.group["task"])))
     tasks = {str(rate.group["task"]) for rate in rates if rate.count}
     groups = {
@@ -223,12 +225,12 @@ def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
 
 
 def has_perturbed_episodes(profile: Profile) -> bool:
-    """Whether a run has perturbed episodes in which success is expected."""
+    """Return whether a run has perturbed episodes in which success is expected."""
     return any(rate.group["perturbed"] for rate in profile.get(TASKS) or ())
 
 
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
-    """Success rate, beside that of the controls."""
+    """Sentences about the success rate and that of the controls."""
     control, perturbed = profile.get(CONTROLS), has_perturbed_episodes(profile)
     what = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
     text = (
@@ -245,7 +247,7 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
 
 
 def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
-    """Success in perturbed episodes."""
+    """Key number: success in perturbed episodes."""
     if has_perturbed_episodes(profile) and rate.rate is not None:
         about = "Share of perturbed episodes that succeed; only changes after which success is expected."
         number = KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count, about)
@@ -253,7 +255,7 @@ def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
 
 
 def control_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
-    """Success in controls."""
+    """Key number: success in controls."""
     about = "Share of controls, which are unperturbed, that succeed."
     number = KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
     yield number.over(rate.over_tasks)
@@ -265,7 +267,7 @@ def _rates_by_task(run: RunData) -> tuple[Rate, ...]:
 
 
 SUCCESS = "Success and drops"
-"""Section of the report."""
+"""Section of the report about success rates and drops."""
 SUCCESS_RATE = Measure(
     "success_rate",
     "Success in perturbed episodes in which success is expected; in the controls, if there are none.",

@@ -1,7 +1,7 @@
-"""Cost of each change in each task, and changes compared with each other, from the informative starts.
+"""Cost of each change in each task, and comparison of the changes, from the informative starts.
 
-Only a start whose control succeeds can lose. *Kept* success is the share of such pairs that still succeed: a policy
-with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
+Only a start whose control succeeds can lose success. *Kept* success is the share of such pairs that still succeed: a
+policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 _MOST_NAMED = 3
-"""Changes that a sentence names."""
+"""Maximum number of changes that a sentence names."""
 _SHUFFLES = 400
 ROWS = (
     *("id", "task", "seed", "start", "condition", "change", "success", "control_success", "alike"),
@@ -61,60 +61,70 @@ class TaskChange(Result):
     pairs: Annotated[int, Column("pairs", "count")]
     starts: Annotated[int, Column("starts", "count")]
     telling: Annotated[int, Column("informative starts", "count")]
-    """Starts whose control succeeds: only they can show a loss."""
+    """Number of informative starts: those whose control succeeds."""
     control: Annotated[float, Column("control", "share")]
     perturbed: Annotated[float, Column("perturbed", "share")]
     p: Annotated[float, Column("p of a loss", "p")]
-    """One-sided, exact over starts."""
+    """Exact one-sided p value over starts."""
     more_p: Annotated[float, Column("more than others: Holm p", "p")]
-    """One-sided, exact p that it loses more of its starts than the other tasks; Holm over tasks."""
+    """Exact one-sided p value for a larger share of lost starts than in the other tasks, adjusted for tasks
+    (Holm).
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCost(Result):
-    """Success kept under a change, and its part of the fall over all changes."""
+    """Success kept under a change, and the change's part in the fall over all changes."""
 
     change: Annotated[str, Column("change")]
     kept: Annotated[int, Column("kept", "count")]
-    """Pairs in which both succeed."""
+    """Number of pairs in which both episodes succeed."""
     count: Annotated[int, Column("n", "count")]
-    """Pairs whose control succeeds."""
+    """Number of pairs whose control succeeds."""
     share: Annotated[float | None, Column("kept, share", "share")]
-    """kept / count; None if no control succeeds."""
+    """Share of kept successes, ``kept / count``; None if no control succeeds."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """Wilson interval over starts."""
+    """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
-    """Part of the fall over all changes, which also depends on its number of episodes; None without a fall."""
+    """Part in the fall over all changes, which also depends on the change's number of episodes; None without a
+    fall.
+    """
     of_fall_interval: Annotated[Interval | None, Column("part, 95 % interval", "share")]
-    """Linearised, over starts."""
+    """Linearised interval of ``of_fall`` over starts."""
     more: Annotated[float | None, Column("against other changes", "change")] = None
-    """Success kept with it minus that kept with the other changes in the same starts; None for a single change."""
+    """Success kept under this change minus that under the other changes from the same starts; None for a single
+    change.
+    """
     more_interval: Annotated[Interval | None, Column("95 % interval of that", "change")] = None
-    """Newcombe interval over starts."""
+    """Newcombe interval of ``more`` over starts."""
     more_p: Annotated[float | None, Column("Holm p of that", "p")] = None
-    """Exact, two-sided, adjusted for all changes (Holm)."""
+    """Exact two-sided p value of ``more``, adjusted for all changes (Holm)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskChanges(Result):
-    """Tasks x changes."""
+    """Costs of changes, by task and change."""
 
     cells: tuple[TaskChange, ...]
     costs: tuple[ChangeCost, ...]
-    """Single changes, the costliest first."""
+    """Costs of single changes, in decreasing order."""
     alike_p: float | None
-    """p that all changes cost the same (Mantel-Haenszel, within starts); None for fewer than two changes."""
+    """p value of equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
     uneven: dict[str, float]
-    """Change -> p that it costs the same in all tasks, by permutation of starts between tasks."""
+    """Change -> p value of equal cost in all tasks, by permutation of starts between tasks."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """id, task, seed, start, condition, change, success, control_success, alike (repeats the control's trajectory; null
-    if not judged), elsewhere (an object or the end effector starts elsewhere than in the control)."""
+    """Perturbed episodes with their control's outcome, one row each.
+
+    Columns: id, task, seed, start, condition, change, success, control_success, alike (repeats the control's
+    trajectory; null if not judged), elsewhere (an object or the end effector starts at another position than in the
+    control).
+    """
     changes: dict[str, str] = field(default_factory=dict, repr=False, metadata=FOR_DRAWING)
     """Condition -> its change, including weaker forms of a change."""
 
 
 def task_changes(run: RunData) -> TaskChanges:
-    """Cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
+    """Measure the cost of each change in each task. Raises MeasureError if no perturbed episode has a control."""
     rows = pairs(valid_rows(run.changed), "id", "initial_positions")
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
@@ -144,7 +154,7 @@ def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
-    """Cost of each change in each task, from the paired rows of one run or several."""
+    """Measure the cost of each change in each task, from the paired rows of one or several runs."""
     is_single = pl.col("change").map_elements(lambda name: len(shown_by(name)) == 1, return_dtype=pl.Boolean)
     alone = rows.filter(is_single)
     changes = sorted(alone["change"].unique())
@@ -171,7 +181,7 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
 
 
 def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
-    """Cost of a change in each task."""
+    """Measure the cost of a change in each task."""
     rows = rows.filter(pl.col("change") == change)
     cells = []
     for (task, _), table in by_cell(rows).items():
@@ -196,7 +206,9 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 
 def _more_lost_p(mine: np.ndarray, lost: np.ndarray) -> float:
-    """One-sided p that the starts ``mine`` are ``lost`` more often than the others, (starts,) each."""
+    """Return the one-sided p value for the starts ``mine`` being ``lost`` more often than the others, (starts,)
+    each.
+    """
     hits, count, total = int(lost[mine].sum()), int(mine.sum()), len(lost)
     if not hits or count == total:
         return 1.0
@@ -205,14 +217,14 @@ def _more_lost_p(mine: np.ndarray, lost: np.ndarray) -> float:
 
 
 def _by_start(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
-    """Control, perturbed (successes of either) and count of each start, as in the table of a drop."""
+    """Return control, perturbed (successes of each) and count of each start, as in the table of a drop."""
     return rows.group_by(*more, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
-    """Task and change -> control, perturbed and count of its starts, (starts, 3), in the order of the rows."""
+    """Return task and change -> control, perturbed and count of the starts, (starts, 3), in the order of the rows."""
     table = _by_start(rows, "change")
     values = table.select("control", "perturbed", "count").to_numpy().astype(float)
     places: dict[tuple[str, str], list[int]] = {}
@@ -222,10 +234,10 @@ def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
 
 
 def alike_p(rows: pl.DataFrame) -> float:
-    """p that all changes cost the same, from the starts whose controls succeed, under permutation within starts.
+    """Return the p value of equal costs of all changes, from starts whose controls succeed, permuted within starts.
 
-    The generalised Mantel-Haenszel test: deviation of the successes by change from the mean of their start, against
-    its covariance; chi-squared.
+    The generalised Mantel-Haenszel test: deviation of the successes by change from the mean of their start, divided
+    by its covariance; chi-squared.
     """
     rows = rows.filter(pl.col("control_success") == 1)
     start = rows.select(pl.struct(START).rank("dense")).to_series().to_numpy().astype(int) - 1
@@ -247,7 +259,9 @@ def alike_p(rows: pl.DataFrame) -> float:
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:
-    """p that a change costs the same in all tasks, by permutation of starts between tasks; None for a single task."""
+    """Return the p value of equal cost in all tasks, by permutation of starts between tasks; None for a single
+    task.
+    """
     table = _by_start(rows.filter(pl.col("control_success") == 1))
     task = table["task"].rank("dense").to_numpy().astype(int) - 1 if len(table) else np.zeros(0, int)
     if not len(table) or task.max() < 1:
@@ -264,7 +278,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
 
 def _measure_cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
-    """Cost of a change, given the successes ``_all`` lost in each start under all changes."""
+    """Measure the cost of a change, given the successes ``_all`` lost in each start under all changes."""
     able = _by_start(rows.filter(pl.col("control_success") == 1))
     hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
     count = int(counts.sum())
@@ -285,7 +299,10 @@ def _measure_cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> Change
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval | None]:
-    """Ratio of two sums over starts, and its linearised interval; None unless the whole is significantly above 0."""
+    """Return the ratio of two sums over starts, and its linearised interval.
+
+    None unless the denominator ``whole`` is significantly above 0.
+    """
     total, starts = whole.sum(), len(whole)
     if total <= 0 or starts < 3:
         return None, None
@@ -299,7 +316,9 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval 
 
 
 def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, float] | None:
-    """Success kept with one change minus that with the others in the same starts, its interval, and p."""
+    """Return success kept under one change minus that under the others from the same starts, its interval, and p
+    value.
+    """
     mine, success = pl.col("change") == change, pl.col("success")
     table = (
         rows.filter(pl.col("control_success") == 1)
@@ -321,7 +340,7 @@ def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, f
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Success kept under each change."""
+    """Table of success kept under each change."""
     if not result.costs:
         return None
     alike = ""
@@ -344,7 +363,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Cost of each change in these tasks, and in tasks in general if these are a sample of them."""
+    """Table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
     drops = [
         drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None
     ]
@@ -370,7 +389,7 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Cost of each change in each task."""
+    """Table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
@@ -397,7 +416,7 @@ def _under(change: str) -> str:
 
 
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
-    """Success kept under the costliest changes."""
+    """Sentences about success kept under the costliest changes."""
     costs = [cost for cost in result.costs if cost.share is not None]
     if not costs:
         return

@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 _MIN_SPOKES = 3
 MIN_TASKS = 10
-"""Tasks needed to separate the effect of a label from that of single tasks."""
+"""Minimum number of tasks for separating the effect of a label from that of single tasks."""
 
 
 def label_families(frame: pl.DataFrame) -> list[str]:
-    """Names of a frame's label families, in their order."""
+    """Return the names of a frame's label families, in their order."""
     names = (name.removeprefix(COLUMN) for name in frame.columns if name.startswith(COLUMN))
     return sorted(names, key=family_order)
 
 
 def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
-    """One row for each label of an episode in a family, with that label alone in the family's column."""
+    """Return one row for each label of an episode in a family, with only that label in the family's column."""
     name = f"{COLUMN}{family}"
     labels = pl.col(name).map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
     return frame.drop_nulls(name).with_columns(labels).explode(name)
@@ -57,18 +57,18 @@ class LabelRate(Rate):
     behind_interval: Interval | None = None
     """Student interval over tasks."""
     p: float | None = None
-    """One-sided, by permutation of the labels between tasks."""
+    """One-sided p value, by permutation of the labels between tasks."""
 
 
 def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
-    """Success by the labels of a family, in their order."""
+    """Return success by the labels of a family, in their order."""
     column = f"{COLUMN}{family}"
     values = rates(with_each_label(frame, family), (column,))
     return tuple(sorted(values, key=lambda rate: label_order(family, str(rate.group[column]))))
 
 
 def _rates_by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
-    """Success by label family, if success is expected; an episode counts for each of its labels."""
+    """Return success by label family, where success is expected; an episode counts for each of its labels."""
     rows = run.perturbed
     result = {}
     for family in label_families(run.frame):
@@ -108,7 +108,7 @@ def _against_others(frame: pl.DataFrame, family: str, rate: Rate) -> Rate:
 
 
 def _interval(shares: np.ndarray, mine: np.ndarray) -> Interval:
-    """Student interval of the difference of two means over tasks (tasks,)."""
+    """Return the Student interval of the difference of two means over tasks (tasks,)."""
     free = len(shares) - 2
     sizes = 1 / mine.sum() + 1 / (~mine).sum()
     off = np.where(mine, shares - shares[mine].mean(), shares - shares[~mine].mean())
@@ -118,7 +118,7 @@ def _interval(shares: np.ndarray, mine: np.ndarray) -> Interval:
 
 
 def _is_of_tasks(frame: pl.DataFrame, family: str) -> bool:
-    """Whether all episodes of each task have the same labels of a family.
+    """Return whether all episodes of each task have the same labels of a family.
 
     If a change names other objects, as level 4 of LIBERO-X does, its labels describe the change, not the task.
     """
@@ -144,7 +144,7 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
 
 
 def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) -> Table | None:
-    """Success by label."""
+    """Table of success by label."""
     pairs = [(family, rate) for family, values in families.items() for rate in values]
     if not pairs:
         return None
@@ -168,7 +168,7 @@ Spoke = tuple[str, str]
 
 
 def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
-    """Labels of the runs, in order. Raises MeasureError if they are too few for a radar plot."""
+    """Return the labels of the runs, in order. Raises MeasureError if they are too few for a radar plot."""
     spokes = dict.fromkeys(  # not a set, whose order differs between processes
         (family, group_name(rate.group))
         for families in runs
@@ -225,7 +225,7 @@ def radar(
 
 
 def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
-    """Success by label: one spoke for each label of each family; one line for each run."""
+    """Radar plot of success by label: one spoke for each label of each family, one line for each run."""
     spokes = spokes_of(runs.values())
 
     def paint(figure: Figure) -> None:

@@ -39,7 +39,7 @@ FEWEST = "best"
 REFERENCE = "_reference"
 """Column of reference times, control steps."""
 UNTIMED = "_untimed"
-"""Column of tasks with a success that has no reference time, so that success within a limit is unknown."""
+"""Column that marks tasks with a success without reference time, whose success within a limit is unknown."""
 LIMITED = "limit_factor"
 """Label of an episode's own limit, as a multiple of the reference time; null for none."""
 REFERENCE_NOTE = (
@@ -53,7 +53,7 @@ class Limit(Result):
     """Success within a time limit."""
 
     factor: float | None
-    """Multiple of the reference time; None for no limit but the task's horizon."""
+    """Multiple of the reference time; None for no limit except the task's horizon."""
     successes: Annotated[int, Column("successes", "count")]
     count: Annotated[int, Column("n", "count")]
     rate: Annotated[float, Column("success", "share")]
@@ -62,13 +62,13 @@ class Limit(Result):
 
 @dataclass(frozen=True, slots=True)
 class Limits(Result):
-    """Success against the time limit."""
+    """Success as a function of the time limit."""
 
     limits: tuple[Limit, ...]
     reference: dict[str, float]
-    """Task -> reference time, control steps; the median, if its episodes have several."""
+    """Task -> reference time, control steps; the median if its episodes have several."""
     unknown: int
-    """Excluded episodes of tasks without a reference time."""
+    """Number of excluded episodes of tasks without a reference time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class TimeToSuccess(Result):
     group: dict[str, Label]
     median: float
     interval: Interval | None
-    """From order statistics, over starts and variants; None for an effective sample size below six."""
+    """Interval from order statistics, over starts and variants; None for an effective sample size below six."""
     successes: int
     count: int
-    """Successes and failures."""
+    """Number of successes and failures."""
     half_succeed_by: float | None
-    """Time by which half of all episodes have succeeded; None if fewer do. Comparable between groups."""
+    """Control steps within which half of all episodes have succeeded; None if fewer do. Comparable between groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,14 @@ class NoMistakes(Result):
 
     group: dict[str, Label]
     flawless: int
-    """Successes in which a named object moved first, and no goal atom was undone; after a cancelled instruction nothing
-    need have moved."""
+    """Number of successes in which a named object moved first and no goal atom was undone.
+
+    After a cancelled instruction no object needs to have moved.
+    """
     successes: int
     count: int
     rate: float
-    """flawless / count"""
+    """Rate of flawless successes, ``flawless / count``."""
     interval: Interval
 
 
@@ -106,7 +108,7 @@ def time_limits(
     reference: Mapping[str, float] | None = None,
     factors: Sequence[float | None] = FACTORS,
 ) -> Limits:
-    """Success within multiples of a reference time (control steps).
+    """Measure success within multiples of a reference time (control steps).
 
     A run determines the success within all limits up to its own; ``None``, no limit, only if no episode had one.
     Raises MeasureError if no task has a reference time.
@@ -191,7 +193,7 @@ def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> l
 
 
 def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:
-    """Success of each group within a limit; empty without rows."""
+    """Return the success of each group within a limit; empty without rows."""
     late = pl.lit(False)
     if factor is not None:
         late = (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
@@ -203,7 +205,7 @@ def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict
 
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
-    """Duration of the successes of each group; groups without a success are left out."""
+    """Return the duration of the successes of each group; groups without a success are left out."""
     tried = valid_rows(frame).drop_nulls(by)
     rows = tried.filter(pl.col("success") == 1)
     if not len(rows):
@@ -245,9 +247,9 @@ def no_mistakes(
 
 
 def _is_flawless(row: dict[str, str | None]) -> bool:
-    """Whether a named object moved first, and each atom became true once; initial atoms may be undone.
+    """Return whether a named object moved first, and each atom became true once; initial atoms may be undone.
 
-    After a cancelled instruction nothing need have moved.
+    After a cancelled instruction no object needs to have moved.
     """
     truth = str(row["truth"])
     once = all(sum(first > 0 for first, _ in spans) <= 1 for spans in json.loads(truth).values())
@@ -262,7 +264,7 @@ def limit_name(factor: float | None) -> str:
 
 
 def limits_table(result: Limits, report: ReportedRun) -> Table:
-    """Success against the time limit."""
+    """Table of success by time limit."""
     return Table.of(
         "time-limits",
         "Success against the time limit",
@@ -274,13 +276,13 @@ def limits_table(result: Limits, report: ReportedRun) -> Table:
 
 
 def limit_places(factors: Iterable[float | None]) -> dict[float | None, int]:
-    """Places of the limits of all runs on one axis, in order; no limit is the last one."""
+    """Return the positions of the limits of all runs on one axis, in order; no limit is the last one."""
     ordered = sorted(set(factors), key=lambda factor: math.inf if factor is None else factor)
     return {factor: place for place, factor in enumerate(ordered)}
 
 
 def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
-    """Draw success against the time limit, one line for each run, all limits on the same axis."""
+    """Draw success by time limit, one line for each run, with all limits on the same axis."""
     places = limit_places(limit.factor for limits in runs.values() for limit in limits)
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
@@ -295,7 +297,7 @@ def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
 
 
 def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
-    """Success against the time limit; one line for each run."""
+    """Figure of success by time limit; one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -317,7 +319,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
 
 
 def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
-    """Duration of successes, by condition."""
+    """Figure of the duration of successes, by condition."""
     marks = []
     for result in results[:MOST]:
         name = group_name(result.group)
@@ -369,11 +371,11 @@ class ConditionCost(Result):
     condition: str
     planned: int
     used: int
-    """Episodes until it was stopped, or all that were done."""
+    """Number of episodes executed until the condition was stopped, or all that were executed."""
     saved: int
-    """Planned episodes that were not needed."""
+    """Number of planned episodes that were not needed."""
     rule: str | None
-    """The rule that stopped it; None if it was not stopped."""
+    """Rule that stopped the condition; None if it was not stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,19 +386,19 @@ class Efficiency(Result):
     used: int
     saved: int
     share: float
-    """saved / planned"""
+    """Share of saved episodes, ``saved / planned``."""
     conditions: tuple[ConditionCost, ...]
     decisions: float
-    """Mean number of decisions of the policy per episode."""
+    """Mean number of policy decisions per episode."""
     decisions_interval: Interval | None
     episodes: int
-    """Episodes of that mean."""
+    """Number of episodes over which ``decisions`` is averaged."""
 
 
 def efficiency(
     frame: pl.DataFrame, counts: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]]
 ) -> Efficiency:
-    """Cost of a run, from its frame, ``Store.counts`` and ``Store.stopped``."""
+    """Return the cost of a run, from its frame, ``Store.counts`` and ``Store.stopped``."""
     rows = valid_rows(frame)
     costs = []
     for condition, planned, done in counts.select("condition", "planned", "done").iter_rows():

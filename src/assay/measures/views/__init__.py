@@ -1,1 +1,1 @@
-"""Primitives of views: tables, drawings, number formats. Families of measures build on them; pages show them."""
+"""Building blocks of views: tables, drawings, number formats. Measures use them, and report pages show them."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROW = 0.19
 """Height of a row, inches."""
 MOST = 60
-"""Most rows of a readable plot."""
+"""Maximum number of rows of a readable plot."""
 SHARES = (-0.02, 1.02)
 """Limits of an axis of shares, with room for marks at both ends."""
 LETTERS = 7.2
@@ -24,12 +24,12 @@ LETTERS = 7.2
 CHARACTER = 4.4
 """Mean width of a character of the notes, points."""
 LONGEST = 30
-"""Longest label that leaves room for a plot in a column of a paper, without the name of the experiment."""
+"""Maximum length of a label, without the experiment's name, that leaves room for a plot in a column of a paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One row."""
+    """One row of a forest plot."""
 
     label: str
     value: float
@@ -43,12 +43,12 @@ class Mark:
 
 
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
-    """Height of a forest plot, inches."""
+    """Return the height of a forest plot, inches."""
     return 0.95 + ROW * sum(len(marks) + bool(name) for name, marks in groups.items())
 
 
 def fits_a_column(groups: Mapping[str, Sequence[Mark]]) -> bool:
-    """Whether the labels leave room for a plot in a column of a paper."""
+    """Return whether the labels leave room for a plot in a column of a paper."""
     labels = (mark.label.partition("/")[2] or mark.label for marks in groups.values() for mark in marks)
     return max(map(len, labels), default=0) <= LONGEST
 
@@ -154,7 +154,7 @@ def _mark(axes: Axes, mark: Mark, place: int) -> None:
 
 
 def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> None:
-    """Write at a row beside the axes; the text ends ``end`` points to their right."""
+    """Write text beside the axes at a row; it ends ``end`` points to the right of the axes."""
     axes.annotate(
         text,
         (1.0, place),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.measures.success.rates import Rate
 
 NONE = "none"
-"""As in the original instruction."""
+"""Object names or action phrasing as in the original instruction."""
 OBJECTS = (NONE, "addition", "contextual", "habitual")
 """Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
 ACTIONS = (
@@ -23,7 +23,7 @@ ACTIONS = (
 )
 """Ways to phrase the action."""
 LIGHT = 0.55
-"""Part of the colour scale from which text is dark."""
+"""Position on the colour scale, 0 to 1, above which text is dark."""
 
 
 def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hatch: str | None = None) -> str:

@@ -22,18 +22,18 @@ COLUMN, PAGE = 3.25, 6.75
 """Widths of a column and of a two-column page in most conference styles, inches."""
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 FONT = "DejaVu Sans"
-"""Included in matplotlib."""
+"""Default font, which is included in matplotlib."""
 NARROW = 5.0
 """Width below which there is little room for text beside a plot, inches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """Print settings."""
+    """Print settings of figures."""
 
     format: Format = "pdf"
     width: float = COLUMN
-    """Inches."""
+    """Width of a figure, inches."""
     font: str = FONT
     letters: float = 8.0
     """Smallest font size, points."""
@@ -49,7 +49,7 @@ class Print:
         letters: float = 8.0,
         names: Path | None = None,
     ) -> Print:
-        """Settings from command line options. Raises RunError with the valid values."""
+        """Return settings from command line options. Raises RunError with the valid values."""
         if format not in get_args(Format):
             raise RunError(f"--figures {format}: valid: {' or '.join(get_args(Format))}")
         return cls(
@@ -67,7 +67,7 @@ class Print:
 
     @property
     def style(self) -> dict[str, Any]:
-        """Settings for matplotlib."""
+        """Settings for matplotlib's rcParams."""
         sizes = (
             "font.size",
             "axes.labelsize",
@@ -86,7 +86,7 @@ class Print:
         }
 
     def name(self, text: str) -> str:
-        """Name of an id; the id itself by default."""
+        """Return the printed name of an id; the id itself by default."""
         return self.names.get(text, text)
 
 

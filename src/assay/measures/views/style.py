@@ -95,17 +95,17 @@ class Drawing:
     """Stem of the file name."""
     title: str
     caption: str
-    """Content, n, and the method of the intervals."""
+    """Content, number of episodes, and the method of the intervals."""
     size: tuple[float, float]
     """Width and height on the page, inches."""
     paint: Callable[[Figure], None]
-    """Draws it on a figure of any size."""
+    """Function that draws on a figure of any size."""
     in_a_column: bool = True
-    """Whether it is readable in a column of a paper; otherwise it is printed as wide as the page."""
+    """Whether the figure is readable in a column of a paper; otherwise it is printed as wide as the page."""
 
     @property
     def wide(self) -> bool:
-        """Whether it needs a whole row of the page."""
+        """Whether the figure needs a full row of the page."""
         return self.size[0] > HALF + 0.5
 
     @cached_property
@@ -130,7 +130,7 @@ class Drawing:
         return f'<?xml version="1.0" encoding="utf-8"?>\n{self.svg}'
 
     def render_print(self, how: Print) -> bytes:
-        """PDF or SVG for a paper, with its width and font size."""
+        """Render the figure as PDF or SVG for a paper, with its width and font size."""
         import matplotlib
         from matplotlib.figure import Figure
 
@@ -194,12 +194,14 @@ def share_limits(axes: Axes) -> None:
 
 
 def series(place: int) -> dict[str, Any]:
-    """Colour and mark of the n-th series."""
+    """Return the colour and marker of the n-th series."""
     return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
 
 
 def aside(place: int, count: int) -> float:
-    """Horizontal offset of the n-th of ``count`` series, as a part of the axis, so that error bars do not overlap."""
+    """Return the horizontal offset of the n-th of ``count`` series, as a fraction of the axis, to separate error
+    bars.
+    """
     return 0.012 * (place - (count - 1) / 2)
 
 

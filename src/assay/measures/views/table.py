@@ -1,4 +1,4 @@
-"""Tables: the same numbers for a page, a spreadsheet, a text and a paper.
+"""Tables: the same numbers for a page, a spreadsheet, plain text and a paper.
 
 A column is declared once, on the field of the result that it shows; `Table.of` builds the table:
 
@@ -51,7 +51,7 @@ class Column:
     bare: bool = False
     """Whether the heading leaves out the unit, because the table's note gives it."""
     value: Callable[[Any], Any] | None = None
-    """Reads the cell from a result; None where the column is that of a field, or rows are given as values."""
+    """Function that reads the cell from a result; None for the column of a field, or if rows are given as values."""
 
     @property
     def heading(self) -> str:
@@ -63,7 +63,7 @@ class Column:
 
     @property
     def right(self) -> bool:
-        """Whether the column is set flush right."""
+        """Whether the column is right-aligned."""
         return self.kind != "text"
 
     def format(self, value: Value) -> str:
@@ -98,7 +98,7 @@ class Table:
     """Named columns and rows of plain values."""
 
     name: str
-    """Stem of its files."""
+    """Stem of the table's file names."""
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -143,7 +143,7 @@ class Table:
         ]
 
     def as_csv(self) -> str:
-        """CSV with all digits: an interval becomes two columns, shares are fractions."""
+        """Return the table as CSV with all digits: an interval becomes two columns, shares are fractions."""
         wide = [
             any(isinstance(row[place], Interval) for row in self.rows) for place in range(len(self.columns))
         ]
@@ -162,14 +162,14 @@ class Table:
         return written.getvalue()
 
     def as_markdown(self) -> str:
-        """Markdown with the note as a caption."""
+        """Return the table as Markdown with the note as a caption."""
         rows = [[column.heading for column in self.columns], *self.formatted_rows]
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         rule = "| " + " | ".join("---:" if column.right else "---" for column in self.columns) + " |"
         return "\n".join([f"**{self.title}.** {self.note}".strip(), "", lines[0], rule, *lines[1:], ""])
 
     def as_latex(self) -> str:
-        """LaTeX; needs booktabs."""
+        """Return the table as LaTeX, which needs booktabs."""
         rows = [[column.heading for column in self.columns], *self.formatted_rows]
         lines = [" & ".join(map(latex, row)) + r" \\" for row in rows]
         places = "".join("r" if column.right else "l" for column in self.columns)

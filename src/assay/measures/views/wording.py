@@ -1,4 +1,4 @@
-"""Text of numbers and names: percentages, points, intervals, p values, lists."""
+"""Formatting of numbers and names: percentages, points, intervals, p values, lists."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> s
 
 
 def negate(interval: Interval | None) -> Interval | None:
-    """Interval of the negated value."""
+    """Return the interval of the negated value."""
     return None if interval is None else Interval(-interval.high, -interval.low, interval.method)
 
 
 def methods(intervals: Iterable[Interval | None]) -> str:
-    """Methods of intervals: "Wilson", "Student, over starts"."""
+    """List the methods of intervals: "Wilson", "Student, over starts", ..."""
     names = dict.fromkeys(interval.method for interval in intervals if interval is not None)
     return re.sub(
         r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), "; ".join(names)
@@ -83,12 +83,12 @@ def listed(parts: Iterable[str], last: str = "and") -> str:
 
 
 def group_name(group: dict[str, Label]) -> str:
-    """Name of a group of episodes, from its columns and values."""
+    """Return the name of a group of episodes, from its columns and values."""
     return ", ".join(str(value) for value in group.values()) or "all"
 
 
 def task_instruction(task: str) -> str | None:
-    """Instruction of a task; None if the task is not in the catalogue."""
+    """Return the instruction of a task; None if the task is not in the catalogue."""
     try:
         return tasks.load(task).instruction.text
     except AssayError:
@@ -101,7 +101,7 @@ def natural(name: str) -> list[str | int]:
 
 
 def thing(name: str) -> str:
-    """Readable name of an entity: ``akita_black_bowl_1`` is akita black bowl."""
+    """Return the readable name of an entity: ``akita_black_bowl_1`` becomes akita black bowl."""
     return " + ".join(
         " ".join(word for word in part.split("_") if not word.isdigit()) for part in name.split("+")
     )
@@ -119,7 +119,7 @@ class KeyNumber:
     """Definition in one line."""
 
     def over(self, tasks: Interval | None) -> KeyNumber:
-        """Copy with the interval for tasks in general, if there is one."""
+        """Return a copy with the interval for tasks in general, if there is one."""
         if tasks is None:
             return self
         return replace(self, detail=f"{self.detail}; tasks in general {between(tasks, 100)}")
@@ -157,7 +157,7 @@ CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
 
 
 def describe_change(part: str) -> str:
-    """Phrase for a change: ``with another camera pose``."""
+    """Return a phrase for a change: ``with another camera pose``."""
     if part not in CHANGE_PHRASES and TOGETHER in part:
         return f"with {listed(part.split(TOGETHER))} changed together"
     return CHANGE_PHRASES.get(part, f"under {part}")

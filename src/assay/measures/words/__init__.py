@@ -1,1 +1,1 @@
-"""Instructions: paraphrases, names, phrasing, and PRIDE."""
+"""Measures about instructions: paraphrases, names, phrasing, and PRIDE."""

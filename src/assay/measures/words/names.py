@@ -1,4 +1,4 @@
-"""Cost of other names: objects called by a name that the task's own instruction does not use."""
+"""Cost of other names: objects called by a name that the task's original instruction does not use."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ WORDS = "Words"
 
 @dataclass(frozen=True, slots=True)
 class NameGap(Result):
-    """Wordings that change names, compared with wordings of the same tasks that keep them."""
+    """Wordings that change object names, compared with wordings of the same tasks that keep them."""
 
     noun: str
-    """The only noun that was renamed; empty for any."""
+    """Noun that alone was renamed; empty for any noun."""
     kept: Annotated[int, Column("successes, kept", "count")]
-    """Successes with all names kept."""
+    """Number of successes with all names kept."""
     kept_count: Annotated[int, Column("n, kept", "count")]
     changed: Annotated[int, Column("successes, changed", "count")]
-    """Successes with the name changed."""
+    """Number of successes with the name changed."""
     changed_count: Annotated[int, Column("n, changed", "count")]
     change: Annotated[float, Column("difference", "change")]
     """Success with the name changed minus success with it kept, within strata weighted by information."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
     """Newcombe interval over strata; includes 0 if the test does."""
     strata: Annotated[int, Column("strata", "count")]
-    """Tasks x phrasings of the action (or seeds, without that label) that have both."""
+    """Number of strata with both sides: tasks x phrasings of the action (or seeds, without that label)."""
     p: Annotated[float, Column("p", "p")]
-    """Exact, over strata and within them."""
+    """Exact p value, over strata and within them."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Strata: task, manner; successes and episodes of either side."""
+    """Strata, one row each: task, manner; successes and episodes of each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,15 @@ class NameGaps(Result):
 
     overall: NameGap
     one: NameGap | None
-    """Wordings that change a single name."""
+    """Cost of wordings that change a single name."""
     several: NameGap | None
-    """Wordings that change several names."""
+    """Cost of wordings that change several names."""
     nouns: tuple[NameGap, ...]
-    """Nouns that were renamed alone, the costliest first."""
+    """Cost by noun that was renamed alone, in decreasing order."""
 
 
 def name_gaps(frame: pl.DataFrame) -> NameGaps:
-    """Cost of other names, overall and for each noun. Needs the columns of `label_changes`."""
+    """Measure the cost of other names, overall and for each noun. Needs the columns of `label_changes`."""
     rows = frame.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
     if not len(rows):
         raise MeasureError("no episode has its instruction changed alone")
@@ -99,7 +99,7 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
 
 
 def pool_names(gaps: Sequence[NameGap]) -> NameGap:
-    """Pool the same gap in several runs of a policy."""
+    """Pool the same gap over several runs of a policy."""
     first, *rest = gaps
     if not rest:
         return first
@@ -174,7 +174,7 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def names_table(result: NameGaps, report: ReportedRun) -> Table:
-    """Cost of other names."""
+    """Table of the cost of other names."""
     return Table.of(
         "names",
         "Cost of other names",
@@ -186,7 +186,7 @@ def names_table(result: NameGaps, report: ReportedRun) -> Table:
 
 
 def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
-    """Cost of calling each object by another name."""
+    """Figure of the cost of calling each object by another name."""
     marks = [
         Mark(
             f"the {gap.noun}" if gap.noun else "any name",
@@ -222,7 +222,7 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
 
 
 def names_sentences(result: NameGaps, profile: Profile) -> Iterator[str]:
-    """Cost of other names."""
+    """Sentences about the cost of other names."""
     gap = result.overall
     yield (
         f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names "

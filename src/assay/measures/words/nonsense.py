@@ -1,4 +1,4 @@
-"""Success under instructions that do not ask for the task: nonsense, or another task."""
+"""Success under instructions that do not request the task: nonsense, or another task."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from assay.support.stats.intervals import wilson_interval
 
 
 def nonsense(run: RunData) -> Drop:
-    """The condition with nonsense or counterfactual instructions in which the task's goal is reached least often.
+    """Return the nonsense or counterfactual condition in which the task's goal is reached least often.
 
-    Instructions that can be guessed are excluded: following them does not show that they were ignored.
+    Guessable instructions are excluded: following them does not show that they were ignored.
     """
     guessed = set(guessable(run.frame)["condition"])
     drops = [

@@ -31,32 +31,32 @@ if TYPE_CHECKING:
 
 
 _MARGIN_GAP = 0.25
-"""Gap between the grid and its margins, cells."""
+"""Gap between the grid and its margins, in cells."""
 _PRESERVED = (NONE, "addition")
 _NONE = {"object": NONE, "action": NONE}
 
 
 @dataclass(frozen=True, slots=True)
 class GridCell(Result):
-    """One combination of a way to name objects and a phrasing of the action."""
+    """One combination of a way of naming objects and a phrasing of the action."""
 
     object: Annotated[str, Column("names")]
     action: Annotated[str, Column("action")]
     rate: Rate
     pd: Annotated[float | None, Column("PD", "number")]
-    """Mean distance of its instructions from the original; None if not scored."""
+    """Mean distance of the cell's instructions from the original; None if not scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid(Result):
-    """Success over the cells; the control is the cell of none and none."""
+    """Success by cell of the paraphrase grid; the control is the cell (none, none)."""
 
     cells: tuple[GridCell, ...]
     """Cells with episodes, row by row."""
     objects: tuple[Rate, ...]
-    """Each way to name objects, over all phrasings; without the control."""
+    """Success by way of naming objects, over all phrasings, without the control."""
     actions: tuple[Rate, ...]
-    """Each phrasing of the action, over all ways to name objects; without the control."""
+    """Success by phrasing of the action, over all ways of naming objects, without the control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ObjectGap(Result):
     preserved: Rate
     paraphrased: Rate
     change: float
-    """paraphrased - preserved"""
+    """Difference ``paraphrased - preserved``."""
     interval: Interval
     """Newcombe interval over wordings."""
 
@@ -78,13 +78,13 @@ class Correlation(Result):
     r: float
     cells: int
     p: float
-    """By permutation of rows and columns of the grid: cells of one row or column are not independent."""
+    """p value by permutation of rows and columns of the grid: cells of one row or column are not independent."""
     interval: Interval
-    """Fisher interval, widened accordingly."""
+    """Fisher interval, widened for the dependence between cells."""
 
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of paraphrases in the grid. Raises MeasureError if the frame has none."""
+    """Return the rows of paraphrases in the grid. Raises MeasureError if the frame has none."""
     require(frame, "object", "action")
     return frame.filter(
         (pl.col("condition") != CONTROL) & pl.col("object").is_not_null() & pl.col("action").is_not_null()
@@ -92,7 +92,7 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of paraphrases, also of unknown type. Raises MeasureError without such rows."""
+    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if there are none."""
     labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
     has_labels = [pl.all_horizontal(pl.col(names).is_not_null()) for names in labels]
     rows = frame[:0]
@@ -104,7 +104,7 @@ def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def grid(frame: pl.DataFrame) -> Grid:
-    """Success over the 4 x 11 grid, and its margins."""
+    """Measure success over the 4 x 11 grid, and its margins."""
     rows = paraphrases(frame)
     usual = frame.filter(pl.col("condition") == CONTROL).with_columns(
         **{name: pl.lit(value) for name, value in _NONE.items()}
@@ -131,7 +131,7 @@ def grid(frame: pl.DataFrame) -> Grid:
 
 
 def object_gap(frame: pl.DataFrame) -> ObjectGap:
-    """Cost of calling objects by another name."""
+    """Measure the cost of calling objects by another name."""
     rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in(_PRESERVED))
     both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
@@ -152,7 +152,7 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
 
 
 def distance_correlation(grid: Grid) -> Correlation:
-    """Correlation of success with the distance of the instruction over cells, without the control."""
+    """Correlate success with the distance of the instruction over cells, without the control."""
     points = [
         (cell.object, cell.action, cell.pd, cell.rate.rate)
         for cell in grid.cells
@@ -172,7 +172,7 @@ def distance_correlation(grid: Grid) -> Correlation:
 
 
 def wording_columns(rows: pl.DataFrame) -> list[str]:
-    """Columns that identify a wording; its seeds share them."""
+    """Return the columns that identify a wording, which is the same for all its seeds."""
     return [name for name in ("task", "condition", "instruction", "s_k", "s_t") if name in rows.columns]
 
 

@@ -1,4 +1,4 @@
-"""Phrasing of the action and writing of the sentence: their costs, with all names kept."""
+"""Cost of the phrasing of the action and of spelling and punctuation, with all names kept."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ STRATUM = ("task", "object")
 
 @dataclass(frozen=True, slots=True)
 class ActionGap(Result):
-    """Wordings that phrase the action in one way, compared with the others; names are kept."""
+    """Wordings with one phrasing of the action, compared with the others; names are kept."""
 
     action: str
     successes: int
-    """Successes with this phrasing."""
+    """Number of successes with this phrasing."""
     count: int
     others: int
-    """Successes with any other phrasing."""
+    """Number of successes with any other phrasing."""
     others_count: int
     change: float
     """Success with this phrasing minus that with the others, within strata weighted by information."""
     interval: Interval
     """Newcombe interval over strata; includes 0 if the test does."""
     strata: int
-    """Tasks x ways to name objects that have both."""
+    """Number of strata with both sides: tasks x ways of naming objects."""
     p: float
-    """Exact: the larger of a test of wordings within strata and of episodes within strata and starts."""
+    """Exact p value: the larger of tests of wordings within strata, and of episodes within strata and starts."""
     p_holm: float = 1.0
-    """Adjusted for all phrasings."""
+    """p value adjusted for all phrasings (Holm)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +59,13 @@ class ActionGaps(Result):
     """Cost of phrasings of the action."""
 
     actions: tuple[ActionGap, ...]
-    """The costliest first."""
+    """Phrasings, in decreasing order of cost."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """task, seed, object, action, instruction, success (0 or 1)."""
+    """Episodes, one row each: task, seed, object, action, instruction, success (0 or 1)."""
 
 
 def action_gaps(frame: pl.DataFrame) -> ActionGaps:
-    """Cost of each phrasing of the action. Needs the columns of `label_changes`."""
+    """Measure the cost of each phrasing of the action. Needs the columns of `label_changes`."""
     require(frame, "action", "object")
     rows = frame.filter(pl.col("change") == Change.WORDING).drop_nulls(["action", "object"])
     if not len(rows):
@@ -77,7 +77,7 @@ def action_gaps(frame: pl.DataFrame) -> ActionGaps:
 
 
 def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
-    """Cost of each phrasing, from the rows of one run or several runs of a policy."""
+    """Measure the cost of each phrasing, from the rows of one or several runs of a policy."""
     rows = pl.concat(part.select(*STRATUM, "seed", "action", "instruction", "success") for part in parts)
     usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
     wordings = rows.group_by(*STRATUM, "action", "instruction", maintain_order=True).agg(usual)
@@ -160,7 +160,7 @@ ACTIONS = Measure(
 
 
 SURFACE_LABEL = "surface"
-"""Label of episodes whose instruction is written differently: the form."""
+"""Label of episodes whose instruction differs in spelling or punctuation; its value is the variant."""
 
 
 def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:

@@ -32,35 +32,35 @@ if TYPE_CHECKING:
 
 ALPHA = 0.5
 MIN_WORDINGS = 5
-"""Wordings that the interval of a slope needs."""
+"""Minimum number of wordings for the interval of a slope."""
 ALPHAS = tuple(round(0.1 * step, 1) for step in range(11))
 
 
 @dataclass(frozen=True, slots=True)
 class Pride(Result):
-    """PRIDE at one weight."""
+    """PRIDE at one weight alpha."""
 
     alpha: Annotated[float, Column("alpha", "number")]
     """Weight of keywords against structure."""
     pride: Annotated[float, Column("PRIDE", "number")]
-    """0 to 100"""
+    """PRIDE, 0 to 100."""
     interval: Annotated[Interval, Column("95 % interval", "number")]
     """Wilson interval over starts and wordings."""
     episodes: Annotated[int, Column("episodes", "count")]
     wordings: Annotated[int, Column("wordings", "count")]
     unscored: Annotated[int, Column("unscored", "count")]
-    """Excluded paraphrases without similarities."""
+    """Number of excluded paraphrases without similarities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep(Result):
-    """PRIDE over the weights."""
+    """PRIDE as a function of the weight alpha."""
 
     points: tuple[Pride, ...]
     slope: float
-    """Slope of the line through them, per unit of alpha: negative if keywords cost more than structure."""
+    """Slope of the fitted line, per unit of alpha: negative if keywords cost more than structure."""
     interval: Interval | None
-    """Linearised, over starts and wordings; None where there are too few, or all succeed."""
+    """Linearised interval of the slope over starts and wordings; None if there are too few, or all succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +69,21 @@ class Overestimation(Result):
 
     overestimation: float
     interval: Interval | None
-    """Linearised, over starts and wordings; None where there are too few, or all succeed."""
+    """Linearised interval over starts and wordings; None if there are too few, or all succeed."""
     success_rate: float
     """Success rate of the scored paraphrases."""
     pride: float
-    """0 to 100"""
+    """PRIDE, 0 to 100."""
     episodes: int
 
 
 def pride(frame: pl.DataFrame, alpha: float = ALPHA) -> Pride:
-    """PRIDE of a run's paraphrases."""
+    """Compute PRIDE of a run's paraphrases."""
     return _Sums(frame).pride(alpha)
 
 
 def sweep(frame: pl.DataFrame) -> Sweep:
-    """PRIDE for alpha = 0, 0.1, ..., 1, and its slope."""
+    """Compute PRIDE for alpha = 0, 0.1, ..., 1, and its slope."""
     words = _Sums(frame)
     points = tuple(words.pride(alpha) for alpha in ALPHAS)
 
@@ -97,7 +97,7 @@ def sweep(frame: pl.DataFrame) -> Sweep:
 
 
 def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
-    """Excess of the success rate over PRIDE."""
+    """Compute the excess of the success rate over PRIDE."""
     words = _Sums(frame)
     rate = float(words.totals[0, words.SUCCESS] / words.totals[0, words.COUNT])
     if rate == 0:
@@ -170,14 +170,14 @@ class _Sums:
 
 
 def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
-    """PRIDE over its weight."""
+    """Table of PRIDE by weight."""
     return Table.of(
         "pride", "PRIDE over its weight", sweep.points, note="95 % Wilson intervals over wordings."
     )
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
-    """PRIDE over its weight; one line for each run."""
+    """Figure of PRIDE by weight; one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -212,7 +212,7 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
 
 
 def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
-    """PRIDE, and whether the success rate overestimates it."""
+    """Sentences about PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
         f"Weighted by the distance of the instruction, success is PRIDE {number(pride.pride)} of 100 "
@@ -228,14 +228,14 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
 
 
 def pride_numbers(pride: Pride, profile: Profile) -> Iterator[KeyNumber]:
-    """PRIDE."""
+    """Key number: PRIDE."""
     about = "Success on paraphrases, each weighted by its distance from the original; 0 to 100."
     detail = f"{between(pride.interval)}; n = {pride.episodes:,}"
     yield KeyNumber("PRIDE", number(pride.pride), detail, about)
 
 
 def overestimation_numbers(over: Overestimation, profile: Profile) -> Iterator[KeyNumber]:
-    """Excess of the success rate over PRIDE."""
+    """Key number: the excess of the success rate over PRIDE."""
     about = "Excess of the success rate on paraphrases over PRIDE, as a share of that rate."
     yield KeyNumber.of("overestimation", percent(over.overestimation), over.interval, over.episodes, about)
 

@@ -1,4 +1,4 @@
-"""Curves: success over the magnitude of a change, and the loss at each step."""
+"""Curves: success as a function of the magnitude of a change, and the loss at each step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CurvePoint(Result):
     """One point of a curve."""
 
     at: float
-    """Level, metres or rung; 0 for a control without the label."""
+    """Magnitude: level, metres or rung; 0 for a control without the label."""
     condition: Annotated[str | None, Column("condition")]
     """The condition, if all episodes of the point share it."""
     plausible: bool
@@ -44,9 +44,9 @@ class CurvePoint(Result):
     interval: Annotated[Interval | None, Column("its 95 % interval", "change")] = None
     """Newcombe interval over starts; includes 0 if the test does."""
     starts: Annotated[int, Column("starts", "count")] = 0
-    """Shared starts."""
+    """Number of shared starts."""
     p: Annotated[float | None, Column("p", "p")] = None
-    """Exact, over starts and within them."""
+    """Exact p value, over starts and within them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +54,29 @@ class DistanceRate(Result):
     """Success at one displacement."""
 
     distance: float
-    """Metres."""
+    """Displacement, metres."""
     successes: int
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Onset(Result):
-    """Displacement from which on success is significantly below that of the control."""
+    """Smallest displacement from which success is significantly below that of the control."""
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None
-    """The largest displacement before that, if any."""
+    """Largest displacement below the onset, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuccessCurve(Result):
-    """Success over a numeric label."""
+    """Success as a function of a numeric label."""
 
     along: str
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Points from which on success is significantly below that of the control; None without such points."""
+        """Points from which success is significantly below that of the control; None without such points."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None
@@ -152,7 +152,7 @@ def _curve_of_run(run: RunData, rows: pl.DataFrame, along: str) -> SuccessCurve:
 
 
 def curve_table(name: str, title: str, result: SuccessCurve) -> Table:
-    """Success at each point of a curve."""
+    """Table of success at each point of a curve."""
     named = any(point.condition for point in result.steps[1:])
     return Table.of(
         name,
@@ -230,7 +230,7 @@ def curve_figure(
 
 
 def _short_name(condition: str | None) -> str:
-    """Condition without its experiment: ``pro/words=xxx`` and ``corruption/xxx`` are xxx."""
+    """Return a condition's name without its experiment: xxx for ``pro/words=xxx`` and ``corruption/xxx``."""
     return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 LABEL = "event"
-"""Label of episodes with a planned event: the event."""
+"""Label of episodes with a planned event; its value is the event."""
 REACTIONS: Mapping[str, str] = MappingProxyType(
     {
         "meanwhile": "to look again",
@@ -39,25 +39,25 @@ REACTIONS: Mapping[str, str] = MappingProxyType(
         "interruption": "to continue",
     }
 )
-"""Kind of event -> the reaction that it calls for, in the order of tables and figures."""
+"""Kind of event -> required reaction, in the order of tables and figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventOutcome(Result):
-    """One event over all episodes for which it was planned."""
+    """Outcome of one event over all episodes for which it was planned."""
 
     event: Annotated[str, Column("event")]
     trigger: Annotated[str, Column("waits for")]
     change: str
     """Kind of event: ``meanwhile``, ``request``, ``cancel``, ``interruption``."""
     happened: Rate
-    """Share of episodes in which it happened; errors are excluded."""
+    """Share of episodes in which the event happened; errors are excluded."""
     after: Rate | None
-    """Success of these episodes; None if it never happened."""
+    """Success of these episodes; None if the event never happened."""
     control: Rate | None
     """Success of their controls; None without controls."""
     step: Annotated[float | None, Column("at step", "count")]
-    """Median control step at which it happened."""
+    """Median control step of the event."""
 
 
 def events(run: RunData) -> tuple[EventOutcome, ...]:
@@ -99,13 +99,13 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
 
 
 def _last_step(events: str) -> float | None:
-    """Control step of the last event of an episode."""
+    """Return the control step of the last event of an episode."""
     steps = (event["step"] for event in json.loads(events))
     return max((float(step) for step in steps if step is not None), default=None)
 
 
 def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcome]]:
-    """Events by the reaction that they call for."""
+    """Group events by the required reaction."""
     groups: dict[str, list[EventOutcome]] = {reaction: [] for reaction in REACTIONS.values()}
     for outcome in outcomes:
         groups.setdefault(REACTIONS.get(outcome.change, outcome.change), []).append(outcome)
@@ -113,7 +113,7 @@ def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcom
 
 
 def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table | None:
-    """Number of episodes in which each event happened, and their success."""
+    """Table of the number of episodes in which each event happened, and their success."""
     if not outcomes:
         return None
     return Table.of(
@@ -143,7 +143,7 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
 
 
 def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Drawing:
-    """Success after each event, and the number of episodes in which it happened."""
+    """Figure of success after each event, and the number of episodes in which it happened."""
     happened = [
         outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None
     ]
@@ -190,7 +190,7 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
 
 
 def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iterator[str]:
-    """Number of episodes with an event, and their success."""
+    """Sentences about the number of episodes with an event, and their success."""
     happened = sum(outcome.happened.successes for outcome in outcomes)
     count = sum(outcome.happened.count for outcome in outcomes)
     if not count:

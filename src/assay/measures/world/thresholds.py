@@ -38,7 +38,7 @@ _ENDED = {
     "going on": "not finished",
 }
 META = "search"
-"""Key of the run's metadata: level, confidence, and the ladders that were searched."""
+"""Key of the search in a run's metadata: level, confidence, and the searched ladders."""
 SECTION = "The smallest change at which it fails"
 
 
@@ -59,22 +59,22 @@ class AxisThreshold(Result):
     axis: Annotated[str, Column("axis")]
     unit: str
     magnitudes: tuple[float, ...]
-    """The ladder."""
+    """Magnitudes of the ladder, ascending."""
     kept: float | None
     """Largest magnitude at which success is kept with confidence, or 0; None if no threshold fits."""
     lost: float | None
     """Smallest magnitude at which success is lost with confidence, if any."""
     best: float | None
-    """Most likely threshold; None if success is more likely never lost, none fits, or there are no episodes."""
+    """Most likely threshold; None if success is probably never lost, no threshold fits, or there are no episodes."""
     fits: bool
     """Whether any threshold fits; otherwise success does not decrease with the magnitude."""
     points: tuple[AtMagnitude, ...]
     controls: int
-    """Controls of the task without an error."""
+    """Number of the task's controls without an error."""
     succeeded: int
-    """Controls that succeeded."""
+    """Number of controls that succeeded."""
     episodes: Annotated[int, Column("episodes", "count")]
-    """Episodes of this axis, without the controls."""
+    """Number of episodes of this axis, without the controls."""
     ended: str
     """Reason for the end of the search: settled, budget, controls, starts; empty for other runs."""
 
@@ -90,7 +90,7 @@ class AxisThreshold(Result):
 
     @property
     def remark(self) -> str:
-        """Reservation about the threshold; may be empty."""
+        """Caveat about the threshold; may be empty."""
         return (
             _ENDED.get(self.ended, self.ended)
             if self.fits
@@ -112,7 +112,7 @@ class Thresholds(Result):
 
 
 def thresholds(run: RunData) -> Thresholds:
-    """Thresholds of every axis of every task that was searched."""
+    """Return the threshold of every searched axis of every task."""
     search: dict[str, Any] = run.meta.get(META, {})
     level, confidence = search.get("level", LEVEL), search.get("confidence", 1 - ALPHA)
     whole = run.whole
@@ -182,7 +182,7 @@ def _measure_axis(
 
 
 def thresholds_table(result: Thresholds, report: object = None) -> Table:
-    """Thresholds by task and axis."""
+    """Table of thresholds by task and axis."""
 
     def likeliest(threshold: AxisThreshold) -> str:
         if threshold.best is None:
@@ -210,7 +210,7 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
 
 
 def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
-    """Success over the magnitude, one panel for each task and axis."""
+    """Figure of success by magnitude, one panel for each task and axis."""
     drawn = result.found[:MOST_PANELS]
     columns = min(4, len(drawn))
     rows = math.ceil(len(drawn) / columns)
@@ -254,7 +254,7 @@ def _draw_panel(axes: Any, threshold: AxisThreshold, level: float) -> None:
 
 
 def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
-    """Thresholds by axis, with equal answers of tasks together."""
+    """Sentences about thresholds by axis; tasks with equal results are grouped."""
     for axis in dict.fromkeys(threshold.axis for threshold in result.found):
         settled: dict[str, list[str]] = {}
         open_: dict[str, list[str]] = {}
