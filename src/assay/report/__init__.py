@@ -1,1 +1,1 @@
-"""Pictures and tables for people."""
+"""Reports of runs: pages, figures, tables and image sheets."""

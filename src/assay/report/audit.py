@@ -1,4 +1,6 @@
-"""Audits in words, a table and a figure: the conditions that policies without some input still solve."""
+"""Report of an audit as sentences, a table and a figure: the conditions that policies without some input still
+solve.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from assay.measures.views.wording import NOT, between, listed, number, percent, 
 FORMATS = (".png", ".svg", ".pdf")
 """Suffixes of figures."""
 MAX_NAMES = 8
-"""Conditions that a sentence names; the table has all."""
+"""Maximum number of conditions that a sentence names; the table has all."""
 
 
 def shortcuts_table(found: Shortcuts, experiment: str) -> Table:
-    """Success of every policy in every condition."""
+    """Table of the success of every policy in every condition."""
     rows: list[tuple[Value, ...]] = []
     for row in found.rows:
         cells = [row.cells[probe.name] for probe in found.probes]
@@ -50,14 +52,14 @@ def shortcuts_table(found: Shortcuts, experiment: str) -> Table:
 
 
 def _format_cell(cell: ProbeCell) -> str:
-    """Success in per cent and its interval: 92 (65 to 99)."""
+    """Format the success rate in per cent and its interval: 92 (65 to 99)."""
     if cell.rate is None or cell.rate.rate is None:
         return NOT
     return f"{number(100 * cell.rate.rate, 0)} ({between(cell.rate.interval, 100, 0)})"
 
 
 def describe_shortcuts(found: Shortcuts) -> list[str]:
-    """The conditions that each policy solves, fails or leaves undecided, and caveats, in sentences."""
+    """Describe the conditions that each policy solves, fails or leaves undecided, and caveats, in sentences."""
     expected = [row for row in found.rows if row.expected]
     sentences = [_describe_probe(found, probe, len(expected)) for probe in found.lacking]
     unexpected = [row.condition for row in found.rows if not row.expected]
@@ -87,7 +89,7 @@ def describe_shortcuts(found: Shortcuts) -> list[str]:
 
 
 def _describe_probe(found: Shortcuts, probe: Probe, expected: int) -> str:
-    """The sentence on one policy; ``expected``: the number of conditions in which success is expected."""
+    """Describe one policy in a sentence; ``expected``: the number of conditions in which success is expected."""
     broken = found.broken(probe)
     parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
     judged = expected - len(broken)

@@ -1,4 +1,4 @@
-"""Paired comparison of several runs on the same episodes: its tables, its verdicts in words, and its JSON."""
+"""Paired comparison of several runs on the same episodes: its tables, its verdicts as sentences, and its JSON."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Compared(Result):
 
     comparison: Comparison
     errors: dict[str, int]
-    """Episodes of each run that ended in an error."""
+    """Number of episodes of each run that ended in an error."""
     unmatched: dict[str, int]
-    """Episodes of each run, without errors, that another run did not finish."""
+    """Number of episodes of each run, without errors, that another run did not finish."""
 
     @property
     def note(self) -> str:
-        """The method of the comparison."""
+        """Description of the comparison's method."""
         return (
             f"{plural(self.comparison.shared, 'shared episode')}; 95 % Newcombe intervals over starts and wordings; p: "
             "the larger of an exact test over starts (McNemar's, if each has one episode) and a t test over both, "
@@ -79,7 +79,7 @@ class Compared(Result):
         return verdicts(self.comparison)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as plain JSON types."""
+        """Return the comparison and the counts as plain JSON types."""
         beside = {"errors": self.errors, "unmatched": self.unmatched, "verdicts": self.verdicts}
         return {**self.comparison.as_json(), **beside}
 
@@ -133,7 +133,7 @@ def as_json(
 
 
 def read_outcomes(path: Path) -> pl.DataFrame:
-    """The columns of a run that are compared. Raises RunError if it cannot be read."""
+    """Return the columns of a run that are compared. Raises RunError if the run cannot be read."""
     with Store.reading(path) as store:
         try:
             frame = store.frame()
@@ -143,7 +143,9 @@ def read_outcomes(path: Path) -> pl.DataFrame:
 
 
 def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
-    """Overall, robustness, by condition, and the unmatched episodes; ``suffix`` distinguishes their files."""
+    """Tables of the overall result, robustness, conditions, and unmatched episodes; ``suffix`` distinguishes their
+    files.
+    """
     comparison, note = compared.comparison, compared.note
     text = " ".join((*compared.verdicts, f"{note} Controls are included."))
     yield _contrast_table(f"comparison{suffix}", "Paired comparison", comparison.overall, text)
@@ -301,7 +303,7 @@ def additional_seeds(contrast: Decided) -> int | None:
 
 
 def describe_decision(contrast: Decided) -> str:
-    """The decision, for a row of a table."""
+    """Describe the decision for a row of a table."""
     if contrast.decision is not Decision.UNDECIDED or not _has_few_starts(contrast):
         return str(contrast.decision)
     seeds = additional_seeds(contrast)

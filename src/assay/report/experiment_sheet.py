@@ -1,4 +1,4 @@
-"""A sheet of what an experiment does to a task: the control beside each condition, as a policy sees both."""
+"""Image sheet of an experiment's conditions: the control beside each condition, as a policy observes both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIZE = 224
 """Height and width of an image, pixels."""
 MAIN_CAMERAS = ("agentview",)
 MOTION = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
-"""Action repeated before an image of perturbed observations, so that a frozen camera or a late robot is visible."""
+"""Action repeated before rendering perturbed observations, so that a frozen camera or a delayed robot is visible."""
 MOTION_STEPS = 16
 INSTRUCTION_FIELDS = ("text", "texts", "goals")
 """Fields of perturbations with instructions, which the sheet shows anyway."""
@@ -35,7 +35,7 @@ class ConditionImages:
 
     spec: EpisodeSpec
     text: str
-    """The instruction, or why the condition cannot be built."""
+    """Instruction, or the reason why the condition cannot be built."""
     images: tuple[tuple[np.ndarray, ...], ...]
     """For each relevant camera: control and condition, uint8 (SIZE, SIZE, 3); empty if it cannot be built. The
     control itself is shown by both cameras."""
@@ -44,7 +44,7 @@ class ConditionImages:
 def experiment_sheet(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> list[str]:
-    """Write a sheet with every condition of some episodes; returns a line for each that cannot be built."""
+    """Write a sheet with every condition of some episodes; returns a line for each condition that cannot be built."""
     shown = draw_conditions(path, specs, on_condition)
     return [f"{cell.spec.task} {cell.spec.condition}: {cell.text}" for cell in shown if not cell.images]
 
@@ -52,7 +52,9 @@ def experiment_sheet(
 def draw_conditions(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> tuple[ConditionImages, ...]:
-    """Write a sheet with every condition of some episodes, one variant of each; returns what is on it."""
+    """Write a sheet with every condition of some episodes, one variant of each; returns the conditions and their
+    images.
+    """
     shown: list[ConditionImages] = []
     cells: list[SheetCell | str] = []
     for task in dict.fromkeys(spec.task for spec in specs):
@@ -83,7 +85,7 @@ class _ConditionRenderer:
         self._images: dict[tuple[str, bool], np.ndarray] = {}
 
     def render(self, spec: EpisodeSpec) -> ConditionImages:
-        """A condition beside the control; the control itself from both cameras."""
+        """Render a condition beside the control; the control itself from both cameras."""
         senses = any(isinstance(change, Sense) for change in spec.perturbations)
         moves_other_camera = any(
             isinstance(change, MoveCamera) and change.camera not in MAIN_CAMERAS
@@ -112,7 +114,7 @@ class _ConditionRenderer:
     def _render(
         self, spec: EpisodeSpec, task: Task, cameras: Sequence[str], *, moving: bool
     ) -> list[np.ndarray]:
-        """Observations at the start, or after some steps of motion."""
+        """Render the observations at the start, or after some steps of motion."""
         own_world = task.scene != self._control_task.scene
         world = Simulation(compile_scene(task.scene, load_pack(spec.pack))) if own_world else self.world
         try:
@@ -137,7 +139,7 @@ def _cell(shown: ConditionImages, variants: int) -> SheetCell:
 
 
 def describe_perturbation(change: Perturbation) -> str:
-    """A perturbation and its values that differ from the defaults, without instructions, folders and alternatives."""
+    """Describe a perturbation and its non-default values, without instructions, folders and alternatives."""
 
     def text(value: object) -> str:
         if isinstance(value, float):

@@ -24,7 +24,7 @@ from assay.runs.store import Store
 
 FOLDER = "paper"
 ALL_SUITES = "all"
-"""The row of all suites of tasks."""
+"""Name of the row for all suites of tasks together."""
 
 
 def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how: Print) -> list[str]:
@@ -131,7 +131,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
 
 
 def _without_other_tasks(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows whose instruction asks for the task itself; instructions for another task have that task's controls."""
+    """Return the rows whose instruction requests the task itself; other requested tasks have their own controls."""
     if "change" not in frame.columns:
         return frame
     return frame.filter(pl.col("change").ne_missing(str(Change.TASK)) | (pl.col("condition") == CONTROL))

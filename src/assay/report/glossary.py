@@ -1,4 +1,4 @@
-"""The one definition of each term that reports and the web app use."""
+"""Definitions of the terms that reports and the web app use."""
 
 from __future__ import annotations
 

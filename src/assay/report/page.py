@@ -39,7 +39,7 @@ PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
 """Folders beside the page."""
 BRAND = '<p class="brand">Assay report</p>'
-"""Marks a page as written by Assay."""
+"""HTML element that marks a page as written by Assay."""
 SECTIONS = MappingProxyType(
     {
         "Reliance on the prompt": "One question at a time. If the prompt no longer asks for the task, a policy that "
@@ -64,7 +64,7 @@ SECTIONS = MappingProxyType(
         "Time": "Duration of successes, and the cost of a tighter time limit.",
     }
 )
-"""Introductions of Assay's own sections, in the order of the page; those of plugins follow."""
+"""Section -> introduction, for Assay's own sections in the order of the page; those of plugins follow."""
 INTERVALS_NOTE = (
     "Intervals and p values describe these tasks with new starts and, if a task has several, new wordings. Equal "
     "counts can have different intervals: episodes that share a start or a wording carry less information, and tasks "
@@ -72,7 +72,7 @@ INTERVALS_NOTE = (
     "general treats these as a sample of all."
 )
 MAX_LISTED = 10
-"""Reasons and stopped conditions listed one by one."""
+"""Maximum number of reasons and stopped conditions that are listed individually."""
 _FACTS = (
     "policy",
     "experiment",
@@ -115,7 +115,9 @@ class RunBlock:
 
 
 def _counted_in_order(names: Iterable[str]) -> list[str]:
-    """Distinct names in order of appearance; names that differ only in a number, as L1 and L4, by that number."""
+    """Return the distinct names in order of appearance; names that differ only in a number, as L1 and L4, by that
+    number.
+    """
     distinct = list(dict.fromkeys(names))
     alike: dict[str, list[str]] = {}
     for name in distinct:
@@ -140,7 +142,7 @@ class Report:
 
     @property
     def overview(self) -> Table:
-        """One row for each run."""
+        """Table with one row for each run."""
         columns = _counted_in_order(number.name for part in self.parts for number in part.numbers)
         rows = []
         for part in self.parts:
@@ -165,7 +167,7 @@ class Report:
         ]
 
     def html(self) -> str:
-        """The page."""
+        """Return the page as HTML."""
         page = render("page.html.jinja", finalize=keep_units, report=self, version=__version__)
         terms = {term: text for term, text in GLOSSARY.items() if term.lower() in page.lower()}
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
@@ -203,7 +205,7 @@ def build(
 
 
 def keep_units(value: object) -> object:
-    """A text with no-break spaces between numbers and their signs."""
+    """Return a text with no-break spaces between numbers and their units."""
     if not isinstance(value, str):
         return value
     for sign in (" %", "p = ", "p < ", "n = "):

@@ -1,4 +1,4 @@
-"""Pages from the templates of this package; values are escaped, undefined ones are errors."""
+"""Rendering of this package's page templates; values are escaped, undefined values are errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.support.console import readable
 
 
 def render(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
-    """The HTML of a template; ``finalize`` is applied to each inserted value."""
+    """Return the HTML of a template; ``finalize`` is applied to each inserted value."""
     return _environment(finalize).get_template(template).render(**values)
 
 
@@ -30,5 +30,5 @@ def _environment(finalize: Callable[..., Any] | None) -> Environment:
 
 
 def replace_controls(value: Any) -> Any:
-    """A value for a page; control characters of a text are replaced."""
+    """Return a value for a page, with the control characters of text replaced."""
     return type(value)(readable(value)) if isinstance(value, str) else value

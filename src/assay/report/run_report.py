@@ -1,4 +1,4 @@
-"""One run, read and measured: the data of its report."""
+"""Data of the report on one run: its metadata and the results of all measures."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from assay.support.plugins import load_plugins
 
 T = TypeVar("T")
 RANDOM = "random"
-"""The policy that measures the success rate of chance."""
+"""Name of the policy whose success rate is the chance level."""
 
 FORMAT = 2
 """Version of the JSON object; raised when a key changes its meaning."""
 UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDecodeError)
-"""Exceptions of reading a damaged file."""
+"""Exceptions raised when reading a damaged file."""
 MAX_ERRORS = 3
-"""Reasons for errors listed one by one."""
+"""Maximum number of reasons for errors that are listed individually."""
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
@@ -68,33 +68,33 @@ class RunReport:
     """The metadata and the results of a run."""
 
     name: str
-    """Name in the report."""
+    """Name of the run in the report."""
     meta: dict[str, Any]
-    """Experiment, policy, versions, ... as recorded when the run began."""
+    """Metadata as recorded when the run began: experiment, policy, versions, ..."""
     world: Traits
-    """The run's world."""
+    """Traits of the run's world."""
     refused: dict[str, int]
-    """Episodes left out of the plan, by reason."""
+    """Reason -> number of episodes left out of the plan."""
     refused_whole: dict[str, dict[str, int]]
-    """Conditions of which every episode was left out: numbers by reason."""
+    """Condition without a single certified episode -> number of refused episodes by reason."""
     waiting: int
-    """Planned episodes that remain; those of stopped conditions do not count."""
+    """Number of planned episodes that remain, without those of stopped conditions."""
     counts: pl.DataFrame
-    """Per condition: planned, done, success, failure, error."""
+    """Number of episodes by condition: planned, done, success, failure, error."""
     stopped: dict[str, dict[str, Any]]
     """Conditions that were stopped early, with the rule and its data."""
     profile: Profile
     diagnosis: tuple[Finding, ...]
     paths: tuple[TaskPaths, ...]
-    """A sample of paths for figures."""
+    """Sampled trajectories for figures."""
     damage: str
-    """The unreadable parts of the file; empty for an intact file."""
+    """Unreadable parts of the file; empty for an intact file."""
     problems: tuple[str, ...] = ()
     """Plugins that are missing or have changed, and frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
     """Tracebacks in the user's code, one per kind of error."""
     beside: tuple[Self, ...] = ()
-    """All runs of the same report."""
+    """All runs in the same report."""
     file: str = ""
     """Path of the run file."""
 
@@ -182,7 +182,7 @@ class RunReport:
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything, as plain JSON types; ``docs/report.md`` describes the keys."""
+        """Return the metadata and results as plain JSON types; ``docs/report.md`` describes the keys."""
         return {
             "format": FORMAT,
             "run": self.name,
@@ -211,9 +211,9 @@ def _count_refused_conditions(
 
 
 def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
-    """Runs by a short name: a given label, the run's own, or the file's name.
+    """Name runs briefly: by a given label, the run's own label, or the file's name.
 
-    If several share a label, latency and experiment are appended; if that is ambiguous, the path is the name.
+    If several share a label, latency and experiment are appended; if that is still ambiguous, the path is the name.
     """
     if labels and len(labels) != len(paths):
         raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one per run")

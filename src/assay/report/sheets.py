@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 MARGIN = 12
 GAP = 3
-"""Pixels between the images of a cell."""
+"""Gap between the images of a cell, pixels."""
 HEADING, SECTION, TITLE, TEXT = (20, 30), (18, 30), (15, 22), (12, 16)
 """Font size and line height, pixels."""
 PAPER, INK, FAINT = (250, 250, 248), (25, 25, 30), (110, 110, 118)
@@ -26,7 +26,7 @@ class SheetCell:
     title: str
     lines: Sequence[str] = ()
     images: Sequence[Sequence[np.ndarray]] = ()
-    """Rows of uint8 (height, width, 3), all of one size; empty for a cell of text."""
+    """Rows of images, uint8 (height, width, 3), all of the same size; empty for a cell of text."""
 
 
 def save_sheet(path: Path, heading: str, cells: Sequence[SheetCell | str], *, columns: int = 3) -> Path:

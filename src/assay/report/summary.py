@@ -1,4 +1,4 @@
-"""The summary of a run: banners, key numbers, sentences and advice, for the page and for the terminal."""
+"""Summary of a run: banners, key numbers, sentences and advice, for the page and for the terminal."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from assay.runs.options import option_words, run_command
 from assay.runs.provenance import ALL, IDENTITY, all_conditions
 
 MAX_LISTED = 3
-"""Conditions and reasons listed one by one."""
+"""Maximum number of conditions and reasons that are listed individually."""
 LOW_CONTROL_RATE = 0.2
-"""Success of the controls below which little can be lost."""
+"""Success rate of the controls below which few losses can be observed."""
 DETECTABLE_DROP = 0.2
-"""A drop that an experiment should be able to detect."""
+"""Drop in success, 0 to 1, that an experiment should be able to detect."""
 DEFAULT_ASSETS = "primitives"
 
 
 def sentences(profile: Profile) -> list[str]:
-    """The results in sentences, the most important first."""
+    """Describe the results in sentences, the most important first."""
     texts: list[str] = []
     for name in profile:
         measure, value = MEASURES[name], profile.get(name)
@@ -63,7 +63,7 @@ def key_numbers(profile: Profile) -> list[KeyNumber]:
 
 
 def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, errors: int) -> list[str]:
-    """Limits of a run that a reader must know before any number: its completeness and its settings."""
+    """Describe limits of a run that affect all of its numbers: its completeness and its settings."""
     lines = []
     if not planned:
         lines.append("This run is empty: no episodes are planned.")
@@ -96,7 +96,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
 
 
 def banners(report: RunReport) -> list[str]:
-    """Warnings that a reader must see before any number."""
+    """Return warnings that are shown above all numbers."""
     profile = report.profile
     lines = [*_refusals(report)]
     if profile.planned or not lines:
@@ -131,7 +131,7 @@ def banners(report: RunReport) -> list[str]:
 
 
 def _refusals(report: RunReport) -> Iterator[str]:
-    """The conditions that a run lacks because none of their episodes could be certified, and why."""
+    """Describe the conditions without a certified episode, and the reasons."""
     if not report.refused_whole:
         return
     conditions, counts = list(report.refused_whole), Counter[str]()
@@ -185,7 +185,7 @@ def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequ
 
 
 def _extend_seeds(seeds: Sequence[int], count: int) -> str:
-    """The existing seeds and as many more as make ``count``, as a command-line option."""
+    """Return the existing seeds and additional ones up to ``count``, as a command-line option."""
     first, last = seeds[0], seeds[-1]
     if list(seeds) != list(range(first, last + 1)):
         more = range(last + 1, last + 1 + count - len(seeds))
@@ -194,7 +194,7 @@ def _extend_seeds(seeds: Sequence[int], count: int) -> str:
 
 
 def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
-    """The number of seeds that would decide what is undecided."""
+    """Recommend the number of seeds that would decide undecided results."""
     meta, starts, control = report.meta, report.profile.get(STARTS), report.profile.get(CONTROLS)
     if starts is None or meta.get("experiment") == "search":  # a search chooses its episodes itself
         return
@@ -219,7 +219,7 @@ def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
-    """Tasks to leave out, and the limits of results where almost no control succeeds."""
+    """Recommend tasks to leave out, and describe the limits of results where almost no control succeeds."""
     starts = report.profile.get(STARTS)
     is_perturbed = has_perturbed_episodes(report.profile)
     if starts is None or starts.count == starts.failures:

@@ -25,11 +25,11 @@ from assay.runs.store import Store
 from assay.support.console import Pulse, errors, number_of, progress_bar, say, table_of
 
 MAX_CONDITIONS = 20
-"""Conditions shown during a run: the latest ones."""
+"""Maximum number of conditions shown during a run: the latest ones."""
 PACE_WINDOW_S = 60.0
 """Seconds over which the pace is averaged."""
 _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
-"""Names of objects and files, and numbers, in which otherwise equal errors differ."""
+"""Pattern of object names, file names and numbers, in which otherwise equal errors differ."""
 
 
 class Interrupts:
@@ -48,7 +48,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def __call__(self) -> bool:
-        """Whether Ctrl-C was pressed."""
+        """Return whether Ctrl-C was pressed."""
         return self.count > 0
 
     def _on_interrupt(self, number: int, frame: object) -> None:
@@ -132,12 +132,12 @@ class RunDisplay(Observer):
         self._live.__enter__()
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Show one more episode, or that time has passed."""
+        """Show a finished episode, or update the elapsed time."""
         assert self._live is not None
         self._live.update(spec, episode)
 
     def stopping(self) -> bool:
-        """Whether Ctrl-C was pressed."""
+        """Return whether Ctrl-C was pressed."""
         return self._interrupted()
 
     def _close(
@@ -152,7 +152,7 @@ class RunDisplay(Observer):
 
 
 class Display:
-    """A bar and a table on a terminal; elsewhere, a line now and then."""
+    """A bar and a table on a terminal; in other output, an occasional line."""
 
     def __init__(self, store: Store, waiting: int, *, console: Console) -> None:
         self._rows = _rows(store.counts())
@@ -184,7 +184,7 @@ class Display:
             self._live.stop()
 
     def update(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Show one more episode, or that time has passed."""
+        """Show a finished episode, or update the elapsed time."""
         now = time.monotonic()
         if spec is not None and episode is not None:
             row = self._rows[spec.condition]
@@ -218,9 +218,9 @@ class Display:
 
 
 def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, int]) -> Table:
-    """Success by condition of a run, from `Store.counts` and the numbers of refused episodes.
+    """Table of a run's success by condition, from `Store.counts` and the numbers of refused episodes.
 
-    A condition of which all were refused has a row as well.
+    A condition whose episodes were all refused has a row as well.
     """
     rows = _rows(counts)
     unexpected = set(counts.filter(~counts["success_expected"])["condition"])

@@ -1,4 +1,4 @@
-"""The driver: hands out planned episodes, records what happened, stops when it should."""
+"""Driver of a run: hands out planned episodes, records their results, and decides when to stop."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from assay.runs.schedulers.until import UntilScheduler, parse_until
 from assay.runs.store import Store, Waiting
 
 MAX_CRASHES, MAX_KILLS = 2, 5
-"""Workers that an episode may cost before it is recorded as an error: by a crash; by SIGKILL or lack of memory."""
+"""Worker deaths after which an episode is recorded as an error: by a crash, and by SIGKILL or lack of memory."""
 MAX_OFFLINE_EPISODES_PER_WORKER = 3
-"""Episodes in a row without the policy's server after which the run stops."""
+"""Consecutive episodes per worker with an unreachable policy server after which the run stops."""
 MAX_IDLE_DEATHS_PER_WORKER = 5
-"""Workers that may die without executing an episode before the run stops."""
+"""Worker deaths without an executed episode, per worker, after which the run stops."""
 
 Watch = Callable[[EpisodeSpec | None, Episode | None], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended."""
+    """Result of a command that executed a run."""
 
     done: int
-    """Episodes recorded by this command."""
+    """Number of episodes recorded by this command."""
     left: int
-    """Episodes that were requested and not executed, without those of decided conditions."""
+    """Number of requested episodes that were not executed, without those of decided conditions."""
     reason: str = ""
-    """Why it ended early, if it did."""
+    """Reason why the run ended early; empty if it did not."""
     errors: int = 0
-    """Episodes recorded by this command that ended in an error."""
+    """Number of episodes recorded by this command that ended in an error."""
 
 
 def drive(
@@ -50,9 +50,9 @@ def drive(
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Execute what is left of a store's plan, or the ``wanted`` episodes of it.
+    """Execute the remaining episodes of a store's plan, or the ``wanted`` ones among them.
 
-    ``watch`` is called with each recorded episode, and with None now and then.
+    ``watch`` is called with each recorded episode, and periodically with None.
     """
     waiting = store.todo(retry=retry)
     entries = [entry for entry in waiting if wanted(entry)]
@@ -64,7 +64,7 @@ def drive(
 
 
 Driving = Generator[None, None, Ending]
-"""A run in execution, event by event."""
+"""A run being executed, event by event."""
 
 
 def finish(going: Driving) -> Ending:
@@ -79,7 +79,7 @@ def finish(going: Driving) -> Ending:
 def driving(
     store: Store, executor: Executor, scheduler: Scheduler, *, stopping: Callable[[], bool], watch: Watch
 ) -> Driving:
-    """Execute episodes in steps, so that a caller can alternate between two runs."""
+    """Execute episodes step by step, so that a caller can alternate between two runs."""
     source = _Source(store, scheduler, executor.workers)
     deaths: Counter[int] = Counter()
     done, errors, offline, reason = 0, 0, 0, ""
@@ -138,5 +138,5 @@ class _Source:
         self._scheduler.put_back(numbers)
 
     def spec(self, number: int) -> EpisodeSpec:
-        """The spec of an episode that was handed out and is recorded now."""
+        """Return the spec of an episode that was handed out and is about to be recorded."""
         return self._specs.pop(number)

@@ -21,22 +21,22 @@ from assay.support.console import number_of
 DEFAULT_SUCCESS = 0.9
 """Assumed success of the controls of an unknown policy."""
 SAMPLE = 3
-"""Episodes that are timed if there is no earlier run."""
+"""Number of episodes that are timed if there is no earlier run."""
 MAX_RUNS = 200
-"""Earlier runs that are read, the newest first."""
+"""Maximum number of earlier runs that are read, the newest first."""
 LATENCY = "latency"
-"""Name of a measured latency in a run's meta table."""
+"""Key of a measured latency in a run's meta table."""
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodePace:
-    """The duration of an episode, and its source."""
+    """Duration of an episode, and the source of the estimate."""
 
     seconds: float
-    """Wall-clock time of one worker."""
+    """Wall-clock time of one worker per episode, seconds."""
     source: str
-    """A description: "mean of 264 episodes of earlier runs"."""
+    """Source of the estimate: "mean of 264 episodes of earlier runs"."""
     succeeded: int | None = None
     """Successes among the ``timed`` episodes; None if nothing was timed."""
     timed: int = 0
@@ -44,11 +44,11 @@ class EpisodePace:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """What is known from earlier runs of a policy."""
+    """Pace and success of earlier runs of a policy."""
 
     pace: EpisodePace | None
     success: float | None
-    """Success rate of their controls."""
+    """Success rate of the controls in these runs."""
     controls: int
 
 
@@ -61,7 +61,7 @@ class Certificates:
 
 
 def certificates(plan: RunPlan) -> Certificates:
-    """The certificates that a plan needs."""
+    """Return the certificates that a plan needs."""
     if not plan.requires_certificates:
         return Certificates(0, 0)
     with CertificateCache(cache_file(), plan.states_digest) as cache:
@@ -116,7 +116,7 @@ def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> E
 
 
 def parse_duration(text: str | float) -> float:
-    """Seconds of ``2h``, ``90min``, ``1h30m``; a number is seconds. Raises RunError."""
+    """Parse ``2h``, ``90min`` or ``1h30m`` to seconds; a number is seconds. Raises RunError."""
     if isinstance(text, int | float):
         text = f"{text}s"
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
@@ -126,7 +126,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def duration(seconds: float) -> str:
-    """A time in words: 40 s, 12 min, 3 h 10 min, 2 days 4 h."""
+    """Format a duration: 40 s, 12 min, 3 h 10 min, 2 days 4 h."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     minutes = round(seconds / 60)

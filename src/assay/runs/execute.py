@@ -1,4 +1,4 @@
-"""A run from start to end: plan, certify, execute, record. Calling it again resumes."""
+"""Execution of a run from start to end: plan, certify, execute, record. Calling it again resumes."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ from assay.runs.worker import WorkerConfig
 TOLERANCE_STEPS = 0.1
 """Fraction of a control step by which a latency may exceed whole steps without being rounded up."""
 TIMED_REQUESTS = 5
-"""Requests that are timed, after a first one that is not: it may compile a model."""
+"""Number of timed requests, after a first one that is not timed because it may compile a model."""
 
 
 class Observer:
-    """Follows a run, and may decline or stop it. This one does neither."""
+    """Callbacks that follow a run, and may decline or stop it. This base class does neither."""
 
     def approve(self, plan: RunPlan) -> bool:
-        """Whether to start; nothing has been done yet, and the run's file is unchanged."""
+        """Return whether to start; nothing has been executed yet, and the run's file is unchanged."""
         return True
 
     def certifying(self, wanted: int) -> None:
-        """Certification of ``wanted`` scenes starts."""
+        """Called when the certification of ``wanted`` scenes starts."""
 
     def scene_certified(self) -> None:
-        """One scene has been decided."""
+        """Called when the certification of a scene has finished."""
 
     def began(self, store: Store, waiting: int) -> None:
-        """The plan is stored; ``waiting`` of its episodes are to be executed."""
+        """Called when the plan is stored; ``waiting`` of its episodes are to be executed."""
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """An episode was recorded; or, with None, time has passed."""
+        """Called when an episode was recorded, and periodically with None."""
 
     def stopping(self) -> bool:
-        """Whether to stop: running episodes are finished, and no more are started."""
+        """Return whether to stop: running episodes are finished, and no more are started."""
         return False
 
 
 class ForwardingObserver(Observer):
-    """Passes everything on to another observer; a base class for those that only add something."""
+    """Forwards all calls to another observer; a base class for observers that add to it."""
 
     def __init__(self, inner: Observer) -> None:
         self._inner = inner
@@ -102,12 +102,12 @@ class ForwardingObserver(Observer):
 
 
 def plain_name(text: str) -> str:
-    """Text as part of a file name."""
+    """Return text with only characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9.=_-]+", "-", text).strip("-")
 
 
 def default_path(experiment: str, policy: str, shard: str | None = None) -> Path:
-    """The run's file if none is named."""
+    """Return the default path of a run's file."""
     suffix = "" if shard is None else "-shard-{0.number}-of-{0.of}".format(Shard.parse(shard))
     return Path("runs") / f"{plain_name(experiment)}-{plain_name(policy)}{suffix}.assay"
 
@@ -120,10 +120,10 @@ def execute(
     observer: Observer | None = None,
     label: str | None = None,
 ) -> Ending:
-    """Run an experiment with a policy into a file. Errors in the request are raised before anything is written.
+    """Run an experiment with a policy into a file. Invalid requests raise before anything is written.
 
-    ``policy`` is an address, an object that acts in this process, or a player that executes episodes by itself;
-    ``label`` is what reports call it. Raises AssayError, and DeclinedError if the observer does not approve.
+    ``policy`` is an address, an object that acts in this process, or a player that executes complete episodes;
+    ``label`` is its name in reports. Raises AssayError, and DeclinedError if the observer does not approve.
     """
     options, observer = options or RunOptions(), observer or Observer()
     if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
@@ -213,7 +213,7 @@ def _with(options: RunOptions, steps: int) -> RunOptions:
 
 
 def _time_requests(policy: Policy, env: Any, observation: Any, spec: Any) -> tuple[list[float], str]:
-    """Milliseconds of some decisions on one observation, and their source: server or clock."""
+    """Return the milliseconds of some decisions on one observation, and their source: server or clock."""
     if isinstance(policy, Privileged):
         policy.attach(env)
     policy.reset(env.task.instruction, spec)
@@ -318,7 +318,7 @@ def make_certificates(
     observer: Observer,
     tries: int = 1,
 ) -> Ending:
-    """Let the demonstrator try the claims of episodes and of their controls that have no certificate yet."""
+    """Run the demonstrator on the claims of episodes and of their controls that have no certificate yet."""
     wanted = missing(specs, cache, tries)
     if not wanted:
         return Ending(0, 0)
@@ -338,7 +338,7 @@ def make_executor(
     policy: str | Policy | Player | None = None,
     store: Store | None = None,
 ) -> Executor:
-    """Local processes, actors on Ray, this process, or a player; ``policy`` may be an object of this process."""
+    """Return an executor: local processes, actors on Ray, this process, or a player; ``policy`` may be an object."""
     if isinstance(policy, Player):
         assert store is not None
         return policy.executor(worker, store.all_specs())

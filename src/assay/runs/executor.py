@@ -1,4 +1,4 @@
-"""The interface between the driver and what executes episodes, and the simplest executor: this process."""
+"""Interface between the driver and the executors of episodes, and the simplest executor: this process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ Batch = Sequence[tuple[int, EpisodeSpec]]
 
 
 class Source(Protocol):
-    """Hands out episodes and accepts them back."""
+    """Source of episodes for an executor, which also accepts unexecuted episodes back."""
 
     def take(self, latest: str | None) -> Batch:
-        """The next batch, preferably of the scene that the worker has compiled; empty for none now."""
+        """Return the next batch, preferably of the scene that the worker has compiled; empty if none is available
+        now.
+        """
         ...
 
     def give_back(self, numbers: Sequence[int]) -> None:
@@ -35,12 +37,12 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """A worker that died, and the episode that it was executing, if any."""
+    """Death of a worker, with the episode that it was executing, if any."""
 
     number: int | None
     reason: str
     violent: bool = False
-    """Whether it was killed from outside (SIGKILL, out of memory) rather than crashed."""
+    """Whether the worker was killed from outside (SIGKILL, out of memory) rather than crashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +70,19 @@ class Executor(Protocol):
 
 @runtime_checkable
 class Player(Protocol):
-    """An external script that runs whole episodes, in place of a policy."""
+    """An external script that runs complete episodes in place of a policy."""
 
     @property
     def address(self) -> str:
-        """Its name in the run."""
+        """Name of the player in the run."""
         ...
 
     def identity(self) -> dict[str, str]:
-        """Digests of its files, by name."""
+        """Return digests of the player's files, by name."""
         ...
 
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
-        """The executor of its episodes; ``planned`` are all episodes of the run, recorded ones included."""
+        """Return the executor of the episodes; ``planned`` are all episodes of the run, including recorded ones."""
         ...
 
 

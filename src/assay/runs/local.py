@@ -26,9 +26,9 @@ from assay.support.plugins import import_object
 POLL_INTERVAL_S = 0.2
 HEARTBEAT_INTERVAL_S = 1.0
 MAX_FAILED_STARTS = 3
-"""Workers in a row that may fail to start."""
+"""Maximum number of consecutive workers that fail to start."""
 LOADING_TIMEOUT_S = 600.0
-"""Seconds that a worker may take to load the policy."""
+"""Maximum time that a worker may take to load the policy, seconds."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,18 +36,18 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     last_seen: float
-    """Time of the last sign of life, monotonic seconds."""
+    """Time of the last message from the worker, monotonic seconds."""
     ready: bool = False
     latest: str | None = None
-    """The scene that it has compiled."""
+    """Scene that the worker has compiled."""
     batch: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
-    """Episodes reserved for it, in order."""
+    """Episodes reserved for the worker, in order."""
     current: int | None = None
-    """The episode that it executes."""
+    """Episode that the worker is executing."""
 
     @property
     def idle(self) -> bool:
-        """Whether it can start an episode."""
+        """Whether the worker can start an episode."""
         return self.ready and self.current is None
 
 
@@ -123,7 +123,7 @@ class LocalProcesses:
             self._failed_starts = 0
 
     def _remove_silent(self, workers: list[_Worker], source: Source) -> Iterator[Event]:
-        """Stop workers that have given no sign of life for too long."""
+        """Stop workers that have sent no message for too long."""
         for worker in list(workers):
             if worker.idle:
                 continue
@@ -192,7 +192,7 @@ def _ending(code: int | None) -> str:
 
 
 def _work(pipe: Connection, config: WorkerConfig) -> None:
-    """The main function of a worker: load the policy, execute episodes until the pipe is closed."""
+    """Main function of a worker: load the policy, execute episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the driver, which lets workers finish
     with suppress(
         EOFError, BrokenPipeError, ConnectionResetError

@@ -57,19 +57,19 @@ class _RayWorker:
     calls: deque[tuple[int | None, Any]]
     """Pending calls in order: the number of the episode, if it is one, and Ray's reference to the result."""
     last_seen: float
-    """Time of the last sign of life, monotonic seconds."""
+    """Time of the last message from the worker, monotonic seconds."""
     placed: bool = False
     ready: bool = False
     ahead: int = 0
     """Number of episodes sent ahead of the running one."""
     latest: str | None = None
-    """The scene that it has compiled."""
+    """Scene that the worker has compiled."""
     queue: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
-    """Episodes reserved for it and not sent."""
+    """Episodes reserved for the worker and not yet sent."""
 
     @property
     def numbers(self) -> list[int]:
-        """Episodes reserved for it and not finished, in order."""
+        """Episodes reserved for the worker and not finished, in order."""
         return [number for number, _ in (*self.calls, *self.queue) if number is not None]
 
 
@@ -98,7 +98,7 @@ class RayActors:
             self.workers = max(self._cpus(), 1)
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        """See Executor."""
+        """See `Executor`."""
         self._connect()
         workers: list[_RayWorker] = []
         self._placed = self._counted = time.monotonic()
@@ -206,7 +206,7 @@ class RayActors:
             raise RunError(f"a node of Ray has {answer}, this machine {_versions()}: they must be the same")
 
     def _remove_silent(self, workers: list[_RayWorker], source: Source) -> Iterator[Event]:
-        """Stop workers that have given no sign of life for too long."""
+        """Stop workers that have sent no message for too long."""
         now = time.monotonic()
         if any(worker.placed for worker in workers):
             self._placed = now
@@ -232,7 +232,9 @@ class RayActors:
             raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
 
     def _ending(self, error: Any) -> tuple[str, bool]:
-        """Why a worker died, and whether it may have been killed: Ray does not distinguish that from a crash."""
+        """Return why a worker died, and whether it may have been killed: Ray does not distinguish that from a
+        crash.
+        """
         own = isinstance(error, self._ray.exceptions.RayTaskError) or "exit code" in str(error)
         return f"the worker died: {_reason(error)}", not own
 
@@ -261,7 +263,7 @@ class _Actor:
     """A worker on Ray: one episode runner in a separate process."""
 
     def arrive(self) -> str:
-        """Report that it has been placed, and the installed versions."""
+        """Report that the actor has been placed, and return the installed versions."""
         return _versions()
 
     def load(self, config: WorkerConfig, environment: dict[str, str], path: list[str]) -> None:
@@ -292,7 +294,7 @@ def _versions() -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The error raised in an actor; or why the actor is gone, the beginning of the last line of Ray's text."""
+    """Return the error raised in an actor, or why the actor died: the beginning of the last line of Ray's message."""
     cause = getattr(error, "cause", None)
     if cause is not None:
         return one_line(cause)

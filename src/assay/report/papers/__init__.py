@@ -1,4 +1,4 @@
-"""The tables and figures of published papers, made from one's own runs: ``assay report RUN... --paper NAME``."""
+"""Tables and figures of published papers, generated from a user's runs: ``assay report RUN... --paper NAME``."""
 
 from assay.report.papers.base import (
     PAPERS,

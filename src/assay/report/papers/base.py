@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class PaperError(AssayError):
-    """An unknown paper, or one that cannot be made from the runs."""
+    """Raised for an unknown paper, or one that cannot be generated from the runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +38,9 @@ class PaperRun:
     """A run with its name in the tables, its episodes and its measures."""
 
     name: str
-    """Name of the model in tables and figures: that of the file, unless two files share it."""
+    """Name of the model in tables and figures: the file's name, unless two files share it."""
     meta: dict[str, Any]
-    """Experiment, policy, versions, ... as recorded when the run began."""
+    """Metadata as recorded when the run began: experiment, policy, versions, ..."""
     data: RunData
     """Rows (``data.frame``) and results of measures (``data.result(PRIDE)``), each computed once."""
 
@@ -50,15 +50,15 @@ class Exhibit:
     """One table or figure of a paper, with the parts that the runs have data for."""
 
     label: str
-    """Label in the paper: Table 3, Figure 6."""
+    """Label in the paper, for example Table 3 or Figure 6."""
     title: str
-    """Content in a few words."""
+    """Content of the table or figure in a few words."""
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
-    """Missing parts with the reason, a line each."""
+    """Missing parts with the reason, one line each."""
     titled: bool = False
-    """Whether its parts show their own titles, because there are several or one per run."""
+    """Whether the parts show their own titles, because there are several or one per run."""
 
     @property
     def anchor(self) -> str:
@@ -80,18 +80,20 @@ class Paper:
     """A paper whose tables and figures can be made from runs."""
 
     name: str
-    """Name on the command line: libero-para."""
+    """Name on the command line, for example libero-para."""
     about: str
     """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """The same with the authors' numbers beside those of the runs; None if Assay has none."""
+    """Function like ``make`` that adds the authors' numbers to those of the runs; None if Assay does not have
+    them.
+    """
     world: str | None = None
-    """The world of its tasks, the only one whose runs are accepted; None for any."""
+    """Name of the world of the paper's tasks, the only one whose runs are accepted; None for any."""
 
 
 Part = Table | Drawing | Missing
-"""Part of an exhibit; a missing one is a line."""
+"""Part of an exhibit; a missing part is shown as one line."""
 
 
 def exhibit(
@@ -165,7 +167,7 @@ def plan_sections(
 def of_each(
     runs: Sequence[PaperRun], measure: Callable[[PaperRun], T]
 ) -> tuple[dict[str, T], tuple[Missing, ...]]:
-    """Results by the names of runs, and a line for each run that has none.
+    """Return results by run name, and a line for each run without a result.
 
     Raises MeasureError if no run has a result.
     """
@@ -187,7 +189,7 @@ def by_run(
     [Callable[Concatenate[dict[str, T], P], Part | Iterable[Part]]],
     Callable[Concatenate[Sequence[PaperRun], P], Iterator[Part]],
 ]:
-    """Decorate a function of results by run name to become one of runs; runs without a result yield a line."""
+    """Decorate a function of results by run name so that it takes runs; runs without a result yield a line."""
 
     def decorate(
         make: Callable[Concatenate[dict[str, T], P], Part | Iterable[Part]],

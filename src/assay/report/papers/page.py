@@ -28,12 +28,12 @@ class PaperReport:
     """Name and description (policy, experiment, episodes) of each run."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
-    """Limits of each run that a reader must know, and plugins that are missing or have changed."""
+    """Limits of each run that affect its interpretation, and plugins that are missing or have changed."""
     made_from: str = ""
-    """The source of the tables if it is not a run."""
+    """Source of the tables if they are not generated from a run."""
 
     def html(self) -> str:
-        """The page."""
+        """Return the page as HTML."""
         return render("paper.html.jinja", finalize=keep_units, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:

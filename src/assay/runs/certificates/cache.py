@@ -1,4 +1,4 @@
-"""All certificates of a user, in one SQLite file; several processes may read and write it at once."""
+"""Cache of all certificates of a user, in one SQLite file that several processes may read and write concurrently."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SOURCES = (
 
 @cache
 def engine_digest(world: str, pack: str) -> str:
-    """Digest of everything besides the spec that affects the demonstrator's rollout, 12 hex digits."""
+    """Return a digest, 12 hex digits, of everything except the spec that affects the demonstrator's rollout."""
     place = WORLDS[world]
     foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
     own = sources_digest(Path(assay.__file__).parent)
@@ -48,14 +48,14 @@ def engine_digest(world: str, pack: str) -> str:
 
 
 def sources_digest(root: Path) -> str:
-    """Digest of the sources that affect the demonstrator's rollout, in a copy of the package."""
+    """Return a digest of the sources that affect the demonstrator's rollout, in a copy of the package."""
     places = (root / source for source in SOURCES)
     files = (file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place]))
     return digest_of((file for file in files if file.is_file() and file.suffix in (".py", ".yaml")), root)
 
 
 def cache_file() -> Path:
-    """The user's file of certificates."""
+    """Return the path of the user's file of certificates."""
     return cache_folder() / "certificates.sqlite"
 
 
@@ -76,12 +76,12 @@ class CertificateCache:
             ) from None
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:
-        """The certificate of a claim, if there is one."""
+        """Return the certificate of a claim; None if there is none."""
         row = self._rows.get(self._key(claim))
         return None if row is None else Certificate(ClaimVerdict(row[0]), row[1], row[2])
 
     def add(self, claim: EpisodeSpec, certificate: Certificate) -> None:
-        """Keep a certificate."""
+        """Store a certificate."""
         self._rows.put(self._key(claim), str(certificate.verdict), certificate.steps, certificate.why)
 
     def _key(self, claim: EpisodeSpec) -> str:
@@ -92,7 +92,7 @@ class CertificateCache:
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
     def _content(self, task: str) -> str:
-        """Digest of a task: its id may be that of a file, which changes."""
+        """Return a digest of a task; the id alone may refer to a file, whose content can change."""
         if task not in self._contents:
             content = repr(task_of(EpisodeSpec(task, 0))).encode()
             self._contents[task] = hashlib.sha256(content).hexdigest()[:32]

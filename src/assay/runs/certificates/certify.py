@@ -17,11 +17,13 @@ from assay.runs.executor import Executor
 from assay.runs.store import Store
 
 META = "refused"
-"""Name of the refused episodes in a run's meta table."""
+"""Key of the refused episodes in a run's meta table."""
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
-    """Every distinct claim of episodes and of their controls, with the disturbed ones of ``tries`` attempts."""
+    """Return every distinct claim of episodes and of their controls, with the disturbed claims of ``tries``
+    attempts.
+    """
     seen: set[str] = set()
     for spec in specs:
         for episode in (spec.control(), spec):
@@ -33,7 +35,7 @@ def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec
 
 
 def missing(specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1) -> list[EpisodeSpec]:
-    """The claims of episodes that have no certificate yet."""
+    """Return the claims of episodes that have no certificate yet."""
     return [wanted for wanted in claims(specs, tries) if cache.get(wanted) is None]
 
 
@@ -45,9 +47,10 @@ def certify(
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Let the demonstrator try claims; each certificate is stored as soon as it is made.
+    """Run the demonstrator on claims; each certificate is stored as soon as it is issued.
 
-    ``executor`` must execute the demonstrator. A claim whose worker died gets none, and is tried again next time.
+    ``executor`` must execute the demonstrator. A claim whose worker died gets no certificate and is retried next
+    time.
     """
 
     def keep(spec: EpisodeSpec | None, episode: Episode | None) -> None:
@@ -71,7 +74,7 @@ class Refusal(NamedTuple):
 
 @dataclass(slots=True)
 class CertifiedPlan:
-    """Admits an episode if it and its control are certified, so that pairs stay complete."""
+    """Filter that admits an episode if it and its control are certified, so that pairs stay complete."""
 
     cache: CertificateCache
     limit: float | None = None
@@ -81,7 +84,7 @@ class CertifiedPlan:
     refused: list[Refusal] = field(default_factory=list)
 
     def admit(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
-        """The certified episodes, with their time limits."""
+        """Return the certified episodes, with their time limits."""
         for spec in specs:
             own = self.cache.get(claim(spec))
             control = own if not spec.perturbations else self.cache.get(claim(spec.control()))
@@ -98,14 +101,14 @@ class CertifiedPlan:
 
 
 def remember(store: Store, refused: Iterable[Refusal], specs: Iterable[EpisodeSpec]) -> None:
-    """Store the refused ones among some episodes; those of others stay."""
+    """Store which of the given episodes were refused; refusals of other episodes are kept."""
     planned = {(spec.condition, spec.task, spec.seed) for spec in specs}
     others = [refusal for refusal in recall(store) if refusal[:3] not in planned]
     store.describe(**{META: [*others, *refused]})
 
 
 def recall(store: Store) -> list[Refusal]:
-    """The refused episodes of a run."""
+    """Return the refused episodes of a run."""
     return [Refusal(*row) for row in store.meta.get(META, ())]
 
 
@@ -122,17 +125,17 @@ class CertificateSummary:
     scenes: int = 0
     """Number of distinct claims: scene, goal and initial state."""
     certified: int = 0
-    """Solved by the demonstrator, in time."""
+    """Number of scenes that the demonstrator solved in time."""
     nothing: int = 0
-    """Stable scenes that are unsolvable by design."""
+    """Number of stable scenes that are unsolvable by design."""
     steps: list[int] = field(default_factory=list)
     """Control steps of the demonstrator in solved scenes."""
     refused: Counter[str] = field(default_factory=Counter)
     """Reasons and their frequencies."""
     disturbed: int = 0
-    """Further attempts in solved scenes, with a disturbed arm."""
+    """Number of further attempts in solved scenes, with a disturbed arm."""
     solved_again: int = 0
-    """Successful ones among those."""
+    """Number of successes among the disturbed attempts."""
 
     @property
     def median(self) -> float | None:
@@ -145,7 +148,7 @@ class CertificateSummary:
         return self.scenes - self.nothing
 
     def as_json(self) -> dict[str, object]:
-        """A JSON object."""
+        """Return the summary as a JSON object."""
         return {
             "condition": self.condition,
             "scenes": self.scenes,

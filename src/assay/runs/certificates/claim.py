@@ -1,4 +1,4 @@
-"""Claims and certificates: what the demonstrator has to show about a scene, and what it showed."""
+"""Claims and certificates: statements about a scene to be shown by the demonstrator, and the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.support.plugins import import_object, registered_addresses
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
 HORIZON_FACTOR = 2
-"""Time of the demonstrator in horizons of the task; `refusal` checks the horizon of the episode."""
+"""Time limit of the demonstrator in horizons of the task; `refusal` checks the horizon of the episode."""
 
 
 def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
@@ -43,19 +43,19 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
 
 
 def _disturbance(task: str) -> Perturbation:
-    """The disturbance of a task's world, for further attempts."""
+    """Return the disturbance of a task's world, for further attempts."""
     disturbance: Perturbation = import_object(registered_addresses("disturbance")[world_name(task)])
     return disturbance
 
 
 def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
-    """Whether success is expected."""
+    """Return whether success is expected under the perturbations."""
     return all(perturbation.plausible for perturbation in perturbations)
 
 
 @lru_cache(maxsize=4096)
 def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
-    """The perturbations that affect solvability."""
+    """Return the perturbations that affect solvability."""
     pairs = [(perturbation, perturbation.certified_as()) for perturbation in perturbations]
     replaced = [other for own, other in pairs if other is not None and other is not own]
     # A changed goal comes last: the scene is perturbed with the task's own goal in mind.
@@ -64,7 +64,7 @@ def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...
 
 @lru_cache(maxsize=4096)
 def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
-    """Why instruction or appearance changes, which claims leave out, do not apply to a task; empty if they do.
+    """Return why instruction or appearance changes, which claims omit, do not apply to a task; empty if they do.
 
     They depend neither on the seed nor on positions, only on the goal, the arena and the objects.
     """
@@ -81,7 +81,7 @@ def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ..
 
 
 UNKNOWN = "no certificate: the demonstrator's worker died"
-"""Why an episode has no certificate."""
+"""Reason for refusing an episode without a certificate."""
 
 
 class ClaimVerdict(StrEnum):
@@ -99,17 +99,17 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What the demonstrator showed about a claim."""
+    """Result of the demonstrator for a claim."""
 
     verdict: ClaimVerdict
     steps: int = 0
-    """Control steps until the goal was reached, if it was."""
+    """Control steps until the goal was reached; 0 if it was not."""
     why: str = ""
     """Explanation of a negative verdict."""
 
     @property
     def good(self) -> bool:
-        """Whether episodes may be run."""
+        """Whether episodes with this certificate may be run."""
         return self.verdict in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING)
 
     @property
@@ -119,7 +119,7 @@ class Certificate:
 
 
 def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
-    """The certificate of a claim, from the demonstrator's episode."""
+    """Return the certificate of a claim, from the demonstrator's episode."""
     if not len(episode.trajectory.end_effector):  # the episode could not be started
         return Certificate(ClaimVerdict.UNPLACED, why=episode.error)
     if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
@@ -135,7 +135,7 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
 
 
 def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
-    """Why an episode may not be run; empty if it may."""
+    """Return why an episode may not be run; empty if it may."""
     if certificate is None:
         return UNKNOWN
     if not certificate.good:
