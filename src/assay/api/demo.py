@@ -1,4 +1,4 @@
-"""The demo: policies with planted flaws, small versions of four experiments, and whether the flaws are found."""
+"""Demo: policies with planted flaws, small versions of four experiments, and a check that the flaws are found."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class DemoExperiment:
     tasks: str
     seeds: tuple[int, ...] = (0,)
     conditions: tuple[str, ...] = ()
-    """Conditions to run; all, if empty."""
+    """Conditions to run; all if empty."""
     in_turn: bool = False
-    """Whether each condition gets one of the seeds in turn, not all of them."""
+    """Whether each condition gets one of the seeds in turn instead of all of them."""
     steps: int | None = 140
     """Maximum number of control steps; None for the tasks' horizons."""
 
@@ -85,7 +85,7 @@ class DemoExperiment:
         return replace(whole, tasks=self.tasks, seeds=self.seeds, limit=None, keep=keep)
 
     def plan(self, pack: str) -> Iterator[EpisodeSpec]:
-        """Its episodes."""
+        """Plan the episodes of the reduced experiment."""
         design = self.design()
         return design.plan(design.choose(), design.seeds, pack=pack, steps=self.steps)
 
@@ -139,7 +139,7 @@ class ExaminedPolicy:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """The findings in words."""
+        """Findings as sentences."""
         return Diagnosis.of(self.findings)
 
 
@@ -216,7 +216,7 @@ def _policies_map(results: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
 
 
 def _certify(parts: Sequence[DemoExperiment], pack: str, workers: int) -> None:
-    """Certify the scenes of all experiments first, so that no policy waits for it."""
+    """Certify the scenes of all experiments in advance, so that no policy waits for certificates."""
     world = WORLDS[LIBERO]
     assert world.traits.demonstrator is not None
     with CertificateCache(cache_file()) as cache:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def load_run(path: str | Path) -> Run:
-    """A recorded run. Raises RunError if the file is not a run."""
+    """Load a recorded run. Raises RunError if the file is not a run."""
     with Store.reading(Path(path)):
         return Run(Path(path))
 
@@ -53,7 +53,7 @@ class Run:
 
     path: Path
     ending: Ending | None = None
-    """How the call that executed it ended; None for a loaded run."""
+    """Result of the call that executed the run; None for a loaded run."""
     _scratch: Any = None
 
     @property
@@ -187,7 +187,7 @@ class RunStatus:
     done: int
     errors: int
     waiting: int
-    """Planned and not executed."""
+    """Number of planned episodes that were not executed."""
 
     @property
     def has_only_errors(self) -> bool:
@@ -237,12 +237,12 @@ class RecordedEpisode:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Its row in the frame."""
+        """Row of the episode in the run's frame."""
         return self.run.frame().row(by_predicate=pl.col("key") == self.key, named=True)
 
     @property
     def spec(self) -> EpisodeSpec:
-        """Its spec."""
+        """Spec of the episode."""
         with self.run._reading() as store:
             return store.specs([self.number])[0]
 

@@ -1,4 +1,4 @@
-"""Execute experiments: a whole one, as much of one as there is time for, an audit, a duel, or a search."""
+"""Execution of experiments: a complete one, one within a time budget, an audit, a duel, or a search."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ class Evaluated:
     seeds: int
     """Number of seeds, counted from 0 if the experiment's are."""
     left_out: tuple[str, ...]
-    """What did not fit into the budget, a sentence each."""
+    """Parts that did not fit into the budget, one sentence each."""
     seconds: float
-    """Wall-clock time."""
+    """Wall-clock time, seconds."""
     summary: Summary
     run: Run
 
@@ -236,18 +236,18 @@ class SearchResult:
     thresholds: Thresholds
     path: Path
     played: int
-    """Episodes that the run has."""
+    """Number of episodes in the run."""
     refused: int
-    """Episodes that were not executed because the oracle has not solved their scene."""
+    """Number of episodes that were not executed because the oracle has not solved their scene."""
     left: int
-    """Searches that the same command would continue; 0 if all are over."""
+    """Number of searches that the same command would continue; 0 if all are over."""
     notes: tuple[str, ...] = ()
-    """What could not be searched, a sentence each."""
+    """Axes that could not be searched, one sentence each."""
     reason: str = ""
-    """Why it ended early, if the policy was unreachable."""
+    """Reason why the search ended early, if the policy was unreachable."""
 
     def as_json(self) -> dict[str, Any]:
-        """A JSON object."""
+        """Return the result as a JSON object."""
         from assay.support.stats.intervals import plain
 
         return {
@@ -322,14 +322,14 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What policies that lack an input solve of an experiment."""
+    """Conditions of an experiment that policies without some input solve."""
 
     shortcuts: Shortcuts
-    """By condition and policy, with intervals; ``blind_spots(probe)`` names the conditions."""
+    """Success by condition and policy, with intervals; ``blind_spots(probe)`` lists the solved conditions."""
     runs: Mapping[str, Run]
     """The policies' runs, by name."""
     left: int
-    """Episodes that the same call would still execute; 0 if it is over."""
+    """Number of episodes that the same call would still execute; 0 if the audit is complete."""
 
     def __str__(self) -> str:
         from assay.report.audit import describe_shortcuts

@@ -1,4 +1,4 @@
-"""Single tasks, to be looked at and stepped by hand."""
+"""Single tasks: inspect them, and step them manually."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assay.errors import StateError
 
 
 def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation] = ()) -> Any:
-    """The task of an id such as ``libero_goal/3``, or of a task file; with perturbations, as they change it.
+    """Load a task by an id such as ``libero_goal/3`` or from a task file, with perturbations applied.
 
-    ``seed`` draws what is drawn. Raises TaskError that says what is valid.
+    ``seed`` determines random choices. Raises TaskError with the valid values.
     """
     return task_of(_spec(task, seed, perturbations))
 
@@ -27,7 +27,7 @@ def make_env(
     assets: str | None = None,
     states: str | Path | None = None,
 ) -> TaskEnv:
-    """An environment of one task, to be stepped by hand; a context manager."""
+    """Make an environment of one task for manual stepping; a context manager."""
     world = world_of(task)
     pack = assets or world.packs[0]
     world.pack_source(pack)
@@ -52,21 +52,21 @@ class TaskEnv:
         self._spec: EpisodeSpec | None = None
 
     def reset(self, seed: int = 0) -> Any:
-        """Begin an episode; returns the first observation."""
+        """Start an episode; returns the first observation."""
         self._spec = EpisodeSpec(
             self._id, seed, self._pack, perturbations=self._perturbations, initial=self._initial
         )
         return self._env.reset(self._spec)
 
     def step(self, action: np.ndarray | Sequence[float]) -> Any:
-        """Carry out one action, (action size,); returns the observation after it."""
+        """Execute one action, (action size,); returns the next observation."""
         if self._spec is None:
             raise StateError("the environment has no state yet: call reset first")
         return self._env.step(np.asarray(action))
 
     @property
     def task(self) -> Any:
-        """The task as it is now, with ``id``, ``instruction`` and more."""
+        """Current task, with ``id``, ``instruction`` and other attributes."""
         return (
             self._env.task
             if self._spec is not None
@@ -75,20 +75,20 @@ class TaskEnv:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the goal is reached now."""
+        """Whether the goal currently holds."""
         return self._spec is not None and self._env.succeeded()
 
     @property
     def simulation(self) -> Any:
-        """The simulation behind it: poses, predicates, MuJoCo's model and data."""
+        """Underlying simulation: poses, predicates, MuJoCo's model and data."""
         return self._env.simulation
 
     def frame(self, observation: Any) -> np.ndarray:
-        """An observation as people look at it, for videos: uint8, (height, width, 3)."""
+        """Render an observation as an image for videos: uint8, (height, width, 3)."""
         return self._env.frame(observation)
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Close the environment and release its resources."""
         self._env.close()
 
     def __enter__(self) -> TaskEnv:

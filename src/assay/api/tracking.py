@@ -37,14 +37,14 @@ class SentEpisodes:
         return " ".join(episode) in self._lines
 
     def add(self, key: str, outcome: str) -> None:
-        """Remember an episode as sent."""
+        """Mark an episode as sent."""
         line = f"{key} {outcome}"
         self._lines.add(line)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
     def clear(self) -> None:
-        """Remember none as sent."""
+        """Mark all episodes as not sent."""
         self._lines.clear()
         self.path.unlink(missing_ok=True)
 
@@ -58,7 +58,7 @@ class TrackedRun:
     """The identity of a run for a tracker."""
 
     id: str
-    """Stable for the same file, policy, experiment and assets, so that a resumed run keeps it."""
+    """Identifier, stable for the same file, policy, experiment and assets, so that a resumed run keeps it."""
     name: str
     project: str
     config: Mapping[str, Any]
@@ -116,7 +116,7 @@ class Tracker(Protocol):
     """An experiment tracker."""
 
     def start(self, run: TrackedRun) -> int:
-        """Start or resume a run; returns the number of episodes that it has already."""
+        """Start or resume a run; returns the number of episodes already sent."""
 
     def episode(self, episode: TrackedEpisode) -> None:
         """Add an episode."""
@@ -146,7 +146,7 @@ class Sender:
     """Sends the episodes of a run to a tracker, each of them once, in any order."""
 
     def __init__(self, tracker: Tracker, store: Store, project: str = PROJECT) -> None:
-        """Start or resume, and send what was recorded and not sent."""
+        """Start or resume the tracked run, and send recorded episodes that were not sent."""
         self._tracker = tracker
         self._counts: dict[str, tuple[int, int]] = {}
         self._sent = SentEpisodes(store.path, type(tracker).__name__.lower(), project)
@@ -167,7 +167,7 @@ class Sender:
         for row in missed:
             self.send(**row)
         self.new = len(missed)
-        """Number of episodes sent that were recorded before."""
+        """Number of earlier recorded episodes that were sent at the start."""
 
     def send(self, key: str, condition: str, outcome: str, **values: Any) -> None:
         """Send an episode unless it was sent; one that is repeated after an error is sent again."""
@@ -200,7 +200,7 @@ class Sender:
 
 
 def export(store: Store, tracker: Tracker, project: str = PROJECT) -> int:
-    """Send a recorded run to a tracker, without what was sent before; returns the number of new episodes."""
+    """Send a recorded run to a tracker, except episodes sent before; returns the number of new episodes."""
     new = Sender(tracker, store, project).new
     tracker.finish(summarise(store))
     return new
@@ -266,7 +266,7 @@ class Tracked(ForwardingObserver):
 
 
 def load_tracker(name: str) -> Callable[[], Tracker]:
-    """The tracker of a name. Raises RunError if it is unknown, or its package is not installed."""
+    """Load a tracker by name. Raises RunError if it is unknown, or its package is not installed."""
     trackers = registered_addresses("tracker")
     if name not in trackers:
         raise RunError(f"there is no tracker '{name}': {did_you_mean(name, trackers)}")

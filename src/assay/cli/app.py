@@ -99,7 +99,7 @@ def root(
 
 @cache
 def command_line() -> Any:
-    """Build every command with its options, once per process: typer takes a tenth of a second for it."""
+    """Build every command with its options, once per process: typer takes a tenth of a second to do so."""
     for heading, name, command in _commands():
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=heading)
@@ -159,7 +159,9 @@ def _report_misuse(error: Any) -> NoReturn:
 
 
 def _extra_arguments(context: Any) -> list[str]:
-    """The words after a command that are neither options nor arguments: where a forgotten option name belongs."""
+    """Return the words after a command that are neither options nor arguments, where an option name may be
+    missing.
+    """
     words = sys.argv[1:]
     if context is None or context.info_name not in words:
         return []
@@ -169,7 +171,7 @@ def _extra_arguments(context: Any) -> list[str]:
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-    """Print a warning in one line on standard error, without its place in the code."""
+    """Print a warning in one line on standard error, without its source location."""
     line = Text.assemble(("warning:", "yellow"), " ", " ".join(str(message).split()))
     errors.print(line, soft_wrap=True, highlight=False)
 

@@ -166,7 +166,7 @@ def write_json(content: object, target: str) -> bool:
 
 
 def note_primitives(policy: str, assets: str | None) -> None:
-    """Print a note if a policy that was probably trained on LIBERO's images is shown others."""
+    """Print a note if a policy that was probably trained on LIBERO's images gets images of other assets."""
     if any(part in policy for part in _TRAINED_ON_LIBERO) and assets in (None, PRIMITIVES):
         say(
             "note: these are the built-in assets; a policy trained on LIBERO's images needs --assets libero "
@@ -184,7 +184,7 @@ def check_picture(path: Path, option: str) -> None:
 def print_settings(
     figures: str | None, width: str, font: str | None, size: float, names: Path | None, out: Path | None
 ) -> Print | None:
-    """How figures are printed for a paper, or None. Raises RunError for options that contradict each other."""
+    """Return the print settings of figures for a paper, or None. Raises RunError for contradictory options."""
     if figures is None:
         if width != "column" or font is not None or names is not None:
             raise RunError("--width, --font and --names are for --figures pdf|svg")

@@ -144,7 +144,7 @@ def probe(
 
 
 def _examination_json(examination: ProbeReport) -> dict[str, object]:
-    """A JSON object."""
+    """Return an examination as a JSON object."""
     return {
         "address": examination.address,
         "understood": examination.understood,

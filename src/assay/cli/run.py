@@ -213,7 +213,9 @@ def plan(
 
 
 def _changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
-    """Part of a plan that makes one change at a time, and its conditions; None if that is all of it, or nothing."""
+    """Return the part of a plan that makes one change at a time, and its conditions; None if it is empty or
+    complete.
+    """
     from assay.episodes import CONTROL
 
     single: dict[str, bool] = {}

@@ -216,7 +216,7 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
 
 
 def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
-    """The readable runs, and why others are not."""
+    """Return the readable runs, and why others cannot be read."""
     from assay.report.run_report import RunReport
 
     reports: list[RunReport] = []

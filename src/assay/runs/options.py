@@ -22,18 +22,18 @@ from assay.support.extras import require
 MEASURED: Literal["measured"] = "measured"
 MAX_SEEDS = 100_000
 Videos = Literal["failures", "all"]
-"""Which episodes become videos."""
+"""Selection of episodes that become videos."""
 Waiting = Literal["play", "hold", "align"]
-"""What the robot does during inference; `assay.episodes.WhileWaiting`."""
+"""Behaviour of the robot during inference; see `assay.episodes.WhileWaiting`."""
 Retry = Literal["transient", "errors", "nothing"]
-"""Which episodes that ended in an error a resumed run repeats."""
+"""Selection of the episodes with errors that a resumed run repeats."""
 Seeds = int | str | Iterable[int]
 """A number of seeds, counted from 0, or the seeds themselves, as numbers or as text (``7-11``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a run is executed; the names are those of ``assay run`` and of the API.
+    """Options of a run, named as in ``assay run`` and the API.
 
     Metadata of a field: its minimum, and its metavar and flags on the command line.
     """
@@ -92,7 +92,7 @@ class RunOptions:
 
     @classmethod
     def of(cls, options: RunOptions | None = None, **overrides: Unpack[RunOptionsDict]) -> RunOptions:
-        """Options with some replaced, given as the API and the command line accept them. Raises AssayError."""
+        """Return options with some replaced, given as the API and the command line accept them. Raises AssayError."""
         values: dict[str, Any] = dict(overrides)
         if "tasks" in values:
             values["tasks"] = join_names(values["tasks"], TaskError, "tasks", "'libero_goal/3'")
@@ -165,7 +165,7 @@ def option_help() -> Mapping[str, str]:
 def join_names(
     names: str | Iterable[str] | None, error: type[AssayError], option: str, example: str
 ) -> str | None:
-    """A selection as the command line spells it; raises ``error`` unless it is text or a list of names."""
+    """Return a selection as written on the command line; raises ``error`` unless it is text or a list of names."""
     if names is None or isinstance(names, str):
         return names
     try:
@@ -177,7 +177,7 @@ def join_names(
 
 
 def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
-    """Seeds from their number, from themselves, or from text: ``4`` means 0 to 3, ``7,8,9`` and ``7-11`` name them.
+    """Parse seeds from a number, a list or text: ``4`` means 0 to 3, ``7,8,9`` and ``7-11`` list them.
 
     Raises RunError.
     """
@@ -214,7 +214,7 @@ def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
 
 
 def parse_latency(latency: int | str) -> int | Literal["measured"]:
-    """A number of control steps, or ``measured``. Raises RunError."""
+    """Parse a latency: a number of control steps, or ``measured``. Raises RunError."""
     text = str(latency)
     if text == MEASURED:
         return MEASURED
@@ -232,7 +232,7 @@ def parse_latency(latency: int | str) -> int | Literal["measured"]:
 _SETTINGS = {"steps": "steps", "replan": "replan", "start": "hold_start"} | {
     name: name for name in ("latency", "while_waiting")
 }
-"""Names among a run's stored settings -> options."""
+"""Name in a run's stored settings -> option."""
 
 
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
@@ -248,7 +248,7 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
 
 
 def option_words(options: Mapping[str, object], omit: str = "") -> list[str]:
-    """Options as words of a command; those without a value are omitted."""
+    """Return options as words of a command; options without a value are omitted."""
     return [
         word
         for name, value in options.items()

@@ -1,4 +1,4 @@
-"""The plan of a run: its episodes, where they come from, and how they are executed."""
+"""Plan of a run: its episodes, their provenance, and the execution settings."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class RunPlan:
     specs: list[EpisodeSpec]
     options: RunOptions
     settings: dict[str, object]
-    """What holds for all episodes, as the run stores it."""
+    """Settings of all episodes, as stored in the run."""
     plugins: tuple[Plugin, ...]
     requires_certificates: bool
     """Whether only episodes with a certificate are run."""
     part: ShardPart | None = None
-    """The shard, if it is not the whole plan."""
+    """Shard of the plan; None for the complete plan."""
     policy: str = ""
     """The policy's address."""
     path: Path = Path()
     """The run's file."""
     label: str | None = None
-    """What reports call the policy."""
+    """Name of the policy in reports."""
     provenance: dict[str, object] = field(default_factory=dict)
-    """What the run stores about its origin; empty without a policy."""
+    """Provenance stored in the run; empty without a policy."""
 
     @classmethod
     def make(cls, experiment: str | Experiment, options: RunOptions) -> RunPlan:
@@ -122,7 +122,7 @@ class RunPlan:
         return cls(design, pack, specs, options, settings, plugins, certified, part)
 
     def for_policy(self, policy: str | Policy | Player, path: Path, label: str | None = None) -> RunPlan:
-        """The plan of a run of a policy into a file. Raises PolicyError for what cannot act."""
+        """Return the plan of a run of a policy into a file. Raises PolicyError for an object that cannot act."""
         metadata: dict[str, str] = {}
         if isinstance(policy, Player):
             self.refuse_latency()
@@ -149,7 +149,7 @@ class RunPlan:
         metadata: dict[str, str] | None = None,
         files: dict[str, str] | None = None,
     ) -> RunPlan:
-        """The plan with its provenance; ``files``: digests of what the policy consists of, by name."""
+        """Return the plan with its provenance; ``files``: digests of the policy's files, by name."""
         described = provenance(
             self.experiment.name,
             policy,
@@ -189,7 +189,7 @@ class RunPlan:
         return str(self.settings.get("states", ""))
 
     def refuse_latency(self) -> None:
-        """Raise RunError if decisions are to be delayed: only Assay's own loop can."""
+        """Raise RunError if the plan has a latency, which only Assay's own loop can simulate."""
         if any(spec.latency for spec in self.specs):
             raise RunError(f"--latency: {NOT_HERE}")
 
@@ -209,7 +209,9 @@ def plugins_used(
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """A task under one condition, in one variant: what harnesses and scripts call a task; its seeds are episodes."""
+    """One variant of a task under one condition, which harnesses and scripts treat as a task; its seeds are
+    episodes.
+    """
 
     name: str
     """``x/level3 libero_goal/3``; with a number if a condition has several variants of a task."""
@@ -225,7 +227,7 @@ class PlannedTask:
 
 
 def planned_tasks(specs: Iterable[EpisodeSpec]) -> list[PlannedTask]:
-    """The episodes of a plan by condition, task and variant, in plan order."""
+    """Group the episodes of a plan by condition, task and variant, in plan order."""
     variants: dict[tuple[str, str, tuple[Perturbation, ...]], list[EpisodeSpec]] = {}
     for spec in specs:
         variants.setdefault((spec.condition, spec.task, spec.perturbations), []).append(spec)

@@ -1,4 +1,4 @@
-"""Provenance of a run: what decides whether two runs may be compared, or one resumed."""
+"""Provenance of a run, which determines whether runs may be compared or resumed."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from assay.support.plugins import Plugin
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """Values that must be equal for a run to be resumed."""
 IDENTITY = "policy_identity"
-"""Digests of a policy's source and of the files that it is given: name -> digest."""
+"""Key of the digests of a policy's source and of the files given to it: name -> digest."""
 ALL = "*"
-"""The selection of all conditions."""
+"""Selection of all conditions."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
-"""Values that may differ when a run is resumed, and are recorded then."""
+"""Values that may differ when a run is resumed, and are then recorded."""
 
 
 def provenance(
@@ -41,7 +41,7 @@ def provenance(
     identity: dict[str, str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> dict[str, object]:
-    """Everything about a run but its episodes; ``settings`` are those that hold for all of them.
+    """Return everything about a run except its episodes; ``settings`` apply to all of them.
 
     ``identity``: digests of the policy's files by name, see `assay.policies.identity`.
     """
@@ -68,12 +68,12 @@ def provenance(
 
 @dataclass(frozen=True, slots=True)
 class ProvenanceDifference:
-    """A value that must be equal for two runs to be of one experiment, and differs."""
+    """A value that differs between two runs although it must be equal for runs of one experiment."""
 
     field: str
-    """The name in ``meta``."""
+    """Name of the value in ``meta``."""
     parts: tuple[str, ...]
-    """What differs within a mapping: settings, a plugin's module, files of the policy."""
+    """Differing entries of a mapping: settings, a plugin's module, files of the policy."""
     was: object
     now: object
 
@@ -86,7 +86,7 @@ class ProvenanceDifference:
 
 
 def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> ProvenanceDifference | None:
-    """The first value that must be equal for two runs to be of one experiment, and differs."""
+    """Return the first value that differs although it must be equal for runs of one experiment; None if all agree."""
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
         if was != now:
@@ -111,8 +111,9 @@ def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
 def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool = False) -> None:
     """Raise RunError if a file holds another run than the one described by ``fresh``.
 
-    A policy that was changed after nothing but errors counts as the same: there is nothing to mix. With
-    ``empty_is_new`` a file without episodes may be overwritten; not so if others may be about to record into it.
+    A policy that was changed after a run with errors only counts as the same, since no results are mixed. With
+    ``empty_is_new`` a file without episodes may be overwritten, unless other processes may be about to record into
+    it.
     """
     known = {} if empty_is_new and not store.done else store.meta
     if known and not _has_outcomes(store):
@@ -123,13 +124,13 @@ def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool
 
 
 def _has_outcomes(store: Store) -> bool:
-    """Whether an episode was recorded that is not an error."""
+    """Return whether an episode without an error was recorded."""
     counts = store.counts()
     return bool((counts["success"] + counts["failure"]).sum())
 
 
 def _describe(difference: ProvenanceDifference, pack: str) -> str:
-    """How a file differs from what is to be recorded."""
+    """Describe how a file differs from the run to be recorded."""
     changed = f"has changed since ({difference.was} then, {difference.now} now)"
     if difference.field == IDENTITY:
         return f"holds episodes of another policy: {difference.name} {changed}"
@@ -164,7 +165,7 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
 
 
 def all_conditions(*described: Mapping[str, Any]) -> list[str]:
-    """The selections of conditions of several runs together."""
+    """Return the union of the selections of conditions of several runs."""
     chosen = dict.fromkeys(selection for meta in described for selection in meta.get("conditions", (ALL,)))
     return [ALL] if ALL in chosen else list(chosen)
 

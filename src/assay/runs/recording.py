@@ -17,7 +17,7 @@ from assay.runs.provenance import check_same_run, describe
 from assay.runs.store import Store
 
 LOCK_TIMEOUT_S = 60.0
-"""Seconds to wait until other processes have finished writing."""
+"""Maximum time to wait for other processes to finish writing, seconds."""
 
 
 def begin(

@@ -50,7 +50,7 @@ class EpisodeVideo:
         self._blank: Image.Image | None = None
 
     def __call__(self, observation: Any) -> None:
-        """Remember an observation; nothing is rendered yet."""
+        """Store an observation; nothing is rendered yet."""
         if observation.step % self._every == 0:
             self._observations.append(observation)
         self._last = observation
@@ -85,7 +85,7 @@ class EpisodeVideo:
                     video.add(final)
 
     def picture(self, step: int) -> np.ndarray:
-        """The frame at a step, or at the last remembered step before it."""
+        """Render the frame of a step, or of the last stored step before it."""
         before = [seen for seen in self._observations if seen.step <= step] or self._observations
         return np.asarray(self._picture(self._last if step >= self._last.step else before[-1]))
 
@@ -116,7 +116,7 @@ class EpisodeVideo:
         return np.asarray(frame)
 
     def _paper(self, wide: int, high: int) -> Image.Image:
-        """The background of all frames: task and instruction, above room for an image."""
+        """Return the background of all frames: task and instruction, above room for an image."""
         if self._blank is None:
             width, height = max(wide, MIN_WIDTH) + 2 * MARGIN, HEADER + high + FOOTER
             self._blank = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
@@ -177,10 +177,10 @@ class RecordedActions:
         """Steps beyond the horizon, which policies may wait."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Nothing to prepare."""
+        """Do nothing: recorded actions need no preparation."""
 
     def act(self, observation: Any) -> np.ndarray:
-        """The next action of the record."""
+        """Return the next recorded action."""
         if observation.step >= len(self._actions):
             raise PolicyError(self._error or "the record ends here")
         return self._actions[observation.step : observation.step + 1]

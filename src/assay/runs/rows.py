@@ -34,13 +34,13 @@ DETAILS = {
 }
 """Tables with one JSON value per episode, and the column of each; early files of this version lack some."""
 KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
-"""Those in which an empty value, or 0, is information."""
+"""Tables of `DETAILS` in which an empty value, or 0, is information."""
 DETAIL_TABLES = "".join(
     f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in DETAILS.items()
 )
 UNCOUNTED = "uncounted"
-"""The table of planned episodes that come after their condition was decided."""
+"""Name of the table of planned episodes that follow the decision on their condition."""
 DETAIL_TABLES += f"CREATE TABLE IF NOT EXISTS {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
 COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
 """SQL: whether an episode counts; for queries that join ``stopped`` with ``specs``."""
@@ -98,7 +98,7 @@ MOST = (
     "CASE WHEN effects IS NOT NULL "
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
-"""The largest value of an object within an episode's side effects; 0 where it is empty."""
+"""SQL: the largest value of any object among an episode's side effects; 0 if there is none."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
@@ -221,7 +221,7 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _column(values: list[Label]) -> list[Label]:
-    """The values of a label in one type: text if some are text, numbers if some are not yes or no."""
+    """Convert the values of a label to one type: text if any is text, numbers if any is not a Boolean."""
     kinds = {type(value) for value in values if value is not None}
     if str in kinds and len(kinds) > 1:
         return [None if value is None else str(value) for value in values]
@@ -290,7 +290,7 @@ class Clipping(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """A warning if many actions were clipped, else empty."""
+        """Warning if many actions were clipped; otherwise empty."""
         if self.share < MANY_CLIPPED:
             return ""
         return (

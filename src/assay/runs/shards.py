@@ -24,21 +24,21 @@ from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 
 META = "shard"
-"""Name of a run's shard in its meta table."""
+"""Key of a run's shard in its meta table."""
 MERGED = "shards"
-"""Name of a merged run's shards in its meta table."""
+"""Key of a merged run's shards in its meta table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """ShardPart ``number``, from 1, ``of`` several."""
+    """Shard ``number``, from 1, out of ``of`` shards."""
 
     number: int
     of: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """``3/16``. Raises RunError."""
+        """Parse a shard such as ``3/16``. Raises RunError."""
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             last = match[2] if match is not None and int(match[2]) else "16"

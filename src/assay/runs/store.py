@@ -66,7 +66,7 @@ from assay.support.files import PATIENCE, file_lock, replacing
 
 SUFFIX = ".assay"
 _AFTER_ALL = "~"
-"""Greater than every key."""
+"""Text that sorts after every key."""
 _MAX_CHECKED_FILES = 256
 
 
@@ -137,7 +137,7 @@ class Store:
         return cls(path, read_connection(path))
 
     def close(self) -> None:
-        """Close; what was written becomes a single file."""
+        """Close the store; the written data becomes a single file."""
         if self._held is None:
             self._db.close()
             return
@@ -153,7 +153,7 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close; SQLite's errors become RunError."""
+        """Close the store; SQLite's errors become RunError."""
         try:
             self.close()
         except sqlite3.Error as closing_error:
@@ -377,7 +377,7 @@ class Store:
 
     @property
     def damage(self) -> list[str]:
-        """What was requested and could not be decoded, one line each."""
+        """List the requested data that could not be decoded, one line each."""
         count = len(self._unreadable)
         return [f"trajectories of {number_of(count, 'episode')} cannot be read"] if count else []
 
@@ -491,7 +491,7 @@ def lock_file(path: Path) -> Path:
 
 
 def signature(path: Path) -> tuple[int, ...]:
-    """Changes whenever something is written to a run."""
+    """Return a value that changes whenever something is written to a run."""
     numbers: list[int] = []
     for file in (path, path.with_name(f"{path.name}-wal")):
         with suppress(FileNotFoundError):

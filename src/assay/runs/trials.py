@@ -1,4 +1,4 @@
-"""A few episodes of one policy, task by task: a quick count without a run file."""
+"""Trials: a few episodes of one policy, task by task, without a run file."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class WorkerConfig:
     policy: str
     """The policy's address."""
     world: str = LIBERO
-    """The name of the world it acts in."""
+    """Name of the world in which the policy acts."""
     retries: int = 0
     """Further attempts at an episode that ended in an error, with the same seed."""
     videos: Path | None = None
@@ -103,7 +103,7 @@ class EpisodeRunner:
         return EpisodeVideo(self._env, spec, seconds=RUN_FRAME_S)
 
     def _with_video(self, video: EpisodeVideo | None, spec: EpisodeSpec, episode: Episode) -> Episode:
-        """Write the video of an episode if it is wanted; a failure to do so is noted in the episode."""
+        """Write the video of an episode if requested; a failure to do so is noted in the episode."""
         if video is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
         assert self._config.videos is not None

@@ -33,14 +33,14 @@ PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
 """Episodes on a page of the gallery."""
 MAX_DIFF_WORDS = 400
-"""Longer instructions are not compared word by word, which would take too long."""
+"""Maximum number of words of instructions that are compared word by word; longer ones would take too long."""
 SORT_KEYS = "task|condition|seed|outcome|steps|diverges"
 Sort = Annotated[str, Query(pattern=f"^(-?({SORT_KEYS}))?$")]
 
 
 @dataclass(frozen=True, slots=True)
 class SortedFilters(queries.Filters):
-    """Which episodes are requested, and in which order; empty means all, as planned."""
+    """Requested episodes and their order; empty means all, in plan order."""
 
     sort: str = ""
 
@@ -50,7 +50,7 @@ class SortedFilters(queries.Filters):
         return urlencode({name: value for name, value in (values | more).items() if value != ""})
 
     def sorted_by(self, name: str) -> str:
-        """The query string that sorts by a column; descending if it is sorted by it already."""
+        """Return the query string that sorts by a column; descending if the page is already sorted by it."""
         return self.query(sort=f"{queries.DESCENDING}{name}" if self.sort == name else name)
 
     def direction(self, name: str) -> str:
@@ -116,7 +116,7 @@ class _EpisodeSide:
     row: EpisodeRow
     path: Trajectory
     touches: dict[str, list[tuple[int, int]]]
-    """When the robot touched each object, steps [first, last)."""
+    """Intervals in which the robot touched each object, steps [first, last)."""
     conduct: EpisodeConduct
     side_effects: tuple[str, ...]
 
@@ -223,7 +223,7 @@ def diff_words(before: str, after: str) -> tuple[tuple[Literal["same", "gone", "
 
 
 def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
-    """The side effects of an episode in words, the largest of each kind first."""
+    """Describe the side effects of an episode, the largest of each kind first."""
 
     def largest_first(kind: str, minimum: float) -> Iterator[tuple[str, float]]:
         for name, size in sorted(effects[kind].items(), key=lambda effect: -effect[1]):
@@ -290,7 +290,7 @@ def still_status(site: TheSite, recorded: Recording) -> Response:
 
 @router.get(f"{EPISODE}/video.mp4")
 def video_file(site: TheSite, recorded: Recording, video: Text = "") -> Response:
-    """The video of that file name, or the best there is."""
+    """Return the video with that file name, or the best available one."""
     status = site.replays.video(recorded)
     return _file(site.replays.video_named(recorded, video) or status.path, "video/mp4", status)
 

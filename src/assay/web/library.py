@@ -1,4 +1,4 @@
-"""The runs below a folder, by name, and results computed from them and cached. Nothing is ever written."""
+"""The runs below a folder, by name, with cached results computed from them. Read-only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RATE_COLUMNS = (
 )
 
 REFRESH_FACTOR = 10.0
-"""A value that took t seconds to compute is not recomputed for this many times t, however fast a run grows."""
+"""Minimum time between computations of a cached value, as a multiple of its computation time."""
 
 
 @dataclass(slots=True)
@@ -39,11 +39,11 @@ class _CacheEntry(Generic[T]):
     signature: tuple[Any, ...]
     value: T
     fresh_until: float
-    """Seconds of the clock."""
+    """Time until which the value is fresh, in seconds of the clock."""
 
 
 class RunCache(Generic[T]):
-    """Caches ``compute(*paths)`` until one of the runs changes; a slow computation is not repeated all the time."""
+    """Cache of ``compute(*paths)`` until one of the runs changes; a slow computation is repeated less often."""
 
     def __init__(
         self, compute: Callable[..., T], size: int = 16, clock: Callable[[], float] = time.monotonic
@@ -54,7 +54,7 @@ class RunCache(Generic[T]):
         self._guard = Lock()
 
     def __call__(self, *paths: Path) -> T:
-        """The value for these runs."""
+        """Return the value for these runs."""
         with self._guard:
             lock = self._locks.setdefault(paths, Lock())
         with lock:  # of two simultaneous requests the second uses the result of the first
@@ -80,16 +80,18 @@ class RunSummary:
     link: str = ""
     """Address of the run's page; empty if the run cannot be read."""
     problem: str = ""
-    """Why the run cannot be read."""
+    """Reason why the run cannot be read."""
     running: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     planned: int = 0
     done: int = 0
     errors: int = 0
     rate: Rate | None = None
-    """As in the report: of perturbed episodes in which success is expected; of all, if none is perturbed."""
+    """Success rate, as in the report: of perturbed episodes in which success is expected; of all if none is
+    perturbed.
+    """
     control: Rate | None = None
-    """Of unperturbed episodes."""
+    """Success rate of unperturbed episodes."""
     perturbed: bool = False
     """Whether ``rate`` is of perturbed episodes."""
 
@@ -104,7 +106,7 @@ class Library:
         self._summarise = RunCache(_summarise, size=10_000)
 
     def path(self, name: str) -> Path:
-        """The file of a run. Raises NotFoundError unless it is one below the folder."""
+        """Return the file of a run. Raises NotFoundError unless it is a run below the folder."""
         try:
             path = (self.folder / f"{name}{SUFFIX}").resolve()
             hidden = any(part.startswith(".") for part in Path(name).parts)

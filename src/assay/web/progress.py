@@ -32,7 +32,7 @@ class GroupProgress:
     planned: int | None
     done: int
     rate: Rate | None
-    """None before the first episode has ended."""
+    """Success rate; None before the first episode has ended."""
     decided: bool = False
     """Whether the condition was stopped early because its rate was known precisely enough."""
     success_expected: bool = True
@@ -66,7 +66,7 @@ class RunProgress:
     running: bool
     conditions: tuple[GroupProgress, ...]
     cells: dict[tuple[str, str], GroupProgress]
-    """By object and action; empty unless the run has paraphrases."""
+    """Progress by object and action; empty unless the run has paraphrases."""
     errors: dict[str, int]
     """Error messages and how often each occurred."""
 
@@ -84,7 +84,7 @@ class RunProgress:
 
     @classmethod
     def read(cls, path: Path) -> RunProgress:
-        """Measure a run as it is now."""
+        """Measure the current state of a run."""
         with reading(path) as run:
             frame, counts, stopped = read_rate_frame(run), run.store.counts(), run.store.stopped
             errors = run.store.reasons()

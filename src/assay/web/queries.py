@@ -24,7 +24,7 @@ from assay.support.plugins import load_plugins
 PAGE = 50
 """Episodes on one page."""
 MOST_VALUES = 40
-"""A label with more values is a measurement, and not offered as a filter."""
+"""Maximum number of values of a label that is offered as a filter; one with more is a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
 _FROM = f"""
@@ -66,7 +66,7 @@ WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition 
 
 
 class NotFoundError(AssayError):
-    """A run or episode that does not exist."""
+    """Raised for a run or episode that does not exist."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class OpenRun:
     _db: sqlite3.Connection
 
     def rows(self, question: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """All rows of a query, so that no cursor stays open."""
+        """Return all rows of a query, so that no cursor stays open."""
         return self._db.execute(question, values or {}).fetchall()
 
     def tell(self, name: str, value: Callable[[int], float | None]) -> None:
@@ -101,7 +101,7 @@ def reading(path: Path) -> Iterator[OpenRun]:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filters of episodes; an empty one admits all."""
+    """Filters of episodes; an empty filter admits all."""
 
     condition: str = ""
     task: str = ""
@@ -109,7 +109,7 @@ class Filters:
     object: str = ""
     action: str = ""
     label: str = ""
-    """name=value"""
+    """Label and value, as ``name=value``."""
     says: str = ""
     """Words of the instruction, in any order."""
 
@@ -143,7 +143,7 @@ class EpisodeRow:
     seed: int
     labels: dict[str, Label]
     spec: str
-    """As canonical JSON."""
+    """Spec as canonical JSON."""
     outcome: str | None
     instruction: str
     steps: int
@@ -186,7 +186,7 @@ class EpisodePosition:
     """Key of the previous episode."""
     next: str | None
     number: int
-    """From 1; 0 if it is not among them."""
+    """Position, from 1; 0 if the episode is not among the filtered ones."""
     total: int
 
 
@@ -249,7 +249,7 @@ def _order(sort: str) -> tuple[str, str]:
 
 
 def one(run: OpenRun, key: str) -> EpisodeRow:
-    """The planned episode of that key. Raises NotFoundError."""
+    """Return the planned episode with that key. Raises NotFoundError."""
     rows = run.rows(
         f"SELECT {_COLUMNS} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key}
     )
@@ -283,11 +283,11 @@ class EpisodeConduct:
     stages: dict[str, dict[str, int | None]] | None = None
     """Control step at which each atom of the goal reached each stage."""
     progress: float | None = None
-    """0 to 1."""
+    """Progress, 0 to 1."""
     side_effects: dict[str, Any] | None = None
-    """As `SideEffects` is in JSON."""
+    """Side effects, as `SideEffects` in JSON."""
     aftermath: dict[str, Any] | None = None
-    """As `Aftermath` is in JSON."""
+    """State after success, as `Aftermath` in JSON."""
 
 
 def place_of(run: OpenRun, row: EpisodeRow, filters: Filters, sort: str = "") -> EpisodePosition:
@@ -333,7 +333,7 @@ def choices(path: Path) -> Choices:
 
 @lru_cache(maxsize=64)
 def _choices(path: Path, file: int, planned: int) -> Choices:
-    """Cached until the plan grows."""
+    """Return the filter values of a run, cached until the plan grows."""
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())
         tasks = tuple(name for (name,) in run.rows("SELECT task FROM specs GROUP BY task ORDER BY min(id)"))

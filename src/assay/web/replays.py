@@ -37,11 +37,11 @@ from assay.support.files import cache_folder, replacing
 from assay.support.plugins import import_module
 
 RENDER_PROCESSES = max(1, min(2, os.cpu_count() or 1))
-"""Two render an episode and its control at the same time."""
+"""Number of render processes; two render an episode and its control at the same time."""
 MAX_CACHE_BYTES = 500_000_000
-"""Size of the cache folder; the least recently used files are deleted."""
+"""Maximum size of the cache folder, bytes; the least recently used files are deleted."""
 MAX_STEPS = 3_000
-"""Longer episodes are not rendered."""
+"""Maximum number of steps of an episode that is rendered."""
 INTEREST_S = 10.0
 """Seconds without a request after which a job is abandoned. Background tabs poll once a second."""
 RENDER_TIMEOUT_S = 600.0
@@ -79,7 +79,7 @@ class EpisodeRecording:
 
     spec: EpisodeSpec
     actions: np.ndarray
-    """(steps, action size)"""
+    """Recorded actions, (steps, action size)."""
     outcome: str
     error: str = ""
     """The recorded error message, if the episode ended in an error."""
@@ -259,7 +259,7 @@ class Replays:
 
 
 class _AbandonedError(RenderingError):
-    """No page waits for the job any more."""
+    """Raised when no page waits for the job any more."""
 
 
 class _RenderProcess:
@@ -350,7 +350,7 @@ def _save(picture: np.ndarray, path: Path) -> None:
 
 @lru_cache(maxsize=2)
 def _env(world: str, states: Path | None) -> Env:
-    """Environments are reused because an episode and its control often share a compiled scene."""
+    """Return an environment, which is reused because an episode and its control often share a compiled scene."""
     return WORLDS[world].open(states)
 
 

@@ -40,7 +40,7 @@ class RunPage:
 
     html: str
     findings: tuple[str, ...]
-    """The findings, or the reasons why nothing was found."""
+    """Findings, or the reasons why nothing was found."""
 
 
 def _build_report(path: Path) -> RunPage:
@@ -74,7 +74,7 @@ class Site:
     pace: Pace = field(default_factory=Pace)
 
     def warm_up(self) -> None:
-        """Compute what the first page needs: the summaries of all runs and the compiled templates."""
+        """Compute the data of the first page: the summaries of all runs and the compiled templates."""
         with suppress(OSError):  # the folder may be gone; the page reports it
             self.library.summaries()
         for name in _templates.list_templates():

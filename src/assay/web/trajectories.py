@@ -1,4 +1,4 @@
-"""An episode's trajectory beside its control's: where they part, and the geometry of the charts that show them."""
+"""An episode's trajectory beside its control's: their divergence, and the geometry of the charts that show them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from assay.episodes.spec import CONTROL
 from assay.web.queries import OpenRun
 
 DIVERGENCE_M = 0.05
-"""An episode diverges once it is farther than this, in metres, from every point of its control's path at any time."""
+"""Distance from every point of the control's path at which an episode diverges, metres."""
 MAX_POINTS = 600
-"""Points of a drawn line; longer paths are thinned."""
+"""Maximum number of points of a drawn line; longer paths are thinned."""
 VIEW_SIZE = 300
 """Width and height of a view, in its own units."""
 VIEW_MARGIN = 16
 PANEL_HEIGHT = 40
 """Height of a panel of curves, in its own units."""
 MIN_VIEW_M = 0.1
-"""A view shows at least this many metres."""
+"""Minimum extent of a view, metres."""
 
 Paths = Sequence[tuple[str, Trajectory]]
 """Trajectories with their kinds, ``mine`` and ``other``; the last is drawn on top."""
@@ -32,7 +32,7 @@ AtomSpans = Mapping[str, Sequence[Sequence[int]]]
 
 
 class Divergence(NamedTuple):
-    """How an episode's path compares to its control's."""
+    """Comparison of an episode's path with its control's."""
 
     step: int | None
     """The first step that is far from the whole path of the control; None if the path stays near."""
@@ -93,7 +93,7 @@ class PathLine:
     kind: str
     """``mine`` or ``other``."""
     points: tuple[tuple[float, float], ...]
-    """In the view's units."""
+    """Points of the line, in the view's units."""
     stride: int
     """Control steps between two points."""
 
@@ -196,7 +196,7 @@ def build_views(sides: Paths) -> tuple[PathView, ...]:
     middle = (low + high) / 2
 
     def view(title: str, across: tuple[int, int], down: tuple[int, int], axes: tuple[str, str]) -> PathView:
-        """``across`` and ``down``: which coordinate, and its sign."""
+        """Build one view; ``across`` and ``down`` are the index of a coordinate and its sign."""
         lines = []
         for kind, path in paths.items():
             stride = math.ceil(len(path) / MAX_POINTS) or 1

@@ -131,7 +131,7 @@ class _ReviewRow:
     """A row of the table on the page."""
 
     number: int
-    """In the table, from 1."""
+    """Row number in the table, from 1."""
     row: GridRow
     flaws: tuple[str, ...]
     """Violated rules."""

@@ -1,4 +1,4 @@
-"""Schedulers: everything that decides which episode of a run is executed next.
+"""Schedulers, which decide the episode of a run to be executed next.
 
 plan      all planned episodes, start by start
 until     early stopping per condition, with confidence sequences

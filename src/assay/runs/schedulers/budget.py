@@ -21,21 +21,21 @@ from assay.runs.plan import RunPlan
 from assay.runs.store import Store
 
 TIMED_CONTROLS = 2
-"""Controls that are timed before the tasks are chosen."""
+"""Number of controls that are timed before the tasks are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedRun:
-    """A run within a budget, and what was left out."""
+    """A run within a time budget, and the parts that were left out."""
 
     path: Path
     tasks: tuple[str, ...]
     seeds: int
     """Number of seeds."""
     seconds: float
-    """Wall-clock time."""
+    """Wall-clock time, seconds."""
     left_out: tuple[str, ...]
-    """What did not fit, a sentence each."""
+    """Parts that did not fit, one sentence each."""
 
 
 def run_within(
@@ -97,7 +97,7 @@ def _choose_tasks(
     began: float,
     budget: str | float,
 ) -> tuple[str, ...]:
-    """The tasks of which one seed fits: all, or some, evenly spaced."""
+    """Return the tasks for which one seed fits: all, or an evenly spaced subset."""
     pace = time_episodes(first, policy, TIMED_CONTROLS)
     if isinstance(pace, str):
         return tuple(tasks)  # every control failed with an error, which the evaluation will report

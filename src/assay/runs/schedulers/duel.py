@@ -37,15 +37,15 @@ from assay.support.stats.betting import Wager, anytime_interval
 from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 
 MARGIN = 0.05
-"""Smallest relevant difference."""
+"""Smallest relevant difference in score, 0 to 1."""
 PER_START = 1
-"""Episodes drawn of each start by default."""
+"""Default number of episodes drawn from each start."""
 SIDES = ("A", "B")
 SUCCESS, PROGRESS = "success", "progress"
 MEASURES = (SUCCESS, PROGRESS)
 """Scores of an episode, 0 to 1, by which policies can be compared."""
 META = "duel"
-"""Name of the duel's draw and order in a run's meta table."""
+"""Key of the duel's sample and order in a run's meta table."""
 
 Start = tuple[str, int]
 Contender = str | Policy | Player
@@ -58,9 +58,9 @@ class Duel:
     judgement: Judgement
     runs: tuple[Path, Path]
     left: int
-    """Episodes that the same command would still execute; 0 if it is over."""
+    """Number of episodes that the same command would still execute; 0 if the duel is over."""
     reason: str = ""
-    """Why it ended early, if a policy was unreachable."""
+    """Reason why the duel ended early, if a policy was unreachable."""
 
 
 def duel(
@@ -76,7 +76,7 @@ def duel(
     labels: tuple[str | None, str | None] = (None, None),
     observer: Observer | None = None,
 ) -> Duel:
-    """Let two policies compete; calling it again resumes. Raises AssayError, DeclinedError if not approved.
+    """Compare two policies in a duel; calling it again resumes. Raises AssayError, DeclinedError if not approved.
 
     ``each``: every condition has to be decided as well. ``per_start``: episodes of each start, None for all.
     ``measure``: the score that is compared, success or progress.
@@ -174,9 +174,9 @@ class ScoreTable:
 
     order: list[Start]
     starts: dict[Start, list[tuple[str, str]]]
-    """Key and condition of each episode that both have in their plan."""
+    """Key and condition of each episode that is in both plans, by start."""
     scores: tuple[dict[str, float | None], dict[str, float | None]]
-    """Scores of each side by key: 0 to 1, None for an error; only of executed episodes."""
+    """Scores of each side by key: 0 to 1, None for an error; executed episodes only."""
     conditions: list[str]
     measure: str
 
@@ -234,7 +234,7 @@ class Judge:
         self._advance()
 
     def see(self, side: int, key: str, episode: Episode) -> None:
-        """Take a recorded episode into account."""
+        """Update with a recorded episode."""
         table = self._table
         table.scores[side][key] = score_of(episode.outcome, episode.progress, table.measure)
         self._advance()
@@ -295,7 +295,7 @@ class Judge:
 
 @dataclass(slots=True)
 class _Contest:
-    """B against A in the episodes of one condition, or of all; once it is decided, no more of them count."""
+    """Comparison of B with A in one condition, or in all; once it is decided, no more episodes count."""
 
     condition: str | None
     table: ScoreTable
@@ -319,7 +319,7 @@ class _Contest:
         self._wagers = (Wager(0.0), Wager(-self.margin), Wager(0.0), Wager(-self.margin))
 
     def advance(self) -> None:
-        """Count the starts that both have finished, until it is decided."""
+        """Count the starts that both policies have finished, until the contest is decided."""
         first, second = self.table.scores
         while not self.verdict.final and self._next < len(self._starts):
             keys = self._starts[self._next]
@@ -393,7 +393,9 @@ def _play(
     policies: Sequence[Contender],
     observer: Observer,
 ) -> str:
-    """Execute what is left, neither side ahead by more than its workers; returns why it ended early, if it did."""
+    """Execute the remaining episodes, keeping both sides level up to their workers; returns why it ended early, if
+    it did.
+    """
     options, reason = plans[0].options, ""
 
     def over() -> bool:

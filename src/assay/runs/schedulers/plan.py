@@ -31,7 +31,7 @@ class Scheduler(Protocol):
         ...
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Take a recorded episode into account."""
+        """Update with a recorded episode."""
         ...
 
 
@@ -98,7 +98,7 @@ class PlanScheduler:
                 self._left += 1
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Nothing depends on outcomes."""
+        """Do nothing: the order does not depend on outcomes."""
 
 
 class OrderedScheduler:
@@ -129,8 +129,8 @@ class OrderedScheduler:
                 self._waiting.appendleft(number)
 
     def drop(self, condition: str) -> None:
-        """Remove what is left of a condition."""
+        """Remove the remaining episodes of a condition."""
         self._waiting = deque(number for number in self._waiting if self._conditions[number] != condition)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Nothing depends on outcomes."""
+        """Do nothing: the order does not depend on outcomes."""

@@ -33,17 +33,17 @@ from assay.support.streams import stream
 from assay.tasks import Task
 
 META = "search"
-"""Name of a search in a run's meta table."""
+"""Key of a search in a run's meta table."""
 EPISODES_PER_SEARCH = 30
-"""Default budget of each axis of each task."""
+"""Default number of episodes for each axis of each task."""
 SEEDS = tuple(range(200))
 """Default seeds."""
 MIN_CONTROLS = 5
-"""Failed controls without a success after which a task is given up: it has no success to lose."""
+"""Failed controls without a success after which a task is abandoned: it has no success to lose."""
 MAX_REFUSED = 4
-"""Refused starts at a rung after which it is given up, if they are more than twice the certified ones."""
+"""Refused starts at a rung after which it is abandoned, if they are more than twice the certified ones."""
 MAX_BARREN_STARTS = 8
-"""Starts without a certified rung after which a task is given up, unless some were certified before."""
+"""Starts without a certified rung after which a task is abandoned, unless some were certified before."""
 
 Item = tuple[int, int | None]
 """A seed, and a rung of the ladder, from 0; None for the control."""
@@ -84,7 +84,7 @@ class ThresholdSearch:
     given_up: list[int] = field(default_factory=list)
     """Rungs at which hardly any start can be solved."""
     ended: str = ""
-    """Why it ended: settled, budget, controls, refused, starts; empty while it continues."""
+    """Reason for the end: settled, budget, controls, refused, starts; empty while the search continues."""
     evidence: LadderEvidence = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class Search:
 
 
 class SearchScheduler(PlanScheduler):
-    """Lets searches decide, between one batch of episodes and the next, what is executed."""
+    """Scheduler that lets searches choose the next batch of episodes."""
 
     def __init__(self, store: Store, plan: RunPlan, searches: Sequence[Search], observer: Observer) -> None:
         self._store, self._plan, self._searches, self._observer = store, plan, searches, observer
@@ -206,7 +206,7 @@ class SearchScheduler(PlanScheduler):
         return super().next(workers, latest)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Take a recorded episode into account."""
+        """Update with a recorded episode."""
         self._outcomes[spec.key] = episode.outcome
         self._running.discard(spec.key)
 
@@ -276,7 +276,7 @@ class SearchScheduler(PlanScheduler):
         return is_certified or not self._plan.requires_certificates
 
     def _certify(self, specs: Sequence[EpisodeSpec]) -> bool:
-        """Let the demonstrator try; False if that was interrupted."""
+        """Run the demonstrator on the episodes' claims; returns False if that was interrupted."""
         plan = self._plan
         with CertificateCache(cache_file(), plan.states_digest) as cache:
             if missing(specs, cache):
@@ -295,7 +295,7 @@ class SearchScheduler(PlanScheduler):
 
 
 class _SilentObserver(Observer):
-    """Only stops: certificates are made between episodes."""
+    """Observer that only forwards the request to stop: certificates are issued between episodes."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -306,19 +306,19 @@ class _SilentObserver(Observer):
 
 @dataclass(frozen=True, slots=True)
 class SearchEnding:
-    """How a search ended."""
+    """Result of a command that executed a search."""
 
     path: Path
     played: int
-    """Episodes that the run has."""
+    """Number of episodes in the run."""
     refused: int
-    """Episodes that were not executed because the oracle has not solved their scene."""
+    """Number of episodes that were not executed because the oracle has not solved their scene."""
     left: int
-    """Searches that the same command would continue; 0 if all are over."""
+    """Number of searches that the same command would continue; 0 if all are over."""
     notes: tuple[str, ...] = ()
-    """What could not be searched, a sentence each."""
+    """Axes that could not be searched, one sentence each."""
     reason: str = ""
-    """Why it ended early, if the policy was unreachable."""
+    """Reason why the search ended early, if the policy was unreachable."""
 
 
 def search(
@@ -385,7 +385,9 @@ def search(
 def _searches(
     tasks: Sequence[Task], axes: Sequence[Axis], budget: int | None, level: float, alpha: float
 ) -> tuple[list[Search], list[str]]:
-    """The possible searches, and why others are not. Raises RunError for an empty list, or too small a budget."""
+    """Return the possible searches, and why others are impossible. Raises RunError without a search, or for a
+    small budget.
+    """
     searches: list[Search] = []
     cannot = []
     for task in tasks:
@@ -472,7 +474,7 @@ def _notes(searches: Sequence[Search]) -> list[str]:
 
 
 def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
-    """The way that a seed draws among those of the changes."""
+    """Return the index of the variant that a seed draws among those of the changes."""
     most = max(len(rung.ways) for rung in changes.values())
     return int(stream("search", "way", task, seed).integers(most)) if most > 1 else 0
 

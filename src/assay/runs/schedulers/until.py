@@ -37,7 +37,7 @@ Rule = Literal["half-width", "decided", "differs"]
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """A rule that decides a condition."""
+    """Rule for stopping a condition early."""
 
     kind: Rule
     value: float
@@ -63,7 +63,7 @@ class Until:
         return not low <= self.value <= high
 
     def as_json(self, successes: int, count: int, pairs: Pairs | None = None) -> dict[str, object]:
-        """The rule and its evidence."""
+        """Return the rule and its evidence as a JSON object."""
         low, high = interval(successes, count, self.alpha)
         paired = {} if pairs is None else pairs.as_json()
         return paired | {
@@ -133,7 +133,7 @@ def in_canonical_order(items: Iterable[T], describe: Callable[[T], tuple[str, st
 
 
 def parse_until(text: str) -> Until:
-    """``half-width=0.05``, ``decided=0.8`` or ``differs=0.05``."""
+    """Parse ``half-width=0.05``, ``decided=0.8`` or ``differs=0.05``."""
     name, _, value = text.partition("=")
     kind = next((kind for kind in get_args(Rule) if kind == name), None)
     if kind is None:
