@@ -159,9 +159,7 @@ def _report_misuse(error: Any) -> NoReturn:
 
 
 def _extra_arguments(context: Any) -> list[str]:
-    """Return the words after a command that are neither options nor arguments, where an option name may be
-    missing.
-    """
+    """Return the words after a command that are neither options nor arguments: an option name may be missing."""
     words = sys.argv[1:]
     if context is None or context.info_name not in words:
         return []

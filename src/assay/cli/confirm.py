@@ -22,8 +22,9 @@ LONG_RUN_S = 30 * 60.0
 
 
 class ConfirmingDisplay(RunDisplay):
-    """Shows the progress of a run, and asks for confirmation of a long one; without a terminal it requires
-    ``yes``.
+    """Shows the progress of a run, and asks for confirmation of a long one.
+
+    Without a terminal it requires ``yes``.
     """
 
     def __init__(self, *, yes: bool = False) -> None:
@@ -31,9 +32,7 @@ class ConfirmingDisplay(RunDisplay):
         self._yes = yes
 
     def approve(self, plan: RunPlan) -> bool:
-        """Return whether to start, estimated from the duration of earlier episodes of the policy, if there are
-        any.
-        """
+        """Return whether to start, estimated from the duration of earlier episodes of the policy, if any."""
         options = plan.options
         workers = options.worker_count
         if plan.policy.startswith(PYTHON) and workers > 1 and options.ray is None:

@@ -213,8 +213,9 @@ def plan(
 
 
 def _changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
-    """Return the part of a plan that makes one change at a time, and its conditions; None if it is empty or
-    complete.
+    """Return the part of a plan that makes one change at a time, and its conditions.
+
+    None if that part is empty or the complete plan.
     """
     from assay.episodes import CONTROL
 

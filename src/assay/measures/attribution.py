@@ -77,8 +77,9 @@ class FactorShare(Result):
     loss: float
     """Success lost to the factor, 0 to 1."""
     interval: Interval | None
-    """Student interval of ``loss`` over starts; bootstrapped over starts if combinations are modelled; None for
-    too few.
+    """Student interval of ``loss`` over starts; bootstrapped over starts if combinations are modelled.
+
+    None if there are too few starts.
     """
     share: float | None
     """``loss`` divided by the drop; None unless the drop is significant."""
@@ -103,9 +104,7 @@ class FactorContrast(Result):
     interval: Interval
     """Newcombe interval of the difference over starts; extended to include 0 if the test is not significant."""
     p: float
-    """Exact p value: the larger of a test over starts and a test within starts and combinations of the other
-    factors.
-    """
+    """Exact p value: the larger of a test over starts and one within starts and combinations of other factors."""
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
         """Return the test of the factor's loss over all combinations.

@@ -61,8 +61,9 @@ Nest = tuple[np.ndarray, np.ndarray]
 
 
 def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[np.ndarray, Nest]) -> float:
-    """Return the variance of the sum of deviations (n,), given the task and start, stratum and variant of each
-    episode.
+    """Return the variance of the sum of deviations (n,).
+
+    Takes the task and start, stratum and variant of each episode.
     """
     (task, start), (given, variant) = starts, variants
     by_start, start_free = _between_sums(off, task, start)
@@ -81,8 +82,9 @@ def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[
 def _between_sums(
     off: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared sums of clusters, or of episodes, about their stratum's mean, and each stratum's degrees
-    of freedom.
+    """Return squared sums of clusters, or of episodes, about their stratum's mean.
+
+    Also returns the degrees of freedom of each stratum.
     """
     count = np.bincount(strata)
     centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
@@ -109,10 +111,10 @@ def shares(
     weight: str | None = None,
     given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-    """Return the effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group of columns
-    ``by``.
+    """Return effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group.
 
-    If no task has a second start, the interval holds for the observed starts only, which its method states.
+    Groups share the columns ``by``. If no task has a second start, the interval holds for the observed starts only,
+    which its method states.
     """
     return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
 
@@ -131,8 +133,9 @@ class GroupShare:
 
 
 def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
-    """Return the share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance; empty without
-    rows.
+    """Return the share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance.
+
+    The result is empty without rows.
     """
     estimates = shares(rows, hit, by)
     result = []
@@ -315,7 +318,8 @@ def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
 
 
 def _variant_columns(rows: pl.DataFrame) -> list[str]:
-    """Return the columns that identify a variant of a task, condition and instruction; labels may belong to a
-    start.
+    """Return the columns that identify a variant of a task: condition and instruction.
+
+    Labels are not used, since they may belong to a start.
     """
     return ["task", *sorted({"condition", "instruction"} & set(rows.columns))]

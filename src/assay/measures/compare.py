@@ -62,8 +62,9 @@ class RunContrast(Result):
     first: str
     second: str
     condition: str | None
-    """Condition; None for all conditions in which success is expected, or for all conditions if it is expected in
-    none.
+    """Condition; None for all conditions in which success is expected.
+
+    If it is expected in none, None stands for all conditions.
     """
     count: int
     """Number of shared specs."""
@@ -78,8 +79,9 @@ class RunContrast(Result):
     interval: Interval
     """Newcombe interval over starts and wordings; extended to include 0 if the test is not significant."""
     p: float
-    """The larger p value of an exact test over starts (McNemar's for one episode per start) and Student's over
-    both.
+    """The larger p value of an exact test over starts and of Student's test over starts and wordings.
+
+    The exact test is McNemar's if each start has one episode.
     """
     p_holm: float
     """p value adjusted for all pairs of runs and, for a single condition, for all conditions (Holm)."""
@@ -98,8 +100,9 @@ class RunContrast(Result):
     margin: float
     """Margin of equivalence, 0 to 1."""
     starts_needed: int | None
-    """Starts that would detect the observed difference with 80 % power after adjustment; None without a
-    difference.
+    """Starts that would detect the observed difference with 80 % power after adjustment.
+
+    None without a difference.
     """
 
 

@@ -184,9 +184,7 @@ def _are_condition_cases(finding: Finding) -> bool:
 
 
 def _likeliest_loss(findings: Sequence[Finding]) -> Finding | None:
-    """Return the loss under one of several changes with the smallest p value that is suspicious but not
-    significant.
-    """
+    """Return the most significant loss under one of several changes that is suspicious but not significant."""
     costs = [
         finding
         for finding in findings
@@ -216,8 +214,9 @@ def _too_few(fall: Fall, lost: Finding | None, seen: float | None, likely: Findi
 def _sensitivity(
     findings: Sequence[Finding], tests: Mapping[str, FlawTest], times: Mapping[str, float]
 ) -> tuple[float | None, tuple[str | None, float | None]]:
-    """Return the loss that every tested change would have revealed, the flaw with the widest interval, and its
-    largest loss.
+    """Return the loss that every tested change would have revealed.
+
+    Also returns the flaw with the widest interval, and its largest loss.
     """
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}

@@ -163,8 +163,9 @@ _OBJECT_IDENTITY = frozenset({str(Change.APPEARANCE), str(Change.OBJECT)})
 
 @cache
 def shown_by(change: str) -> tuple[Flaw, ...]:
-    """Return the flaws of which at least one is present if success is lost under a change; several for a joint
-    change.
+    """Return the flaws of which at least one is present if success is lost under a change.
+
+    A joint change may have several.
     """
     parts = set(change.split(TOGETHER))
     flaws: list[Flaw] = []

@@ -84,8 +84,9 @@ class Forecast:
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
-        """Return the forecast for another number of seeds, with no episode recorded and the same share of
-        certificates.
+        """Return the forecast for another number of seeds, without recorded episodes.
+
+        The share of certificates stays the same.
         """
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))

@@ -90,8 +90,9 @@ def _number_values(column: pl.Series) -> np.ndarray:
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
-    """Return the groups that share the columns ``by``, with their values, in order of appearance; one group
-    without columns.
+    """Return the groups that share the columns ``by``, with their values, in order of appearance.
+
+    Without columns there is a single group.
     """
     return list(rows.group_by(by, maintain_order=True)) if by else [((), rows)]
 
@@ -145,8 +146,9 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
 
 
 def goal(truth: str = "truth") -> pl.Expr:
-    """Return an expression for the goal of a row, from the column that records when each atom was true; empty if
-    unknown.
+    """Return an expression for the goal of a row, from the column that records when each atom was true.
+
+    The goal is empty if unknown.
     """
     return pl.col(truth).map_elements(lambda text: " and ".join(sorted(atoms(text))), return_dtype=pl.String)
 

@@ -20,10 +20,9 @@ from assay.support.stats.significance import SURE, normal_quantile
 
 
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:
-    """Compare the second of two runs with the first, the baseline, on the episodes that both completed without an
-    error.
+    """Compare the second of two runs with the first, the baseline.
 
-    Raises MeasureError if they share no episode.
+    Uses the episodes that both completed without an error. Raises MeasureError if they share no episode.
     """
     if len(frames) != 2:
         raise MeasureError(f"gate: {len(frames)} runs; valid: two")

@@ -40,8 +40,9 @@ class Panel:
     tables: tuple[Callable[..., Any], ...] = ()
     """Functions of the result and the `ReportedRun` that return a ``Table``, or None if there is nothing to show."""
     figures: tuple[Callable[..., Any], ...] = ()
-    """Functions of the result and the `ReportedRun` that return a ``Drawing`` or None; MeasureError if it cannot
-    be drawn.
+    """Functions of the result and the `ReportedRun` that return a ``Drawing`` or None.
+
+    They raise MeasureError if it cannot be drawn.
     """
     runs: Callable[..., Any] | None = None
     """Function of a mapping from run names to results that returns one ``Drawing``; also used for a single run."""

@@ -46,8 +46,9 @@ class RunData:
                 outcome=pl.when(is_error).then(pl.lit("failure")).otherwise("outcome")
             )
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
-        """All recorded episodes without the columns determined by a start (task and seed): these do not
-        distinguish variants.
+        """All recorded episodes without the columns that a start (task and seed) determines.
+
+        Those columns do not distinguish variants.
         """
 
     @cached_property

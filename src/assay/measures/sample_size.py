@@ -70,11 +70,10 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
-    """Return the number of seeds that make the loss in a drop's table significant, with its p value multiplied by
-    ``times``.
+    """Return the number of seeds that make the loss in a drop's table significant.
 
-    Starts are resampled within tasks from the observed ones; the test must find the loss in four of five draws. None
-    without a loss, or if no reasonable number of seeds is enough.
+    The p value is multiplied by ``times``. Starts are resampled within tasks from the observed ones; the test must
+    find the loss in four of five draws. None without a loss, or if no reasonable number of seeds is enough.
     """
     values = _columns(table)
     if values[:, 1].sum() >= values[:, 0].sum():

@@ -112,8 +112,7 @@ class SeedsWanted:
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the seeds for the likeliest cause of a fall, else for the fall, else for all losses that are not
-    significant.
+    """Return the seeds for the likeliest cause of a fall, else for the fall, else for all insignificant losses.
 
     None if no reasonable number of seeds would make a loss significant.
     """

@@ -125,8 +125,9 @@ class Shortcuts(Result):
 
     @property
     def too_few(self) -> dict[str, int]:
-        """Condition without enough episodes of any policy, where success is expected -> its largest number of
-        episodes.
+        """Condition without enough episodes of any policy -> its largest number of episodes.
+
+        Only conditions in which success is expected are included.
         """
         most = {
             row.condition: max(0 if cell.rate is None else cell.rate.count for cell in row.cells.values())

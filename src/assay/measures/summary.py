@@ -33,8 +33,9 @@ class ConditionRate:
     """Lower end of the 95 % interval."""
     high: float
     is_expected: bool = True
-    """Whether success is expected of a policy that understands its task; False for a nonsense instruction, for
-    example.
+    """Whether success is expected of a policy that understands its task.
+
+    False for a nonsense instruction, for example.
     """
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
-"""Report of an audit as sentences, a table and a figure: the conditions that policies without some input still
-solve.
+"""Report of an audit as sentences, a table and a figure.
+
+It shows the conditions that policies without some input still solve.
 """
 
 from __future__ import annotations

@@ -143,8 +143,9 @@ def read_outcomes(path: Path) -> pl.DataFrame:
 
 
 def comparison_tables(compared: Compared, suffix: str = "") -> Iterator[Table]:
-    """Tables of the overall result, robustness, conditions, and unmatched episodes; ``suffix`` distinguishes their
-    files.
+    """Tables of the overall result, robustness, conditions, and unmatched episodes.
+
+    ``suffix`` distinguishes their files.
     """
     comparison, note = compared.comparison, compared.note
     text = " ".join((*compared.verdicts, f"{note} Controls are included."))

@@ -52,8 +52,9 @@ def experiment_sheet(
 def draw_conditions(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> tuple[ConditionImages, ...]:
-    """Write a sheet with every condition of some episodes, one variant of each; returns the conditions and their
-    images.
+    """Write a sheet with every condition of some episodes, one variant of each.
+
+    Returns the conditions and their images.
     """
     shown: list[ConditionImages] = []
     cells: list[SheetCell | str] = []

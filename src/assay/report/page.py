@@ -115,8 +115,9 @@ class RunBlock:
 
 
 def _counted_in_order(names: Iterable[str]) -> list[str]:
-    """Return the distinct names in order of appearance; names that differ only in a number, as L1 and L4, by that
-    number.
+    """Return the distinct names in order of appearance.
+
+    Names that differ only in a number, as L1 and L4, are sorted by that number.
     """
     distinct = list(dict.fromkeys(names))
     alike: dict[str, list[str]] = {}

@@ -17,8 +17,9 @@ class Source(Protocol):
     """Source of episodes for an executor, which also accepts unexecuted episodes back."""
 
     def take(self, latest: str | None) -> Batch:
-        """Return the next batch, preferably of the scene that the worker has compiled; empty if none is available
-        now.
+        """Return the next batch, preferably of the scene that the worker has compiled.
+
+        The batch is empty if no episode is available now.
         """
         ...
 

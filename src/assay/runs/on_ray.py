@@ -232,8 +232,9 @@ class RayActors:
             raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
 
     def _ending(self, error: Any) -> tuple[str, bool]:
-        """Return why a worker died, and whether it may have been killed: Ray does not distinguish that from a
-        crash.
+        """Return why a worker died, and whether it may have been killed.
+
+        Ray does not distinguish that from a crash.
         """
         own = isinstance(error, self._ray.exceptions.RayTaskError) or "exit code" in str(error)
         return f"the worker died: {_reason(error)}", not own

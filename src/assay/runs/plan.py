@@ -209,8 +209,9 @@ def plugins_used(
 
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
-    """One variant of a task under one condition, which harnesses and scripts treat as a task; its seeds are
-    episodes.
+    """One variant of a task under one condition, which harnesses and scripts treat as a task.
+
+    Its seeds are episodes.
     """
 
     name: str

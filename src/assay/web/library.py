@@ -87,8 +87,9 @@ class RunSummary:
     done: int = 0
     errors: int = 0
     rate: Rate | None = None
-    """Success rate, as in the report: of perturbed episodes in which success is expected; of all if none is
-    perturbed.
+    """Success rate of perturbed episodes in which success is expected, as in the report.
+
+    If no episode is perturbed, it is the rate of all episodes.
     """
     control: Rate | None = None
     """Success rate of unperturbed episodes."""

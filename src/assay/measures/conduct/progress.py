@@ -44,9 +44,7 @@ class GoalProgress(Result):
     score: Annotated[float | None, Column("progress", "share")]
     """Mean progress by stages, 0 to 1; None if no stages were recorded."""
     score_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
-    """Wilson interval of ``score`` over starts and variants, which is conservative for a mean of values from 0 to
-    1.
-    """
+    """Wilson interval of ``score`` over starts and variants; conservative for a mean of values from 0 to 1."""
     several: Annotated[int, Column("n with several atoms", "count")]
     """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
@@ -115,8 +113,7 @@ def _means(
 
 
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """Return the number of atoms of a goal, the share that held at the end, and the largest share that held
-    simultaneously.
+    """Return the number of atoms of a goal, the share that held at the end, and the largest simultaneous share.
 
     Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
     """

@@ -183,9 +183,7 @@ def _name(result: SideEffects) -> str:
 
 
 def _columns(head: str, names: Sequence[str], *path: str) -> list[Column]:
-    """Return the columns for fields of a nested result, at a ``path`` of fields and keys, any of which may be
-    missing.
-    """
+    """Return the columns for fields of a nested result at a ``path`` of fields and keys, which may be missing."""
 
     def read(name: str) -> Callable[[SideEffects], Any]:
         def value(result: SideEffects) -> Any:

@@ -72,8 +72,9 @@ class StageFailures(Result):
 
 
 def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
-    """Count failures by final stage: all episodes, then each condition. Raises MeasureError without recorded
-    stages.
+    """Count failures by final stage: all episodes, then each condition.
+
+    Raises MeasureError without recorded stages.
     """
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
         raise MeasureError("the run does not record the stages of goal atoms")

@@ -180,9 +180,7 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
 
 
 def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str], int]:
-    """Return the most frequent names on one side, in alphabetical order, and the number of names merged into
-    others.
-    """
+    """Return the most frequent names on one side, in alphabetical order, and the number of merged names."""
     totals: Counter[str] = Counter()
     for pair, count in cells.items():
         totals[pair[side]] += count

@@ -144,8 +144,9 @@ class NearFarFailures(Result):
     close: int
     """Number of near failures with the widest threshold."""
     close_p: float | None
-    """Exact p value, over starts, for most failures being near in more than half of the starts; None without a
-    failure.
+    """Exact p value, over starts, for most failures being near in more than half of the starts.
+
+    None without a failure.
     """
     tasks: tuple[TaskFailures, ...]
     overall: NearFar

@@ -39,8 +39,9 @@ class Starts(Result):
     near: int
     """Number of failures close to the successful trajectory, among those that can be judged."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
-    """Controls, one row each: task, seed, start, success, near (close to the successful trajectory; null if not
-    judged).
+    """Controls, one row each: task, seed, start, success, near.
+
+    ``near`` marks failures close to the successful trajectory; null if not judged.
     """
 
 

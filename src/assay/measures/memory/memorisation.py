@@ -282,8 +282,9 @@ def _includes_control_task(asked: str | None, truth: str, control_truth: str) ->
 
 
 def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
-    """Return the index for each value of a column (axis, condition, calls), from judged episodes of one or several
-    runs.
+    """Return the index for each value of a column (axis, condition, calls).
+
+    ``rows`` are the judged episodes of one or several runs.
     """
     return tuple(
         _index(str(name), group)

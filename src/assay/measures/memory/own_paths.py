@@ -31,10 +31,10 @@ OTHER_TASK_CONTROLS = 5
 
 
 def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the spread of the ``successful`` controls of each task, metres, and the policy's noise where it is
-    measurable.
+    """Return the spread of the ``successful`` controls of each task, metres, and the policy's noise.
 
-    The key "" holds the spread for tasks with a single control.
+    The noise is measurable for tasks with several controls of one start. The key "" holds the spread for tasks with a
+    single control.
     """
     spread: dict[str, np.ndarray] = {}
     noise: dict[str, np.ndarray] = {}
@@ -74,8 +74,9 @@ def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) 
 def alike(
     ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: Paths
 ) -> np.ndarray:
-    """Return whether trajectories are ``within`` (ids,) metres of a control, including their ``own`` (ids,):
-    (ids,).
+    """Return whether trajectories are ``within`` (ids,) metres of a control: (ids,).
+
+    Controls include the ``own`` (ids,) one.
     """
     result = np.zeros(len(ids), bool)
     if own is not None:

@@ -393,8 +393,9 @@ def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun],
 
 
 def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Drawing]:
-    """Return a function that draws a forest plot of drops with a name and a title; at most `MOST`, the largest
-    losses.
+    """Return a function that draws a forest plot of drops with a name and a title.
+
+    It shows at most `MOST` drops, the largest losses.
     """
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:

@@ -67,9 +67,7 @@ class TaskChange(Result):
     p: Annotated[float, Column("p of a loss", "p")]
     """Exact one-sided p value over starts."""
     more_p: Annotated[float, Column("more than others: Holm p", "p")]
-    """Exact one-sided p value for a larger share of lost starts than in the other tasks, adjusted for tasks
-    (Holm).
-    """
+    """Exact one-sided p value for a larger share of lost starts than in other tasks, adjusted by Holm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +84,16 @@ class ChangeCost(Result):
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
-    """Part in the fall over all changes, which also depends on the change's number of episodes; None without a
-    fall.
+    """Part in the fall over all changes, which also depends on the change's number of episodes.
+
+    None without a fall.
     """
     of_fall_interval: Annotated[Interval | None, Column("part, 95 % interval", "share")]
     """Linearised interval of ``of_fall`` over starts."""
     more: Annotated[float | None, Column("against other changes", "change")] = None
-    """Success kept under this change minus that under the other changes from the same starts; None for a single
-    change.
+    """Success kept under this change minus that under the other changes from the same starts.
+
+    None for a single change.
     """
     more_interval: Annotated[Interval | None, Column("95 % interval of that", "change")] = None
     """Newcombe interval of ``more`` over starts."""
@@ -206,9 +206,7 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 
 def _more_lost_p(mine: np.ndarray, lost: np.ndarray) -> float:
-    """Return the one-sided p value for the starts ``mine`` being ``lost`` more often than the others, (starts,)
-    each.
-    """
+    """Return the one-sided p value for the starts ``mine`` being ``lost`` more often; (starts,) each."""
     hits, count, total = int(lost[mine].sum()), int(mine.sum()), len(lost)
     if not hits or count == total:
         return 1.0
@@ -259,8 +257,9 @@ def alike_p(rows: pl.DataFrame) -> float:
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:
-    """Return the p value of equal cost in all tasks, by permutation of starts between tasks; None for a single
-    task.
+    """Return the p value of equal cost in all tasks, by permutation of starts between tasks.
+
+    None for a single task.
     """
     table = _by_start(rows.filter(pl.col("control_success") == 1))
     task = table["task"].rank("dense").to_numpy().astype(int) - 1 if len(table) else np.zeros(0, int)
@@ -316,8 +315,9 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval 
 
 
 def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, float] | None:
-    """Return success kept under one change minus that under the others from the same starts, its interval, and p
-    value.
+    """Return success kept under one change minus that under the others, its interval, and p value.
+
+    Only starts with both are compared.
     """
     mine, success = pl.col("change") == change, pl.col("success")
     table = (

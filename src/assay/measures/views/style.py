@@ -199,8 +199,9 @@ def series(place: int) -> dict[str, Any]:
 
 
 def aside(place: int, count: int) -> float:
-    """Return the horizontal offset of the n-th of ``count`` series, as a fraction of the axis, to separate error
-    bars.
+    """Return the horizontal offset of the n-th of ``count`` series, as a fraction of the axis.
+
+    Offsets keep error bars from overlapping.
     """
     return 0.012 * (place - (count - 1) / 2)
 

@@ -85,8 +85,9 @@ class Paper:
     """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """Function like ``make`` that adds the authors' numbers to those of the runs; None if Assay does not have
-    them.
+    """Function like ``make`` that adds the authors' numbers to those of the runs.
+
+    None if Assay does not have them.
     """
     world: str | None = None
     """Name of the world of the paper's tasks, the only one whose runs are accepted; None for any."""

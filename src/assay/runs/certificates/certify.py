@@ -21,8 +21,9 @@ META = "refused"
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
-    """Return every distinct claim of episodes and of their controls, with the disturbed claims of ``tries``
-    attempts.
+    """Return every distinct claim of episodes and of their controls.
+
+    With several ``tries``, the claims with disturbances are included.
     """
     seen: set[str] = set()
     for spec in specs:

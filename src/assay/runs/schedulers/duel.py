@@ -393,8 +393,9 @@ def _play(
     policies: Sequence[Contender],
     observer: Observer,
 ) -> str:
-    """Execute the remaining episodes, keeping both sides level up to their workers; returns why it ended early, if
-    it did.
+    """Execute the remaining episodes; neither side gets ahead by more than its workers.
+
+    Returns why it ended early, if it did.
     """
     options, reason = plans[0].options, ""
 

@@ -385,8 +385,9 @@ def search(
 def _searches(
     tasks: Sequence[Task], axes: Sequence[Axis], budget: int | None, level: float, alpha: float
 ) -> tuple[list[Search], list[str]]:
-    """Return the possible searches, and why others are impossible. Raises RunError without a search, or for a
-    small budget.
+    """Return the possible searches, and why others are impossible.
+
+    Raises RunError if the result would be empty, or if the budget is too small.
     """
     searches: list[Search] = []
     cannot = []
