@@ -98,9 +98,7 @@ def draw(
     categories: frozenset[str],
     composition: Composition,
 ) -> SceneDraft:
-    """Draw a scene of objects available in an asset pack. Raise PlacementError if a needed object has no free
-    space.
-    """
+    """Draw a scene of objects in an asset pack. Raise PlacementError if a needed object has no free space."""
     lift = LIFTS.get(arena, 0.0)
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
     for piece in furniture:
@@ -140,7 +138,7 @@ def draw(
 
 
 def _suitable_nouns(arena: Arena, objects: list[SceneObject]) -> tuple[set[str], set[str]]:
-    """Return the nouns that can be used with the furniture, and those that the furniture requires."""
+    """Return the nouns that suit the furniture, and those that it requires."""
     there = {obj.noun for obj in objects}
     if "caddy" in there:
         return {"book", "mug"}, {"book"}
@@ -159,7 +157,7 @@ def _suitable_nouns(arena: Arena, objects: list[SceneObject]) -> tuple[set[str],
 def _distinguishable(
     builder: _Builder, kind: ObjectKind, rng: np.random.Generator, composition: Composition
 ) -> list[SceneObject]:
-    """Add two or three objects of one kind that differ in one attribute; one of them may be duplicated."""
+    """Return two or three objects of one kind that differ in one attribute; one of them may be duplicated."""
     names = [str(name) for name in rng.permutation(list(COLOURS))]
     by_size = (Variation.SIZE, Variation.COLOUR_AND_SIZE)
     ways = [way for way in composition.ways if kind.resized or way not in by_size]

@@ -210,7 +210,7 @@ class Proposal:
 
 
 def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
-    """Return candidate tasks in the order of attempts, and extend the scene by the regions of their goals."""
+    """Return candidate tasks in the order of attempts, in the scene extended by the regions of their goals."""
     squares = free_squares(draft)
     scene = replace(draft.scene, regions=(*draft.scene.regions, *(region for _, _, region in squares)))
     single = [

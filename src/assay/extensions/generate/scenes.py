@@ -360,7 +360,7 @@ def write_scenes(
     workers: int = 1,
     on_scene: Callable[[int], None] = lambda number: None,
 ) -> dict[str, Any]:
-    """Extend a folder to ``count`` scenes; returns the index. ``on_scene`` is called for each number that is done.
+    """Extend a folder to ``count`` scenes and return the index. Call ``on_scene`` with each completed number.
 
         scene_007/0_put_the_....json    one task
         index.json                      the request, all scenes and tasks, rejections, and numbers without a scene

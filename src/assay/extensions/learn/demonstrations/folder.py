@@ -1,12 +1,12 @@
-"""A dataset's folder that grows and survives interruption at any moment.
+"""A dataset folder that can be extended and survives interruption at any time.
 
     .staged/NAME/    one complete attempt: a small dataset
-    .next/           the whole dataset while it is written
-    .ready/          the whole dataset, to replace the old one; the next process completes an interrupted exchange
+    .next/           the complete dataset while it is written
+    .ready/          the complete dataset that replaces the old one; the next process completes an interrupted exchange
     meta/ data/ videos/
 
-Each of these appears by renaming. Staged attempts are merged in the order of tasks and seeds, so the result does not
-depend on how often the work was interrupted.
+Each folder is created atomically by renaming. Staged attempts are merged in the order of tasks and seeds, so the
+result does not depend on how often the work was interrupted.
 """
 
 from __future__ import annotations

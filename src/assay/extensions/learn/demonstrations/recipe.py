@@ -47,9 +47,7 @@ class Recipe:
         return EpisodeSpec(task, seed, pack, perturbations=changes, start=start)
 
     def task(self, task: Task, spec: EpisodeSpec) -> Task:
-        """Return the task with its objects relocated for an episode. Raise PerturbationError if that is
-        impossible.
-        """
+        """Return the task with its objects relocated for an episode. Raise PerturbationError if this fails."""
         with planned_on(spec.pack):
             return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 

@@ -237,7 +237,7 @@ def _open_loop_errors(
 
 
 def load_network(path: Path) -> tuple[Network, TrainingRecord]:
-    """Read a checkpoint of `assay learn`. Raise PolicyError if it is damaged or not such a checkpoint."""
+    """Read a checkpoint of `assay learn`. Raise PolicyError if it is damaged or of another kind."""
     return load_checkpoint(path, TrainingRecord, lambda record: Network(record.settings), "assay learn")
 
 

@@ -263,9 +263,7 @@ class Retried(Result):
 
 @dataclass(frozen=True, slots=True)
 class Modalities(Result):
-    """Success without the words of the prompt and without its images, over the same starts with successful
-    controls.
-    """
+    """Success without words and without images in the prompt, over the same starts with successful controls."""
 
     starts: int
     wordless: int
@@ -437,8 +435,9 @@ class Tabletop(Result):
 
 
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
-    """Measure a tabletop run, ``ignoring`` columns determined by the start. Raise MeasureError if all episodes
-    broke.
+    """Measure a tabletop run, ``ignoring`` columns determined by the start.
+
+    Raises MeasureError if no episode is valid.
     """
     rows = table_rows(frame)
     valid_rows(rows)

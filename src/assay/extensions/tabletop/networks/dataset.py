@@ -1,6 +1,6 @@
 """Training data: actions as bins, recorded episodes as examples, and examples as batches of arrays.
 
-Bins are a centimetre wide for x and y of both poses, and five degrees for the turn between them.
+Bins are a centimetre wide for x and y of both poses, and five degrees for the rotation between them.
 """
 
 from __future__ import annotations

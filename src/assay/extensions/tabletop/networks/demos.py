@@ -196,8 +196,9 @@ def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, i
 
 
 def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
-    """Return the minimum and maximum number of actions in a recorded episode of each task, including disturbed
-    ones.
+    """Return the minimum and maximum number of actions in recorded episodes of each task.
+
+    The maximum exceeds the necessary number if actions were disturbed.
     """
     action_counts: dict[str, list[int]] = {}
     for job in wanted:

@@ -1,10 +1,10 @@
 """The networks: {cross-attention, concatenation} over {objects, patches}. Needs torch.
 
-A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
-and place in the order. A prompt is a sequence of words and such tokens, read by a separate encoder.
-The table is the tokens of the present and of some earlier observations, and one token for each action so far, each
-with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
-The action is read from one further token, coordinate by coordinate, each knowing those before it.
+The embedding of an image token is the sum of the features of its crop, computed by a small network, and of embeddings
+of its box, view and position in the order. A prompt is a sequence of words and image tokens, read by a separate
+encoder. The table is represented by the tokens of the current and some earlier observations, and one token for each
+previous action, each with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
+The action is decoded from one further token, coordinate by coordinate, each conditioned on those before it.
 """
 
 from __future__ import annotations
@@ -236,8 +236,9 @@ class PromptNetwork(nn.Module):
         return self.decider.norm(state)[:, 0]
 
     def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the encoded prompt, (examples, 1 + length, WIDTH), and its padding mask; the first token is never
-        padding.
+        """Return the encoded prompt, (examples, 1 + length, WIDTH), and its padding mask.
+
+        The first token is never padding.
         """
         words, slots = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
         positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)

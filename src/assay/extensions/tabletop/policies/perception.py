@@ -162,8 +162,9 @@ def nearest_texture(thing: SeenObject) -> str:
 
 
 def may_have_texture(thing: SeenObject, name: str) -> bool:
-    """Return whether a texture is plausible: no other fits much better. Two-coloured stripes and dots look
-    similar.
+    """Return whether a texture is plausible, with no other fitting much better.
+
+    Two-coloured stripes and dots look similar.
     """
     return texture_difference(thing, name) < texture_difference(thing, nearest_texture(thing)) + _ALIKE
 

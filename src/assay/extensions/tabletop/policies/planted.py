@@ -23,7 +23,7 @@ _USUAL = Prompt("Do what is usually done here.")
 
 
 class PromptBlind(TableOracle):
-    """Flaw: ignores the prompt. Performs the default task for the objects on the table."""
+    """Flaw: ignores the prompt. Always pursues the original goal of the scene."""
 
     def attach(self, env: TableEnv) -> None:
         """Take the privileged state of an environment."""

@@ -88,7 +88,7 @@ def is_small(thing: SeenObject) -> bool:
 def split_by_texture(
     reference: object, blocks: list[SeenObject]
 ) -> tuple[list[SeenObject], list[SeenObject]]:
-    """Split blocks into those with the texture that is shown or named and those that certainly have another."""
+    """Split blocks into those with the texture that is shown or named and the rest."""
 
     def unlike_it(block: SeenObject) -> float:
         if isinstance(reference, NamedObject) and reference.look is not None:

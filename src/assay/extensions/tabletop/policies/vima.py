@@ -1,7 +1,7 @@
-"""VIMA-Bench and our table, each for the other's policies.
+"""Adapters between VIMA-Bench and Assay's table, in both directions.
 
-    env = make("visual_manipulation", seed=0)      # in place of vima_bench.make: our table as VIMA-Bench's environment
-    play_there(vima_env, policy, seed=0)           # one of our policies in VIMA-Bench itself
+    env = make_vima_table("visual_manipulation", seed=0)    # replaces vima_bench.make: Assay's table
+    play_in_vima(vima_env, policy, seed=0)                  # a tabletop policy in VIMA-Bench itself
 
 VIMA-Bench is not on PyPI and is not needed for the first.
 """

@@ -290,9 +290,7 @@ class TextReferents(TablePerturbation):
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with a text-only prompt. Raise PerturbationError if descriptions cannot replace the
-        images.
-        """
+        """Return the task with a text-only prompt. Raise PerturbationError if names cannot replace the images."""
         if not self.concerns(task.setting.task):
             raise PerturbationError(
                 f"{self.kind}: {task.id}: its pictures say more than names can; valid: {', '.join(self.only)}"
@@ -358,8 +356,9 @@ class Gobbledygook(TablePerturbation):
     plausible = False
 
     unit: Unit
-    """``words``: random letters, with the same number and lengths of words. ``tokens``: random sub-words of all-
-    MiniLM-L6-v2's tokenizer, the same number as in the original words.
+    """Kind of nonsense: random letters in words of the same lengths, or random sub-words.
+
+    Sub-words are drawn from the tokenizer of all-MiniLM-L6-v2; their number is that of the original words.
     """
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:

@@ -82,9 +82,7 @@ class Prompt(Instruction):
         return tuple(PLACEHOLDER.findall(self.text))
 
     def saying(self, text: str) -> Prompt:
-        """Return a prompt with another text and only the images it refers to. Raise TaskError for new
-        placeholders.
-        """
+        """Return a prompt with another text and only its images. Raise TaskError for new placeholders."""
         used = PLACEHOLDER.findall(text)
         worded = replace(self, text=text)
         return replace(worded, pictures=tuple(picture for picture in self.pictures if picture[0] in used))

@@ -227,7 +227,7 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
 
 
 def _unlike(draw: Draw, words: set[str]) -> TableItem:
-    """Draw a piece whose description differs from ``words``."""
+    """Draw a piece whose description is not in ``words``, and add it there."""
     while True:
         item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.looks), 0.5, 0.0)
         if item.words not in words:

@@ -191,9 +191,7 @@ class Draw:
         return self.add(self.spot(item, [*self.items, *keep_off], clear=clear))
 
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
-        """Return the item at a random position away from others. Raise PlacementError if no free position is
-        found.
-        """
+        """Return the item at a random position away from others. Raise PlacementError if there is no room."""
         radius = solid(item.shape, item.size).radius
         places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
         gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])

@@ -141,7 +141,7 @@ class TableEnv(Env):
         return TableRenderer.shared().count - self._rendered
 
     def step(self, action: np.ndarray) -> TableObservation:
-        """Execute one action, (12,)."""
+        """Execute one action, (12,), and return the observation."""
         report = self.simulation.step(action)
         items = self.task.scene.items
         self.effects.append(report.effect)
@@ -158,7 +158,7 @@ class TableEnv(Env):
         return self.progress.verdict.success
 
     def record(self) -> Record:
-        """Return the release position of each action, the objects carried and first moved, and the mistakes."""
+        """Return the release position of each action, the first objects carried and moved, and the mistakes."""
         places = np.column_stack([self._places, np.zeros(len(self._places))]).astype(np.float32)
         path = Trajectory(places, np.zeros(len(places), np.float32), np.zeros((0, ACTION_SIZE), np.float32))
         return Record(

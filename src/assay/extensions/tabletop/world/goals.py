@@ -207,9 +207,7 @@ def _has_intruder(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndar
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
-    """Return which positions (n, 2) a block of half width ``half`` reaches straight without touching a barrier,
-    (n,).
-    """
+    """Return which positions (n, 2) a block of half width ``half`` reaches straight, clear of a barrier, (n,)."""
     margin = half + KEEP_OFF
     shares = np.linspace(0.05, 1, 24)
     path = start + shares[:, None, None] * (places - start)  # (24, n, 2)

@@ -28,7 +28,7 @@ _CONTAINER_FRICTION = 0.3
 _TURNED_AWAY = 0.8
 """Cosine below which a face does not contribute to the normal of one of its vertices."""
 _NOTHING = 1e-12
-"""Area below which a face is degenerate, square metres."""
+"""Length below which a sum of face vectors counts as zero, square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 """Solver parameters of the tool's grip, as stiff as the time step allows."""
 

@@ -49,9 +49,7 @@ class _Push:
     item: int
     goal: np.ndarray
     room: float
-    """Clearance between the push's corridor and the nearest other block, metres; negative if the block is in the
-    way.
-    """
+    """Clearance between the push's corridor and the nearest other block, metres; negative if obstructed."""
 
 
 class Sweeper:
@@ -117,9 +115,7 @@ class Sweeper:
         return _Push(item, places[pick], float(rooms[pick]))
 
     def _rooms(self, item: int, places: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the clearance of pushes to positions (n, 2), -inf if they are impossible, and their lengths,
-        metres.
-        """
+        """Return the clearance of pushes to positions (n, 2), -inf if impossible, and their lengths, metres."""
         start, solid = poses[item, :2], self._scene.items[item].solid
         half = float(max(solid.half_size))
         lengths = np.maximum(np.linalg.norm(places - start, axis=1), 1e-6)
@@ -300,9 +296,7 @@ class TableOracle:
         return best
 
     def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
-        """Return the value of a state: the blocks in the zone, and a small bonus for each that can be pushed
-        there.
-        """
+        """Return the value of a state: the blocks in the zone, plus a little for each that can be pushed there."""
         inside = self._progress.inside(poses)
         sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
         wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())
