@@ -62,7 +62,9 @@ class TaskScore(Result):
     flawless: Rate
     """Success rate with the fewest actions."""
     chance: Annotated[float | None, Column("chance", "chance")]
-    """Chance level by the paper's convention, 1/800 per necessary action; mean over the valid episodes."""
+    """Chance level by the paper's convention, 1/800 to the power of the fewest actions; mean over the valid
+    episodes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
